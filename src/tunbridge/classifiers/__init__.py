@@ -1,0 +1,1 @@
+"""Classifiers: scikit-learn estimators on top of the counts."""

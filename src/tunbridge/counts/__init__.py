@@ -1,0 +1,1 @@
+"""Counts: the engine that everything else is learned from."""

@@ -1,0 +1,1 @@
+"""Decisions: losses, risks, and the evidence behind a prediction."""

@@ -1,0 +1,54 @@
+"""The exceptions and warnings a user can meet.
+
+Every error that Tunbridge raises on purpose is a :class:`TunbridgeError` and also the built-in exception a
+reader would expect (``ValueError``, ``MemoryError``), so that old ``except`` clauses keep working. A message is
+one sentence of the form ``<what> must <rule>; got <value>. <hint>``.
+"""
+
+from __future__ import annotations
+
+
+class TunbridgeError(Exception):
+    """Any error that Tunbridge raises on purpose."""
+
+
+class DataError(TunbridgeError, ValueError):
+    """The data or an argument do not fit what was asked of them."""
+
+
+class FormatError(DataError):
+    """A file is damaged, hostile, or not of the format it was read as.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong and what to do about it.
+    line, column : int, optional
+        Where, counted from one. They are put in front of the message.
+    """
+
+    def __init__(self, message: str, *, line: int | None = None, column: int | None = None) -> None:
+        where = "" if line is None else f"line {line}: " if column is None else f"line {line}, column {column}: "
+        super().__init__(where + message)
+        self.line = line
+        self.column = column
+
+
+class MemoryForecastError(TunbridgeError, MemoryError):
+    """A result would not fit into the memory limit; nothing was allocated."""
+
+
+class TunbridgeWarning(UserWarning):
+    """Something that a user should know, though there is a defined answer."""
+
+
+class UnseenStateWarning(TunbridgeWarning):
+    """Rows hold states that were not there when the model was learned; they count as missing."""
+
+
+class ZeroProbabilityWarning(TunbridgeWarning):
+    """Rows have probability zero under every class; they get the prior."""
+
+
+class DataWarning(TunbridgeWarning):
+    """The data are usable but something about them looks like a mistake."""

@@ -1,0 +1,1 @@
+"""Files: models written and read as data."""

@@ -1,0 +1,1 @@
+"""Numba kernels: arrays in, arrays out; the caller checks, encodes and allocates."""

@@ -1,0 +1,1 @@
+"""Probability: distributions and the rules that turn counts into them."""

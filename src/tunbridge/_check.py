@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import difflib
+import numbers
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 
 from tunbridge.errors import DataError
 
 _SHOWN = 8
+_WIDTH = 60
+_COMPARED = 10_000  # finding the nearest of more names than this would keep the reader waiting
+
+
+def shortened(text: str, width: int = _WIDTH) -> str:
+    """Return text of at most ``width`` characters; a dot mark stands for what was cut off.
+
+    Examples
+    --------
+    >>> shortened("a very long name", 8)
+    'a very …'
+    """
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def listed(values: Iterable[object], *, most: int = _SHOWN) -> str:
@@ -21,7 +36,7 @@ def listed(values: Iterable[object], *, most: int = _SHOWN) -> str:
     '0, 1, 2, … (30 in all)'
     """
     items = list(values)
-    shown = ", ".join(repr(item) for item in items[:most])
+    shown = ", ".join(shortened(repr(item)) for item in items[:most])
     return shown if len(items) <= most else f"{shown}, … ({len(items)} in all)"
 
 
@@ -36,24 +51,26 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     "Known: 'a', 'b'."
     """
     known = list(known)
-    texts = {str(k).casefold(): k for k in known}
-    near = difflib.get_close_matches(str(name).casefold(), list(texts), n=1, cutoff=0.6)
-    return f"Did you mean {texts[near[0]]!r}?" if near else f"Known: {listed(known)}."
+    return _nearest(name, known) or (f"Known: {listed(known)}." if known else "There are none.")
 
 
 def check_choice(what: str, value: object, choices: Sequence[object]) -> None:
     """Raise unless value is one of the choices."""
-    if not any(value == choice for choice in choices):
-        raise DataError(f"{what} must be one of {listed(choices)}; got {value!r}. {did_you_mean(value, choices)}")
+    if not any(isinstance(value, type(choice)) and value == choice for choice in choices):
+        hint = _nearest(value, choices)
+        raise DataError(f"{what} must be one of {listed(choices)}; got {_repr(value)}.{hint and ' ' + hint}")
 
 
 def check_number(
     what: str, value: object, *, low: float | None = None, above: float | None = None, high: float | None = None
 ) -> float:
     """Return value as a float; raise unless it is a finite number, ≥ low, > above and ≤ high."""
-    if isinstance(value, bool) or not hasattr(value, "__float__"):
-        raise DataError(f"{what} must be a number; got {value!r}.")
-    number = float(value)
+    if isinstance(value, bool) or not isinstance(value, numbers.Real | Decimal):
+        raise DataError(f"{what} must be a number; got {_repr(value)}.")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = float("inf")
     rules = [
         (low is None or number >= low, f"at least {low}"),
         (above is None or number > above, f"greater than {above}"),
@@ -62,5 +79,18 @@ def check_number(
     ]
     for holds, rule in rules:
         if not holds:
-            raise DataError(f"{what} must be {rule}; got {value!r}.")
+            raise DataError(f"{what} must be {rule}; got {_repr(value)}.")
     return number
+
+
+def _nearest(name: object, known: Sequence[object]) -> str:
+    """Return the question whether the nearest known name was meant; no text when none is near."""
+    if len(known) > _COMPARED:
+        return ""
+    texts = {str(k).casefold(): k for k in known}
+    near = difflib.get_close_matches(str(name).casefold(), list(texts), n=1, cutoff=0.6)
+    return f"Did you mean {_repr(texts[near[0]])}?" if near else ""
+
+
+def _repr(value: object) -> str:
+    return shortened(repr(value))

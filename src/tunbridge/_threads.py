@@ -6,6 +6,7 @@ the pieces: so sums of floats, too, are equal whatever the number of threads.
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,13 +26,16 @@ def n_threads(n_jobs: int | None = None) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
         return cores
-    if isinstance(n_jobs, bool) or int(n_jobs) != n_jobs or n_jobs == 0:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
         raise DataError(f"n_jobs must be a whole number other than 0, or None; got {n_jobs!r}.")
     return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
 
 
 def map_threads(function: Callable[[T], R], pieces: Iterable[T], n_jobs: int | None = None) -> list[R]:
-    """Return ``[function(piece) for piece in pieces]``, computed by several threads."""
+    """Return ``[function(piece) for piece in pieces]``, computed by several threads.
+
+    The error of the first piece that fails is raised, and pieces that have not begun are given up.
+    """
     work = list(pieces)
     workers = min(n_threads(n_jobs), len(work))
     if workers <= 1:

@@ -1,27 +1,47 @@
-"""Frames of any make, in: Arrow streams, dicts of columns, NumPy arrays."""
+"""Frames of any make, in: Arrow streams, pandas, dicts of columns, lists of rows or records, NumPy arrays.
+
+Each becomes named columns first, which :mod:`tunbridge.data.columns` then reads. The data are never changed and, where
+they are 64-bit floats already, not copied either: leave such an array alone as long as the table is in use.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tunbridge._check import check_choice, did_you_mean, listed
-from tunbridge.data.columns import KINDS, Column, Kind, column_to_arrow, encode_column, infer_column, to_floats
-from tunbridge.data.table import Table
+from tunbridge._check import check_choice, did_you_mean, listed, shortened
+from tunbridge._threads import map_threads, row_pieces
+from tunbridge.data.arrow import is_pandas
+from tunbridge.data.columns import (
+    KINDS,
+    Column,
+    Kind,
+    column_to_arrow,
+    encode_column,
+    infer_column,
+    state_type,
+    to_floats,
+)
+from tunbridge.data.table import Table, check_lengths
 from tunbridge.data.variable import State, Variable
 from tunbridge.errors import DataError
 
+_FRAMES = "a frame, a dict of columns, a list of rows or records, or a two-dimensional array"
+_PIECE = 2**16
+
 
 def as_table(data: Any, *, kinds: Mapping[str, Kind] | Kind | None = None, weights: Any = None) -> Table:
-    """Return a Table of any frame: one that speaks Arrow, a dict of columns, or a NumPy array.
+    """Return a Table of any frame: one that speaks Arrow, a dict of columns, a list of rows, or a NumPy array.
 
     Parameters
     ----------
-    data : Table, pandas, polars, pyarrow or duckdb frame, dict of columns, or ndarray
-        The columns of a two-dimensional array are called ``x0``, ``x1``, …; a structured array keeps its names.
+    data : Table, pandas, polars, pyarrow or duckdb frame, dict of columns, list of rows or records, or ndarray
+        The columns of a two-dimensional array and of a list of rows are called ``x0``, ``x1``, …; a structured array
+        keeps its names. Records are dicts; what one of them lacks is missing. The index of a pandas frame is left out.
     kinds : mapping of str to {"categorical", "continuous"}, or one of the two for all columns
         Overrides the rules by which kinds are inferred (see the page *Tables* in the documentation).
     weights : str or array-like, optional
@@ -33,8 +53,11 @@ def as_table(data: Any, *, kinds: Mapping[str, Kind] | Kind | None = None, weigh
 
     Notes
     -----
-    Values that are null, None, NaN or NaT are missing; text such as ``"NA"`` is a state, because somebody has read these
-    data already. (:func:`read_table` reads files, and knows missing markers.)
+    Values that are null, None, NaN, NaT or masked are missing; text such as ``"NA"`` is a state, because somebody has
+    read these data already. (:func:`read_table` reads files, and knows missing markers.)
+
+    The data stay as they are. Columns of 64-bit floats are not copied, so leave such an array alone while the table is
+    in use.
 
     Examples
     --------
@@ -45,19 +68,22 @@ def as_table(data: Any, *, kinds: Mapping[str, Kind] | Kind | None = None, weigh
       smokes  categorical  0, 1
     """
     if isinstance(data, Table) and kinds is None:
-        return data if weights is None else _weighted(data, weights)
+        return _weighted(data, weights)
+    if isinstance(data, Table):
+        wanted = column_kinds(kinds, data.names)
+        table = Table.of([_of_kind(c, wanted.get(c.variable.name)) for c in data], **data._rest())
+        return _weighted(table, weights)
     columns = frame_columns(data)
     wanted = column_kinds(kinds, list(columns))
-    table = Table.of([infer_column(name, values, wanted.get(name)) for name, values in columns.items()])
-    if isinstance(data, Table) and data.weights is not None and weights is None:
-        weights = data.weights
-    return _weighted(table, weights)
+    return _weighted(Table.of(_inferred(data, columns, wanted)), weights)
 
 
 def encode(data: Any, variables: Sequence[Variable]) -> tuple[Table, dict[str, list[State]]]:
     """Return the frame's columns of known variables as a Table, and for each column the states that are unknown.
 
-    Unknown states are coded as missing; columns that are not among the variables are left out.
+    A value is in the state that it equals, or else that reads like it: 1, 1.0 and ``"1"`` are one state. Unknown
+    states, each reported once and in sorted order, are coded as missing; columns that are not among the variables are
+    left out.
 
     Examples
     --------
@@ -66,35 +92,34 @@ def encode(data: Any, variables: Sequence[Variable]) -> tuple[Table, dict[str, l
     >>> table.codes("sky").tolist(), unseen
     ([0, -1], {'sky': ['green']})
     """
-    columns = frame_columns(data)
+    columns = {c.variable.name: _dictionary(c) for c in data} if isinstance(data, Table) else frame_columns(data)
     absent = [v.name for v in variables if v.name not in columns]
     if absent:
         raise DataError(f"the data must have the columns {listed(absent)}. {did_you_mean(absent[0], columns)}")
-    parts, unseen = [], {}
+    parts, unseen, checked = [], {}, _is_finite_matrix(data)
     for variable in variables:
-        values, unknown = encode_column(variable, columns[variable.name])
-        parts.append(Column(variable, values, pa.float64() if variable.is_continuous else _state_type(variable)))
+        values = columns[variable.name]
+        values, unknown = (values, []) if checked and variable.is_continuous else encode_column(variable, values)
+        parts.append(Column(variable, values, pa.float64() if variable.is_continuous else state_type(variable)))
         if unknown:
             unseen[variable.name] = unknown
-    return Table.of(parts), unseen
+    return Table.of(parts, weights=data.weights if isinstance(data, Table) else None), unseen
 
 
 def frame_columns(data: Any) -> dict[str, Any]:
-    """Return the columns of any frame by name, as Arrow columns or one-dimensional arrays; raise for bad names."""
+    """Return the columns of any frame by name, as Arrow columns or one-dimensional values; raise for bad names."""
     if isinstance(data, Table):
-        data = data.to_arrow()
+        return {c.variable.name: column_to_arrow(c) for c in data}
     if isinstance(data, Mapping):
         return _checked_names([(name, _one_dimensional(name, values)) for name, values in data.items()])
-    if hasattr(data, "__arrow_c_stream__"):
+    if is_pandas(data, "DataFrame"):
+        check_column_names(data.columns)
+        return {name: data.iloc[:, i] for i, name in enumerate(data.columns)}
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return _arrow_columns(data)
-    array = np.asanyarray(data)
-    if array.dtype.names:
-        return _checked_names([(name, array[name]) for name in array.dtype.names])
-    if array.ndim != 2:
-        raise DataError(
-            f"a table must be a frame, a dict of columns or a two-dimensional array; got {_what_it_is(data, array)}."
-        )
-    return {f"x{j}": array[:, j] for j in range(array.shape[1])}
+    if isinstance(data, list | tuple) and data and all(isinstance(row, list | tuple | Mapping) for row in data):
+        return _row_columns(data)
+    return _array_columns(data)
 
 
 def column_kinds(kinds: Mapping[str, Kind] | str | None, names: Sequence[str]) -> dict[str, Any]:
@@ -102,8 +127,11 @@ def column_kinds(kinds: Mapping[str, Kind] | str | None, names: Sequence[str]) -
     if isinstance(kinds, str):
         check_choice("kinds", kinds, KINDS)
         return dict.fromkeys(names, kinds)
+    if kinds is not None and not isinstance(kinds, Mapping):
+        raise DataError(f"kinds must be a kind, or a dict from column to kind; got {shortened(repr(kinds))}.")
+    known = set(names)
     for name, kind in (kinds or {}).items():
-        if name not in names:
+        if name not in known:
             raise DataError(f"kinds must name columns; got {name!r}. {did_you_mean(name, names)}")
         check_choice(f"the kind of column {name!r}", kind, KINDS)
     return dict(kinds or {})
@@ -114,7 +142,8 @@ def check_column_names(names: Iterable[Any]) -> None:
     names = list(names)
     for position, name in enumerate(names, start=1):
         if not isinstance(name, str):
-            raise DataError(f"column names must be text; column {position} is called {name!r}. Rename it.")
+            hint = "Rename the columns, for example by [str(name) for name in names]."
+            raise DataError(f"column names must be text; column {position} is called {name!r}. {hint}")
         if not name.strip():
             raise DataError(
                 f"columns must have names; column {position} of {len(names)} has none. Name it in the header."
@@ -126,51 +155,120 @@ def check_column_names(names: Iterable[Any]) -> None:
         seen.add(name)
 
 
+# Columns of frames
+
+
 def _arrow_columns(data: Any) -> dict[str, Any]:
-    if type(data).__module__.startswith("pandas"):
-        check_column_names(data.columns)
-        return {name: data[name].array if _is_mixed(data[name]) else _series(name, data[name]) for name in data.columns}
-    table = data if isinstance(data, pa.Table) else pa.table(data)
+    try:
+        table = data if isinstance(data, pa.Table) else pa.table(data)
+    except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as reason:
+        if getattr(data, "ndim", 1) == 1 and not hasattr(data, "columns"):
+            raise _no_table(data, "Give the column a name: {'x': values}.") from None
+        raise DataError(f"a table must be {_FRAMES} that pyarrow can read; it says: {reason}.") from reason
     return _checked_names(list(zip(table.column_names, table.columns, strict=True)))
 
 
-def _series(name: str, series: Any) -> Any:
-    """Return a pandas column as NumPy where it is plain numbers (no copy), else as Arrow."""
-    if isinstance(series.dtype, np.dtype) and series.dtype.kind in "iuf":
-        return series.to_numpy()
-    return pa.chunked_array([pa.array(series, from_pandas=True)])
+def _row_columns(data: Sequence[Any]) -> dict[str, Any]:
+    """Return the columns of a list of rows, or of records, in which what is not there is missing."""
+    if all(isinstance(row, Mapping) for row in data):
+        names = list(dict.fromkeys(name for row in data for name in row))
+        return _checked_names([(name, [row.get(name) for row in data]) for name in names])
+    shapes = [None if isinstance(row, Mapping) else len(row) for row in data]
+    odd = next((i for i, shape in enumerate(shapes) if shape != shapes[0]), None)
+    if odd is not None:
+        rows = f"row 1 is {shortened(repr(data[0]))}, row {odd + 1} is {shortened(repr(data[odd]))}"
+        raise DataError(f"rows must be equally long lists, or all dicts; {rows}.")
+    return {f"x{j}": list(values) for j, values in enumerate(zip(*data, strict=True))}
 
 
-def _is_mixed(series: Any) -> bool:
-    return bool(series.dtype == object)
+def _array_columns(data: Any) -> dict[str, Any]:
+    array = data if np.ma.isMA(data) else _as_array(data)
+    if array.dtype.names and array.ndim == 1:
+        return _checked_names([(name, _one_dimensional(name, array[name])) for name in array.dtype.names])
+    if array.ndim != 2:
+        raise _no_table(data, _hint(data, array))
+    return {f"x{j}": array[:, j] for j in range(array.shape[1])}
+
+
+def _as_array(data: Any) -> np.ndarray:
+    try:
+        return np.asarray(data)
+    except (TypeError, ValueError):  # rows of different lengths
+        return np.empty((), object)
+
+
+def _no_table(data: Any, hint: str) -> DataError:
+    what = f"an array of shape {data.shape}" if isinstance(data, np.ndarray) else type(data).__name__
+    return DataError(f"a table must be {_FRAMES}; got {what}. {hint}".rstrip())
+
+
+def _hint(data: Any, array: np.ndarray) -> str:
+    """Return what to do about data that are no table."""
+    if isinstance(data, str | os.PathLike):
+        return "read_table reads files."
+    if hasattr(data, "collect"):
+        return "Call .collect() first."
+    if hasattr(data, "toarray"):
+        return "Call .toarray() first."
+    return "Give the column a name: {'x': values}." if array.ndim == 1 else ""
 
 
 def _checked_names(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
     check_column_names(name for name, _ in pairs)
-    lengths = {name: len(values) for name, values in pairs}
-    if len(set(lengths.values())) > 1:
-        raise DataError(f"columns must be equally long; got {lengths}.")
+    check_lengths(pairs)
     return dict(pairs)
 
 
 def _one_dimensional(name: Any, values: Any) -> Any:
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
-        raise DataError(f"column {name!r} must be a list of values; got {values!r}.")
     if getattr(values, "ndim", 1) != 1:
         raise DataError(f"column {name!r} must be one-dimensional; got shape {values.shape}.")
+    if isinstance(values, str | bytes | Mapping | set | frozenset) or not hasattr(values, "__len__"):
+        hint = f"A single row is written {{{name!r}: [{shortened(repr(values))}]}}." if _is_scalar(values) else ""
+        raise DataError(f"column {name!r} must be a list of values; got {shortened(repr(values))}. {hint}".rstrip())
     return values
 
 
-def _what_it_is(data: Any, array: np.ndarray) -> str:
-    return f"{type(data).__name__} of {array.ndim} dimension{'s' if array.ndim != 1 else ''}"
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, str | bytes) or not isinstance(value, Iterable)
+
+
+# Columns of tables
+
+
+def _inferred(data: Any, columns: Mapping[str, Any], kinds: Mapping[str, Kind]) -> list[Column]:
+    if "categorical" not in kinds.values() and _is_finite_matrix(data):
+        return [Column(Variable(name), values, pa.float64()) for name, values in columns.items()]
+    large = any(len(values) > _PIECE for values in columns.values())
+    return map_threads(lambda c: infer_column(*c, kinds.get(c[0])), columns.items(), None if large else 1)
+
+
+def _is_finite_matrix(data: Any) -> bool:
+    """Return whether data are a matrix of doubles, row after row in memory, without infinities.
+
+    To look through it by rows is many times faster than column by column.
+    """
+    if not isinstance(data, np.ndarray) or np.ma.isMA(data) or data.ndim != 2 or not data.flags.c_contiguous:
+        return False
+    return data.dtype == np.float64 and not any(np.isinf(data[a:b]).any() for a, b in row_pieces(len(data), _PIECE))
+
+
+def _of_kind(column: Column, kind: Kind | None) -> Column:
+    if kind is None or column.variable.is_categorical == (kind == "categorical"):
+        return column
+    return infer_column(column.variable.name, column_to_arrow(column), kind)
+
+
+def _dictionary(column: Column) -> pa.Array:
+    """Return a column as Arrow has it, a categorical one as its codes, so that no row need be looked at."""
+    if column.variable.is_categorical:
+        column = column._replace(type=pa.dictionary(pa.from_numpy_dtype(column.values.dtype), state_type(column.variable)))
+    return column_to_arrow(column)
 
 
 def _weighted(table: Table, weights: Any) -> Table:
     if not isinstance(weights, str):
         return table if weights is None else table.with_weights(weights)
+    if weights not in table.names:
+        raise DataError(f"weights must name a column; got {weights!r}. {did_you_mean(weights, table.names)}")
     values = to_floats(weights, column_to_arrow(table.column(weights)))
     return table.drop([weights]).with_weights(values)
-
-
-def _state_type(variable: Variable) -> pa.DataType:
-    return pa.array(list(variable.states or ())).type

@@ -7,16 +7,19 @@ something returns a new table that shares what stayed the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from tunbridge._check import did_you_mean, listed
-from tunbridge.data.columns import Column, code_type, column_to_arrow
+from tunbridge._check import did_you_mean, listed, shortened
+from tunbridge.data.arrow import is_text
+from tunbridge.data.columns import Column, code_type, column_to_arrow, fitting_type, to_floats
 from tunbridge.data.variable import MISSING, Variable
 from tunbridge.errors import DataError
 
@@ -24,7 +27,12 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-_IDENTIFIER_ROWS = 10
+_IDENTIFIER_ROWS = 10  # in fewer rows, all values differ by chance
+_SURE_ROWS = 100  # in so many rows, whole numbers that all differ need not be consecutive to look like identifiers
+_SHOWN_COLUMNS = 40
+_SHOWN_STATES = 5
+_NAME_WIDTH = 40
+_STATE_WIDTH = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +47,7 @@ class Table:
         One a column, names distinct.
     columns : tuple of ndarray
         Codes (signed integers, −1 for missing) for categorical variables, float64 (NaN for missing) for continuous.
+        They are not copied; a float column may be a view of an array with strides.
     types : tuple of pyarrow.DataType
         The types in which the values go out again.
     weights : ndarray, optional
@@ -52,7 +61,7 @@ class Table:
     >>> table = tb.as_table({"sky": ["clear", "cloudy", None], "wind": [2.5, 7.0, 4.1]})
     >>> table
     Table: 3 rows × 2 columns, 1 missing cell
-      sky   categorical  clear, cloudy   1 missing
+      sky   categorical  clear, cloudy  1 missing
       wind  continuous   2.5 … 7
     >>> table.codes("sky").tolist()
     [0, 1, -1]
@@ -68,12 +77,15 @@ class Table:
         twice = _repeated(self.names)
         if twice:
             raise DataError(f"column names must be distinct; got {listed(twice)} more than once. Rename one.")
-        lengths = {len(values) for values in self.columns}
-        if len(lengths) > 1:
-            sizes = {v.name: len(c) for v, c in zip(self.variables, self.columns, strict=True)}
-            raise DataError(f"columns must be equally long; got {sizes}.")
-        for values in self.columns:
-            values.flags.writeable = False
+        if not len(self.variables) == len(self.columns) == len(self.types):
+            sizes = f"{len(self.variables)}, {len(self.columns)} and {len(self.types)}"
+            raise DataError(f"variables, columns and types must be equally many; got {sizes}.")
+        check_lengths(zip(self.names, self.columns, strict=True))
+        for column in self:
+            _check_values(column)
+        object.__setattr__(self, "columns", tuple(_locked(values) for values in self.columns))
+        markers = {name: self.read_as_missing[name] for name in self.names if name in self.read_as_missing}
+        object.__setattr__(self, "read_as_missing", markers)
         if self.weights is not None:
             object.__setattr__(self, "weights", check_weights(self.weights, self.n_rows))
 
@@ -81,12 +93,8 @@ class Table:
     def of(cls, columns: Iterable[Column], **rest: Any) -> Table:
         """Return a table of prepared columns."""
         parts = list(columns)
-        # A view, so that marking it read-only leaves the caller's own array as it was.
         return cls(
-            tuple(c.variable for c in parts),
-            tuple(c.values.view() for c in parts),
-            tuple(c.type for c in parts),
-            **rest,
+            tuple(c.variable for c in parts), tuple(c.values for c in parts), tuple(c.type for c in parts), **rest
         )
 
     # What is in it
@@ -98,8 +106,10 @@ class Table:
 
     @property
     def n_rows(self) -> int:
-        """The number of rows."""
-        return len(self.columns[0]) if self.columns else 0
+        """The number of rows (of a table without columns: of weights)."""
+        if self.columns:
+            return len(self.columns[0])
+        return 0 if self.weights is None else len(self.weights)
 
     @property
     def n_columns(self) -> int:
@@ -148,53 +158,63 @@ class Table:
     @cached_property
     def missing(self) -> dict[str, int]:
         """The number of missing cells of each column that has any."""
-        counts = {v.name: _count_missing(c) for v, c in zip(self.variables, self.columns, strict=True)}
-        return {name: n for name, n in counts.items() if n}
+        return {name: facts.n_missing for name, facts in self._facts.items() if facts.n_missing}
+
+    @cached_property
+    def _facts(self) -> dict[str, _Facts]:
+        return {c.variable.name: _facts(c.values) for c in self}
 
     @cached_property
     def identifiers(self) -> tuple[str, ...]:
-        """The columns that look like row identifiers: text or whole numbers, no value twice, none missing."""
-        if self.n_rows <= _IDENTIFIER_ROWS:
-            return ()
-        return tuple(c.variable.name for c in self if _is_identifier(c, self.n_rows))
+        """The columns that look like row identifiers: more than ten rows, no value twice, none missing.
 
-    def __iter__(self) -> Any:
+        They are categorical, or whole numbers that are consecutive or a hundred at least.
+        """
+        return tuple(c.variable.name for c in self if c.variable.name not in self.missing and _is_identifier(c))
+
+    @cached_property
+    def constants(self) -> tuple[str, ...]:
+        """The columns that hold one value only, missing cells apart (in a table of two rows or more)."""
+        return tuple(name for name, facts in self._facts.items() if self.n_rows > 1 and facts.low == facts.high)
+
+    def __iter__(self) -> Iterator[Column]:
         return (Column(*parts) for parts in zip(self.variables, self.columns, self.types, strict=True))
 
     # New tables from this one
 
     def select(self, names: Iterable[str]) -> Table:
         """Return the table of these columns, in this order."""
-        return Table.of([self.column(name) for name in names], weights=self.weights, **self._markers(names))
+        return Table.of([self.column(name) for name in _several(names)], **self._rest())
 
     def drop(self, names: Iterable[str]) -> Table:
         """Return the table without these columns."""
-        gone = {self.position(name) for name in names}
-        return self.select([name for i, name in enumerate(self.names) if i not in gone])
+        gone = {self.position(name) for name in _several(names)}
+        return Table.of([column for i, column in enumerate(self) if i not in gone], **self._rest())
 
     def take(self, rows: Any) -> Table:
         """Return the table of these rows: a slice, indices, or a mask."""
+        rows = _checked_rows(rows, self.n_rows)
         weights = None if self.weights is None else self.weights[rows]
-        columns = [c._replace(values=c.values[rows]) for c in self]
-        return Table.of(columns, weights=weights, read_as_missing=self.read_as_missing)
+        return Table.of([c._replace(values=c.values[rows]) for c in self], **{**self._rest(), "weights": weights})
 
     def with_weights(self, weights: Any) -> Table:
         """Return the table with a weight for each row (``None``: without weights)."""
-        return Table.of(self, weights=weights, read_as_missing=self.read_as_missing)
+        return Table.of(self, **{**self._rest(), "weights": weights})
 
     def with_column(self, column: Column) -> Table:
         """Return the table with a column added, or put in the place of the one with the same name."""
-        columns = [column if c.variable.name == column.variable.name else c for c in self]
-        if column.variable.name not in self._positions:
-            columns.append(column)
-        return Table.of(columns, weights=self.weights, read_as_missing=self.read_as_missing)
+        new = column.variable.name
+        columns = [column if c.variable.name == new else c for c in self]
+        rest = self._rest()
+        rest["read_as_missing"] = {name: found for name, found in self.read_as_missing.items() if name != new}
+        return Table.of(columns if new in self._positions else [*columns, column], **rest)
 
     def recode(self, variables: Sequence[Variable]) -> Table:
         """Return the columns of these variables with codes in their order of states, which must contain those here."""
-        return Table.of([_recoded(self.column(v.name), v) for v in variables], weights=self.weights)
+        return Table.of([_recoded(self.column(v.name), v) for v in variables], **self._rest())
 
-    def _markers(self, names: Iterable[str]) -> dict[str, Any]:
-        return {"read_as_missing": {n: self.read_as_missing[n] for n in names if n in self.read_as_missing}}
+    def _rest(self) -> dict[str, Any]:
+        return {"weights": self.weights, "read_as_missing": self.read_as_missing}
 
     # Out again
 
@@ -203,99 +223,239 @@ class Table:
         return pa.table([column_to_arrow(c) for c in self], names=list(self.names))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a pandas.DataFrame."""
-        return self.to_arrow().to_pandas()
+        """Return a pandas.DataFrame; whole numbers and truth values with missing cells have pandas' nullable types."""
+        import pandas
+
+        columns = {c.variable.name: _to_pandas(column_to_arrow(c), pandas) for c in self}
+        return pandas.DataFrame(columns, index=pandas.RangeIndex(self.n_rows))
 
     def to_polars(self) -> polars.DataFrame:
-        """Return a polars.DataFrame."""
+        """Return a polars.DataFrame; ordered states make an Enum, other categoricals a Categorical."""
         import polars
 
-        return polars.DataFrame(self.to_arrow())
+        frame = polars.DataFrame(self.to_arrow())
+        enums: dict[Any, Any] = {c.variable.name: _enum(c.variable, polars) for c in self if _is_enum(c)}
+        return frame.cast(enums)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Table, (self.variables, self.columns, self.types, self.weights, self.read_as_missing)
+
     # For people
 
-    def summary(self) -> str:
-        """Return one line a column: kind, states or range, missing cells, and what looks odd."""
-        lines = [_column_line(c) for c in self]
+    def summary(self, *, most: int | None = None) -> str:
+        """Return one line a column: kind, states or range, missing cells, and what looks odd.
+
+        ``most`` is the number of columns after which the rest are only counted.
+        """
+        shown = list(self)[:most]
+        lines = [(*_description(c, self._facts[c.variable.name]), self._remarks(c.variable.name)) for c in shown]
         widths = [max((len(line[i]) for line in lines), default=0) for i in range(3)]
-        return "\n".join(
-            (
-                "  "
-                + "  ".join(text.ljust(w) for text, w in zip(line[:3], widths, strict=True))
-                + "  "
-                + self._remarks(line[0])
-            ).rstrip()
-            for line in lines
-        )
+        texts = ["  ".join(["", *map(str.ljust, line[:3], widths), line[3]]).rstrip() for line in lines]
+        if len(shown) < self.n_columns:
+            texts.append(f"  … and {_counted(self.n_columns - len(shown), 'more column')}")
+        return "\n".join(texts)
 
     def _remarks(self, name: str) -> str:
-        remarks = []
-        if name in self.missing:
-            markers = self.read_as_missing.get(name)
-            found = f" ({', '.join(m if m else 'empty' for m in markers)})" if markers else ""
-            remarks.append(f"{self.missing[name]} missing{found}")
-        if name in self.identifiers:
-            remarks.append("looks like an identifier")
-        return ", ".join(remarks)
+        n_missing = self.missing.get(name, 0)
+        markers = listed_markers(self.read_as_missing.get(name, {})) if n_missing else ""
+        remarks = [
+            (n_missing == self.n_rows > 0, f"all missing{markers}"),
+            (0 < n_missing < self.n_rows, f"{n_missing} missing{markers}"),
+            (name in self.constants, "constant"),
+            (name in self.identifiers, "looks like an identifier"),
+        ]
+        return ", ".join(text for holds, text in remarks if holds)
 
     def __repr__(self) -> str:
-        n_missing = sum(self.missing.values())
-        cells = f"{n_missing} missing cell{'' if n_missing == 1 else 's'}"
+        size = f"{_counted(self.n_rows, 'row')} × {_counted(self.n_columns, 'column')}"
+        cells = _counted(sum(self.missing.values()), "missing cell")
         weighted = ", weighted" if self.weights is not None else ""
-        return f"Table: {self.n_rows} rows × {self.n_columns} columns, {cells}{weighted}\n{self.summary()}".rstrip()
+        return f"Table: {size}, {cells}{weighted}\n{self.summary(most=_SHOWN_COLUMNS)}".rstrip()
 
 
 def check_weights(weights: Any, n_rows: int) -> np.ndarray:
-    """Return row weights as a read-only float64 array; raise unless there is a finite, non-negative one for each row."""
-    array = np.array(weights, np.float64)
-    if array.shape != (n_rows,):
-        raise DataError(f"weights must be one number a row; got shape {array.shape} for {n_rows} rows.")
-    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    """Return row weights as a read-only float64 array; raise unless each row has one, finite and not negative."""
+    shape = np.shape(weights)
+    if shape != (n_rows,):
+        raise DataError(f"weights must be one number a row; got shape {shape} for {_counted(n_rows, 'row')}.")
+    array = to_floats("weights", weights)
+    bad = np.flatnonzero(~(array >= 0))
     if bad.size:
         raise DataError(f"weights must be finite and not negative; row {bad[0] + 1} has {array[bad[0]]}.")
-    array.flags.writeable = False
-    return array
+    return _locked(array.copy() if array.flags.writeable else array)  # what may still change is the caller's
+
+
+def check_lengths(columns: Iterable[tuple[str, Any]]) -> None:
+    """Raise unless columns, given with their names, are equally long."""
+    sizes = [(name, len(values)) for name, values in columns]
+    for name, size in sizes:
+        if size != sizes[0][1]:
+            first = f"{sizes[0][0]!r} has {_counted(sizes[0][1], 'value')}"
+            raise DataError(f"columns must be equally long; {first} and {name!r} has {size}.")
+
+
+def listed_markers(markers: Iterable[str]) -> str:
+    """Return the texts that were read as missing, in brackets.
+
+    Examples
+    --------
+    >>> listed_markers({"NA": 3, "": 1})
+    ' (NA, empty)'
+    """
+    shown = [_shown_text(marker) if marker else "empty" for marker in markers]
+    more = ["…"] if len(shown) > _SHOWN_STATES else []
+    return f" ({', '.join(shown[:_SHOWN_STATES] + more)})" if shown else ""
 
 
 def _repeated(names: Sequence[str]) -> list[str]:
-    seen: set[str] = set()
-    return [n for n in names if n in seen or seen.add(n)]  # type: ignore[func-returns-value]
+    return [name for name, n in Counter(names).items() if n > 1]
 
 
-def _count_missing(values: np.ndarray) -> int:
-    return int(np.count_nonzero(np.isnan(values) if values.dtype.kind == "f" else values < 0))
+def _several(names: Iterable[str]) -> Iterable[str]:
+    if isinstance(names, str):
+        raise DataError(f"names must be a list of column names; got the text {names!r}. Write [{names!r}].")
+    return names
 
 
-def _is_identifier(column: Column, n_rows: int) -> bool:
+def _check_values(column: Column) -> None:
+    """Raise unless the values are codes of the variable's states, or floats."""
+    variable, values, _ = column
+    if not isinstance(values, np.ndarray) or values.ndim != 1:
+        raise DataError(f"column {variable.name!r} must be a one-dimensional array; got {shortened(repr(values))}.")
+    if variable.is_continuous and values.dtype != np.float64:
+        raise DataError(f"column {variable.name!r} is continuous and must be of type float64; got {values.dtype}.")
+    if variable.is_categorical and values.dtype.kind != "i":
+        raise DataError(f"column {variable.name!r} must hold codes, which are signed integers; got {values.dtype}.")
+    if variable.is_categorical and values.size and not MISSING <= values.min() <= values.max() < variable.n_states:
+        span = f"{values.min()} … {values.max()}"
+        raise DataError(f"the codes of {variable.name!r} must lie between −1 and {variable.n_states - 1}; got {span}.")
+
+
+def _locked(values: np.ndarray) -> np.ndarray:
+    """Return a read-only view: the array itself stays its owner's to change."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+def _checked_rows(rows: Any, n_rows: int) -> Any:
+    """Return rows as something that NumPy takes as an index; raise for rows that do not exist."""
+    if isinstance(rows, slice):
+        return rows
+    array = np.asarray(rows)
+    if array.size == 0 and array.ndim == 1 and array.dtype != bool:
+        return array.astype(np.intp)  # an empty list makes an array of floats
+    if array.ndim != 1 or array.dtype.kind not in "iub":
+        raise DataError(f"rows must be a slice, row numbers or a mask; got {shortened(repr(rows))}.")
+    if array.dtype == bool and array.size != n_rows:
+        raise DataError(f"a mask must have an entry for each of the {_counted(n_rows, 'row')}; got {array.size}.")
+    if array.dtype != bool and not -n_rows <= array.min() <= array.max() < n_rows:
+        raise DataError(f"rows must be numbers below {n_rows}; got {array.min()} … {array.max()}.")
+    return array
+
+
+class _Facts(NamedTuple):
+    """What one pass over a column tells: missing cells, the least and the greatest code or float (NaN: none)."""
+
+    n_missing: int
+    low: float
+    high: float
+
+
+def _facts(values: np.ndarray) -> _Facts:
+    values = np.ascontiguousarray(values)  # a column of a matrix is slow to read, so read it once
+    missing = np.isnan(values) if values.dtype.kind == "f" else values < 0
+    n_missing = int(np.count_nonzero(missing))
+    present = values[~missing] if n_missing else values
+    if not present.size:
+        return _Facts(n_missing, np.nan, np.nan)
+    return _Facts(n_missing, float(present.min()), float(present.max()))
+
+
+def _is_identifier(column: Column) -> bool:
     variable, values, arrow_type = column
-    if variable.is_categorical:
-        if variable.n_states < n_rows:
-            return False
-        return int(values.min()) >= 0 and np.unique(values).size == n_rows
-    whole = pa.types.is_integer(arrow_type) and not np.isnan(values).any()
-    return whole and np.unique(values).size == n_rows
+    n_rows, head = len(values), values[:_SURE_ROWS]
+    whole = variable.is_categorical or pa.types.is_integer(arrow_type)
+    if n_rows <= _IDENTIFIER_ROWS or not whole or 0 < variable.n_states < n_rows:
+        return False
+    if np.unique(head).size < head.size or np.unique(values).size < n_rows:
+        return False
+    return variable.is_categorical or n_rows >= _SURE_ROWS or values.max() - values.min() == n_rows - 1
 
 
 def _recoded(column: Column, variable: Variable) -> Column:
+    arrow_type = fitting_type(variable, column.type)
     if column.variable.states == variable.states:
-        return column._replace(variable=variable)
+        return Column(variable, column.values, arrow_type)
     if column.variable.is_continuous or variable.is_continuous:
         raise DataError(f"column {variable.name!r} must be categorical in both tables; in one it is continuous.")
     codes = np.empty(column.variable.n_states + 1, code_type(variable.n_states))
     codes[:-1] = [variable.code(state) for state in column.variable.states or ()]
     codes[-1] = MISSING
-    return column._replace(variable=variable, values=codes[column.values])
+    return Column(variable, codes[column.values], arrow_type)
 
 
-def _column_line(column: Column) -> tuple[str, str, str]:
-    variable, values, _ = column
-    if variable.is_categorical:
-        states = [str(s) for s in (variable.states or ())[:5]]
-        more = f", … ({variable.n_states} states)" if variable.n_states > 5 else ""
-        return variable.name, "categorical", ", ".join(states) + more if states else "no states"
-    present = values[~np.isnan(values)]
-    span = f"{present.min():g} … {present.max():g}" if present.size else "no values"
-    return variable.name, "continuous", span
+def _to_pandas(array: pa.Array, pandas: Any) -> Any:
+    """Return a pandas column that holds the values as they are."""
+    t = pa.types
+    nullable = None
+    if array.null_count and t.is_integer(array.type):
+        nullable = getattr(pandas, str(array.type).replace("int", "Int").replace("u", "U") + "Dtype")()
+    elif array.null_count and t.is_boolean(array.type):
+        nullable = pandas.BooleanDtype()
+    try:
+        return array.to_pandas(types_mapper=lambda _: nullable)
+    except pa.ArrowException:  # a value that neither NumPy nor Python has, such as a time of day in nanoseconds
+        return pandas.Series(pandas.arrays.ArrowExtensionArray(array))
+
+
+def _enum(variable: Variable, polars: Any) -> Any:
+    return polars.Enum([str(state) for state in variable.states or ()])
+
+
+def _is_enum(column: Column) -> bool:
+    t = pa.types
+    return t.is_dictionary(column.type) and column.type.ordered and is_text(column.type.value_type)
+
+
+def _description(column: Column, facts: _Facts) -> tuple[str, str, str]:
+    """Return a column's name, kind, and states or range, each short enough for a line."""
+    variable = column.variable
+    name = _shown_text(variable.name, _NAME_WIDTH)
+    if variable.is_continuous:
+        return name, "continuous", _span(column, facts)
+    states = ", ".join(_shown_text(state) for state in (variable.states or ())[:_SHOWN_STATES])
+    more = f", … ({variable.n_states} states)" if variable.n_states > _SHOWN_STATES else ""
+    return name, "categorical", states + more or "no states"
+
+
+def _span(column: Column, facts: _Facts) -> str:
+    """Return the least and the greatest value, dates and times as such."""
+    if facts.n_missing == len(column.values):
+        return "no values"
+    t, ends, unit = pa.types, np.array([facts.low, facts.high]), ""
+    if t.is_temporal(column.type) and not t.is_duration(column.type):
+        texts, unit = _times(column, ends), "Z" if getattr(column.type, "tz", None) else ""
+    else:
+        texts = [f"{end:.0f}" if t.is_integer(column.type) else f"{end:g}" for end in ends]
+        unit = f" {column.type.unit}" if t.is_duration(column.type) else ""
+    return " … ".join(dict.fromkeys(texts)) + unit
+
+
+def _times(column: Column, ends: np.ndarray) -> list[str]:
+    """Return times as people write them, without fractions of a second that are zero; those with a zone in UTC."""
+    plain = pa.timestamp(column.type.unit) if pa.types.is_timestamp(column.type) else column.type
+    texts = column_to_arrow(Column(column.variable, ends, plain)).cast(pa.string()).to_pylist()
+    return [re.sub(r"\.0+$", "", text) for text in texts]
+
+
+def _shown_text(value: object, width: int = _STATE_WIDTH) -> str:
+    text = str(value)
+    return shortened(text if text.isprintable() and text.strip() else repr(text), width)
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"

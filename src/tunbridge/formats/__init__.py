@@ -1,1 +1,5 @@
 """Files: models written and read as data."""
+
+from tunbridge.formats.native import read_model, write_model
+
+__all__ = ["read_model", "write_model"]

@@ -1,0 +1,59 @@
+# Tunbridge. Every target makes .venv and installs what it needs by itself; nothing has to be activated.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help install run test lint types imports bench docs format clean
+
+help:  ## Show this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+install: $(VENV)/.test  ## Make .venv with the package and what its tests need
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Tunbridge needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.test: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+$(VENV)/.bench: pyproject.toml $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+run: install  ## Learn, evaluate, explain and save a classifier on data that come with the package
+	$(BIN)/python examples/first_steps.py
+
+test: lint types imports  ## Lint, types, import contracts, all tests
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+lint: install  ## Check style (ruff)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install  ## Check types (mypy)
+	$(BIN)/mypy
+
+imports: install  ## Check that every room imports only from rooms above it
+	$(BIN)/lint-imports --no-cache
+
+bench: $(VENV)/.bench  ## Measure against other libraries and rewrite benchmarks/RESULTS.md
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.docs  ## Build the documentation into site/
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "Open site/index.html"
+
+format: install  ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## Remove everything that was made
+	rm -rf $(VENV) site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,69 @@
+"""Naive Bayes against scikit-learn: time of fit and predict_proba, and memory beyond the input."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from sklearn.naive_bayes import CategoricalNB, GaussianNB
+
+import tunbridge as tb
+from benchmarks.harness import Result, interleaved, run_python
+
+N_ROWS, N_COLUMNS, N_CLASSES, N_STATES = 1_000_000, 50, 5, 8
+
+PEAK = """
+import json, resource
+import numpy as np
+import tunbridge as tb
+rng = np.random.default_rng(0)
+y = rng.integers(0, {classes}, {rows})
+X = rng.random(({rows}, {columns})) if {numeric} else rng.integers(0, {states}, ({rows}, {columns}))
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+model = tb.NaiveBayesClassifier(categorical=None if {numeric} else "all")
+model.fit(X[:40_000], y[:40_000]).predict_proba(X[:40_000])       # loads and compiles everything
+before = peak()
+model.fit(X, y)
+fitted = peak()
+model.predict_proba(X)
+print(json.dumps([X.nbytes, fitted - before, peak() - before]))
+"""
+
+
+def run() -> list[Result]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, N_CLASSES, N_ROWS)
+    return [*gaussian(rng, y), *categorical(rng, y)]
+
+
+def gaussian(rng: np.random.Generator, y: np.ndarray) -> list[Result]:
+    X = rng.normal(size=(N_ROWS, N_COLUMNS)) + 0.1 * y[:, None]
+    ours, peer = tb.NaiveBayesClassifier(variance="mle"), GaussianNB()
+    return compare("Gaussian", ours, peer, X, y, numeric=True)
+
+
+def categorical(rng: np.random.Generator, y: np.ndarray) -> list[Result]:
+    X = rng.integers(0, N_STATES, (N_ROWS, N_COLUMNS))
+    return compare(
+        "categorical, 8 states", tb.NaiveBayesClassifier(categorical="all"), CategoricalNB(), X, y, numeric=False
+    )
+
+
+def compare(what: str, ours: object, peer: object, X: np.ndarray, y: np.ndarray, *, numeric: bool) -> list[Result]:
+    fit = interleaved(lambda: ours.fit(X, y), lambda: peer.fit(X, y))
+    predict = interleaved(lambda: ours.predict_proba(X), lambda: peer.predict_proba(X))
+    apart = float(np.abs(ours.predict_proba(X) - peer.predict_proba(X)).max())
+    code = PEAK.format(classes=N_CLASSES, rows=N_ROWS, columns=N_COLUMNS, states=N_STATES, numeric=numeric)
+    size, fitted, total = json.loads(run_python(code))
+    memory = f"peak beyond the input {total / size:.2f} of its size (goal < 1); posteriors differ by {apart:.0e}"
+    return [
+        Result(
+            f"{what}: fit",
+            *fit,
+            "scikit-learn",
+            "≥ 5 ×",
+            fit[1] / fit[0] >= 5,
+            f"peak beyond the input {fitted / size:.2f}",
+        ),
+        Result(f"{what}: predict_proba", *predict, "scikit-learn", "≥ 5 ×", predict[1] / predict[0] >= 5, memory),
+    ]

@@ -1,0 +1,110 @@
+"""Timing, peak memory, and the table of results."""
+
+from __future__ import annotations
+
+import datetime
+import gc
+import importlib.metadata
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+RESULTS = Path(__file__).parent / "RESULTS.md"
+PACKAGES = ("tunbridge", "numpy", "numba", "pyarrow", "scikit-learn", "pgmpy", "pyagrum", "hmmlearn")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One line of the report; times in seconds."""
+
+    work: str
+    ours: float
+    peer: float | None = None
+    peer_name: str = "–"
+    goal: str = "–"
+    reached: bool | None = None
+    remark: str = ""
+
+    @property
+    def ratio(self) -> str:
+        return "–" if self.peer is None else f"{self.peer / self.ours:.1f} ×"
+
+    def cells(self) -> list[str]:
+        peer = "–" if self.peer is None else f"{seconds(self.peer)} ({self.peer_name})"
+        reached = {None: "", True: "yes", False: "**no**"}[self.reached]
+        return [self.work, seconds(self.ours), peer, self.ratio, self.goal, reached, self.remark]
+
+
+def seconds(value: float) -> str:
+    return f"{value * 1e3:.2f} ms" if value < 0.1 else f"{value:.2f} s"
+
+
+def best_of(function: Callable[[], object], repeat: int = 5) -> float:
+    """Return the least time of several runs, after one that warms up (compilation, caches, page faults)."""
+    function()
+    return min(timed(function) for _ in range(repeat))
+
+
+def interleaved(ours: Callable[[], object], peer: Callable[[], object], repeat: int = 3) -> tuple[float, float]:
+    """Return the least time of each side, run in turns so that a busy moment does not fall on one side only."""
+    ours()
+    peer()
+    pairs = [(timed(ours), timed(peer)) for _ in range(repeat)]
+    return min(a for a, _ in pairs), min(b for _, b in pairs)
+
+
+def timed(function: Callable[[], object]) -> float:
+    gc.collect()
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def run_python(code: str, **environment: str) -> str:
+    """Return what a fresh interpreter prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | environment
+    )
+    return done.stdout
+
+
+def machine() -> str:
+    model = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
+    return f"{model}, {len(os.sched_getaffinity(0))} cores, {platform.system()} {platform.machine()}"
+
+
+def versions() -> str:
+    found = [f"Python {platform.python_version()}"]
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            found.append(f"{name} absent")
+    return ", ".join(found)
+
+
+def write_results(sections: dict[str, list[Result]]) -> None:
+    """Rewrite RESULTS.md."""
+    lines = [
+        "# Results",
+        "",
+        f"Measured {datetime.date.today().isoformat()} by `make bench`. Both sides in one run on the same data, in turns; "
+        "least of several runs; compilation apart.",
+        "",
+        f"Machine: {machine()}.",
+        "",
+        f"Versions: {versions()}.",
+    ]
+    for title, results in sections.items():
+        lines += ["", f"## {title}", "", "| work | Tunbridge | peer | ratio | goal | reached | remark |"]
+        lines += ["|---|---|---|---|---|---|---|"]
+        lines += ["| " + " | ".join(result.cells()) + " |" for result in results]
+    RESULTS.write_text("\n".join(lines) + "\n")

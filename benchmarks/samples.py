@@ -1,0 +1,78 @@
+"""The data that are measured: real ones from the development data where these are beside the repository."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+import tunbridge as tb
+from tunbridge.data import Column
+
+ALARM_STATES = [
+    2,
+    3,
+    4,
+    3,
+    2,
+    3,
+    3,
+    4,
+    2,
+    2,
+    3,
+    3,
+    2,
+    4,
+    3,
+    2,
+    2,
+    3,
+    3,
+    2,
+    4,
+    2,
+    3,
+    3,
+    2,
+    3,
+    2,
+    4,
+    3,
+    3,
+    2,
+    3,
+    3,
+    4,
+    2,
+    3,
+    3,
+]
+
+
+def shared() -> Path | None:
+    default = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("TUNBRIDGE_SHARED_DATA", default))
+    return folder if folder.is_dir() else None
+
+
+def alarm(n_rows: int) -> tuple[tb.Table, str]:
+    """Return n_rows × 37 ALARM rows (the 20 000 of the bnlearn set repeated), or random ones of that shape."""
+    folder = shared()
+    if folder is None:
+        rng = np.random.default_rng(0)
+        return table_of(
+            [rng.integers(0, r, n_rows) for r in ALARM_STATES], ALARM_STATES
+        ), "random rows of ALARM's shape"
+    table = tb.read_table(folder / "bnlearn" / "alarm.csv.gz")
+    return table.take(np.arange(n_rows) % table.n_rows), "bnlearn's alarm rows, repeated"
+
+
+def table_of(codes: list[np.ndarray], n_states: list[int]) -> tb.Table:
+    columns = [
+        Column(tb.Variable(f"v{j}", range(r)), c.astype(np.int8), pa.int64())
+        for j, (c, r) in enumerate(zip(codes, n_states, strict=True))
+    ]
+    return tb.Table.of(columns)

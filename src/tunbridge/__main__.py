@@ -1,0 +1,5 @@
+"""``python -m tunbridge`` is ``tunbridge``."""
+
+from tunbridge.cli import main
+
+main()

@@ -1,0 +1,167 @@
+"""A scikit-learn transformer that cuts numbers into intervals.
+
+It stands around the functions of :mod:`tunbridge.data.discretisation`, so that a discretisation is learned inside each fold
+of a cross-validation and its method is a parameter that a grid search can vary. On a whole table
+:func:`tunbridge.data.discretisation.discretise` is the shorter way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from tunbridge._check import check_choice, did_you_mean, listed
+from tunbridge.data.discretisation import METHODS, Cuts, Discretisation, Method, at_cuts, learn_cuts
+from tunbridge.errors import DataError
+
+ENCODINGS = ("codes", "labels")
+
+
+class Discretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """A transformer from numbers to the intervals they lie in, column by column.
+
+    Parameters
+    ----------
+    method : {"mdl", "frequency", "width"}, or sequence or mapping of cut points
+        "mdl" is the minimum-description-length discretisation of Fayyad and Irani, which needs the classes y; the two
+        others look at X alone. Cut points may be given: one list of them (or a ``Discretisation``) for each column, in
+        order or by name (``x0``, ``x1``, … where the columns have no names).
+    n_bins : int
+        For "frequency" and "width": how many intervals, at most.
+    encode : {"codes", "labels"}
+        What comes out: the number of the interval, from 0, as a float with NaN for missing; or the interval's name
+        ("≤ 2.45") with None for missing. Classifiers that take numbers for measurements need the labels.
+
+    Attributes
+    ----------
+    discretisations_ : list of Discretisation
+        One a column.
+    cut_points_ : list of ndarray
+        Their cut points. A column without any is constant after the transformation.
+    n_features_in_ : int
+        The number of columns.
+    feature_names_in_ : ndarray of str
+        Their names, where X had text for names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> discretiser = Discretiser().fit(X, y)
+    >>> discretiser.discretisations_[3].labels
+    ('≤ 0.8', '0.8 – 1.75', '> 1.75')
+    >>> discretiser.transform(X.iloc[[0, 149]])
+    array([[0., 2., 0., 0.],
+           [1., 1., 2., 2.]])
+    """
+
+    def __init__(
+        self,
+        method: Method | Sequence[Cuts] | Mapping[str, Cuts] = "mdl",
+        *,
+        n_bins: int = 10,
+        encode: Literal["codes", "labels"] = "codes",
+    ) -> None:
+        self.method = method
+        self.n_bins = n_bins
+        self.encode = encode
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Discretiser:
+        """Learn the cut points of each column.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers; NaN is missing.
+        y : array-like of shape (n_samples,), optional
+            The classes, which "mdl" needs and the other methods ignore.
+        sample_weight : array-like of shape (n_samples,), optional
+            The number of cases that a row stands for.
+
+        Returns
+        -------
+        Discretiser
+            The fitted transformer itself.
+        """
+        check_choice("encode", self.encode, ENCODINGS)
+        X, classes = self._checked_with_classes(X, y) if self._by_class else (self._checked(X, reset=True), None)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if isinstance(self.method, str):
+            self.discretisations_ = [
+                learn_cuts(column, self.method, classes=classes, weights=weights, n_bins=self.n_bins) for column in X.T
+            ]
+        else:
+            self.discretisations_ = _given_cuts(self.method, list(self.get_feature_names_out()))
+        self.cut_points_ = [np.array(each.cuts) for each in self.discretisations_]
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the interval of each value, as ``encode`` says.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers; NaN is missing. Values beyond those of the fit are in the first and the last interval.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features), or a frame where ``set_output`` asks for one
+            Floats, or texts (dtype object).
+        """
+        check_is_fitted(self)
+        X = self._checked(X, reset=False)
+        out = np.empty(X.shape, object if self.encode == "labels" else np.float64)
+        for j, discretisation in enumerate(self.discretisations_):
+            out[:, j] = _encoded(discretisation, discretisation.codes(X[:, j]), self.encode)
+        return out
+
+    @property
+    def _by_class(self) -> bool:
+        return isinstance(self.method, str) and self.method == "mdl"
+
+    def _checked(self, X: Any, *, reset: bool) -> np.ndarray:
+        return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+
+    def _checked_with_classes(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        if y is None:
+            raise DataError(
+                "method 'mdl' must know the classes: it requires y to be passed, but the target y is None. "
+                "Pass y, or use method='frequency'."
+            )
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        check_classification_targets(y)
+        return X, np.unique(y, return_inverse=True)[1]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = self._by_class
+        return tags
+
+
+def _given_cuts(method: Any, names: list[str]) -> list[Discretisation]:
+    """Return the discretisations that were given for the columns of these names."""
+    if isinstance(method, Mapping):
+        unknown = [name for name in method if name not in names]
+        if unknown:
+            raise DataError(f"method must name columns of X; got {unknown[0]!r}. {did_you_mean(unknown[0], names)}")
+        absent = [name for name in names if name not in method]
+        if absent:
+            raise DataError(f"method must give cut points for every column; it has none for {listed(absent)}.")
+        method = [method[name] for name in names]
+    if not isinstance(method, (Sequence, np.ndarray)):
+        raise DataError(f"method must be one of {listed(METHODS)}, or cut points for each column; got {method!r}.")
+    if len(method) != len(names):
+        raise DataError(f"method must give cut points for each of {len(names)} columns; got {len(method)} lists.")
+    return [at_cuts(cuts) for cuts in method]
+
+
+def _encoded(discretisation: Discretisation, codes: np.ndarray, encode: str) -> np.ndarray:
+    """Return codes as floats or labels, with NaN or None for missing."""
+    states = (*discretisation.labels, None) if encode == "labels" else (*range(len(discretisation.cuts) + 1), np.nan)
+    return np.array(states, object if encode == "labels" else np.float64)[codes]  # code −1 picks the last entry

@@ -1,0 +1,138 @@
+"""``tunbridge explain``: why a row is given its class."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tunbridge._check import did_you_mean
+from tunbridge.cli.failures import UsageError
+from tunbridge.cli.options import AsJson, ModelFile, Reading
+from tunbridge.cli.output import counted, say, say_json, shortlist
+from tunbridge.errors import DataError
+
+if TYPE_CHECKING:
+    from tunbridge.decisions import Explanation
+
+_SHOWN = 6
+_PICTURES = (".png", ".svg", ".pdf")
+
+
+def explain(
+    model: ModelFile,
+    rows: Annotated[Path | None, typer.Argument(metavar="ROWS", help="A table from which a row is taken.")] = None,
+    row: Annotated[int | None, typer.Option(metavar="N", help="Which row, counted from 1.", min=1)] = None,
+    given: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="What is known of a case, instead of a row; repeatable."),
+    ] = None,
+    label: Annotated[str | None, typer.Option(metavar="CLASS", help="The class to explain.")] = None,
+    against: Annotated[str | None, typer.Option(metavar="CLASS", help="The class to compare it with.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw it into a .png, .svg or .pdf file as well.")
+    ] = None,
+    as_json: AsJson = False,
+    *,
+    reading: Reading,
+) -> None:
+    """Explain a prediction: the weight of evidence of every feature.
+
+    A weight is the natural logarithm of the factor by which a value multiplies the odds of the class against the other
+    one. What is not given counts as missing, with weight 0. In JSON an infinite weight is the text "Infinity".
+
+    Examples
+    --------
+    tunbridge explain tennis.tb --given outlook=Sunny --given wind=Strong
+    tunbridge explain model.tb rows.csv --row 3 --against no
+    tunbridge explain model.tb rows.csv --row 3 --plot why.png
+    """
+    from tunbridge.cli.models import load_model
+    from tunbridge.cli.writers import check_output
+
+    check_output(plot, inputs=[], suffixes=_PICTURES)
+    if (rows is None) == (not given):
+        raise UsageError("an explanation must have a case: a table with --row N, or --given NAME=VALUE.")
+    if row is not None and rows is None:
+        raise UsageError("--row must come with a table; got --given.")
+    classifier = load_model(model, swapped_with=rows)
+    case = given_case(classifier, given or []) if rows is None else row_case(classifier, rows, row or 1, reading)
+    found = classifier.explain(case, label=label, against=against)
+    if as_json:
+        say_json(found.to_dict())
+    else:
+        _show(found)
+    if plot is not None:
+        _draw(found, plot)
+
+
+def given_case(model: Any, given: list[str]) -> dict[str, Any]:
+    """Return a value for each feature of the model, None where nothing is given."""
+    variables = {v.name: v for v in model.variables_}
+    case: dict[str, Any] = dict.fromkeys(variables)
+    for text in given:
+        name = max((n for n in variables if text.startswith(f"{n}=")), key=len, default=None)
+        if name is None:
+            raise _no_such_feature(text, list(variables))
+        if case[name] is not None:
+            raise DataError(f"--given must name a feature once; got {name!r} twice.")
+        case[name] = _value(variables[name], text[len(name) + 1 :])
+    return case
+
+
+def row_case(model: Any, path: Path, row: int, reading: Reading) -> dict[str, Any]:
+    """Return the features of a row of a file, counted from one."""
+    from tunbridge.cli.rows import iter_rows
+
+    seen = 0
+    for batch in iter_rows(model, path, reading, verbatim=False):
+        if row <= seen + batch.n_rows:
+            cells = batch.features.slice(row - 1 - seen, 1).to_pylist()[0]
+            return {v.name: cells[v.name] for v in model.variables_}
+        seen += batch.n_rows
+    raise DataError(f"--row must be a row of {path.name}, which has {counted(seen, 'row')}; got {row}.")
+
+
+def _no_such_feature(text: str, names: list[str]) -> Exception:
+    name, sign, _ = text.partition("=")
+    if not sign:
+        return UsageError(f"--given must be NAME=VALUE; got {text!r}.")
+    return DataError(f"--given must name a feature of the model; got {name!r}. {did_you_mean(name, names)}")
+
+
+def _value(variable: Any, text: str) -> Any:
+    if variable.is_categorical:
+        return variable.states[variable.code(text)]
+    from tunbridge.data.columns import to_floats
+
+    try:
+        return float(to_floats(variable.name, [text])[0])
+    except DataError:
+        raise DataError(f"--given must have a number for {variable.name!r}; got {text!r}.") from None
+
+
+def _show(found: Explanation) -> None:
+    ranked = sorted(found.probabilities.items(), key=lambda pair: -pair[1])
+    lines = [str(found), "", shortlist([f"P({c}) = {p:.3g}" for c, p in ranked], most=_SHOWN)]
+    if not sys.stdout.isatty():
+        say("\n".join(lines))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    text = Text("\n".join(lines))
+    text.highlight_regex(r"(?m) \++$", "bold blue")
+    text.highlight_regex(r"(?m) -+$", "bold dark_orange")
+    Console(highlight=False, soft_wrap=True).print(text)
+
+
+def _draw(found: Explanation, path: Path) -> None:
+    from tunbridge import plots
+    from tunbridge.cli.writers import replacing
+
+    plots.draw_off_screen()
+    figure: Any = plots.explanation(found).figure
+    with replacing(path) as file:
+        figure.savefig(file, dpi=150)

@@ -1,0 +1,169 @@
+"""``tunbridge predict``: classes, probabilities or decisions for the rows of a file of any size."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tunbridge._check import listed
+from tunbridge.cli.failures import UsageError
+from tunbridge.cli.options import ModelFile, Reading, check_column
+from tunbridge.cli.output import counted, say, shortlist, tracked
+from tunbridge.errors import DataError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    from tunbridge.cli.rows import Rows
+
+PREDICTION, RISK = "prediction", "risk"
+_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """What is done with the probabilities of a row."""
+
+    proba: Annotated[bool, typer.Option("--proba", help="Add a column P(class) for each class.")] = False
+    loss: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Losses to minimise: JSON {true: {chosen: loss}}, or CSV with true classes down, chosen ones across.",
+        ),
+    ] = None
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TRUE:CHOSEN=LOSS", help="The loss of a choice, where it is not 1 if wrong, 0 if right; repeatable."
+        ),
+    ] = None
+    reject: Annotated[
+        float | None, typer.Option(metavar="LOSS", help="The loss of no decision; rows that risk more get none.")
+    ] = None
+
+    def losses(self, classes: list[Any]) -> Any:
+        """Return the loss matrix; None when the most probable class is to be chosen."""
+        from tunbridge.cli.losses import given_losses
+
+        if self.loss is None and not self.cost and self.reject is None:
+            return None
+        return given_losses(classes, self.loss, self.cost or [])
+
+
+def predict(
+    model: ModelFile,
+    rows: Annotated[
+        Path, typer.Argument(metavar="ROWS", help="The rows: .csv, .tsv, .parquet, .arrow, .arff or .jsonl, also .gz.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="A .csv, .tsv or .parquet file. Otherwise CSV to stdout."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(metavar="COL", help="Write this column of the rows and no other; repeatable.")
+    ] = None,
+    only: Annotated[bool, typer.Option("--only", help="Write the predictions without the rows' columns.")] = False,
+    *,
+    deciding: Deciding,
+    reading: Reading,
+) -> None:
+    """Predict the class of every row of a file of any size.
+
+    The columns of the rows come out as they came in. With losses the choice of least expected loss is written, beside
+    its risk; a row without a decision has an empty prediction.
+
+    Examples
+    --------
+    tunbridge predict model.tb rows.csv
+    tunbridge predict model.tb rows.csv -o predicted.parquet --proba
+    tunbridge predict model.tb patients.csv --keep patient_id --cost ill:well=20 --reject 0.5
+    """
+    from tunbridge.cli.models import load_model
+    from tunbridge.cli.rows import iter_rows
+    from tunbridge.cli.writers import check_output, write_batches
+
+    if output == Path("-"):
+        output = None
+    check_output(output, inputs=[rows, model])
+    if only and keep:
+        raise UsageError("--only must stand without --keep; got both.")
+    classifier = load_model(model, swapped_with=rows)
+    losses = deciding.losses(classifier.classes_.tolist())
+    batches = iter_rows(classifier, rows, reading, verbatim=not only)
+    chosen: Counter[str] = Counter()
+
+    def predicted() -> Iterator[pa.Table]:
+        for batch in tracked(batches, "predicting", hidden=output is None):
+            added = _predictions(classifier, batch, losses, deciding)
+            chosen.update(str(c) if c is not None else "(none)" for c in added[PREDICTION].to_pylist())
+            yield _combined(batch, added, rows, keep=[] if only else keep or None, blank_is_null=_is_typed(output))
+
+    write_batches(output, predicted())
+    if output is not None:
+        counts = shortlist([f"{name} {n}" for name, n in chosen.most_common()], most=_SHOWN)
+        say(f"{counted(chosen.total(), 'row')} in {output}; {PREDICTION}: {counts}")
+
+
+def _predictions(model: Any, rows: Rows, losses: Any, deciding: Deciding) -> pa.Table:
+    import numpy as np
+    import pyarrow as pa
+
+    from tunbridge.decisions import minimum_risk
+
+    log_proba = model.predict_log_proba(rows.features)
+    columns: dict[str, Any] = {}
+    if losses is None:
+        columns[PREDICTION] = _labels(model, log_proba.argmax(axis=1))
+    else:
+        decided = minimum_risk(np.exp(log_proba), losses, reject=deciding.reject)
+        columns[PREDICTION] = _labels(model, decided.choices)
+        columns[RISK] = decided.risks
+    if deciding.proba:
+        names = [f"P({label})" for label in model.classes_.tolist()]
+        columns |= dict(zip(names, np.exp(log_proba).T.copy(), strict=True))
+    return pa.table(columns)
+
+
+def _labels(model: Any, choices: np.ndarray) -> pa.Array:
+    """Return the classes by their indices; −1, which stands for no decision, is missing."""
+    import pyarrow as pa
+
+    return pa.array(model.classes_.tolist()).take(pa.array(choices, mask=choices < 0))
+
+
+def _combined(rows: Rows, added: pa.Table, path: Path, *, keep: list[str] | None, blank_is_null: bool) -> pa.Table:
+    """Return the columns of the rows that are kept, and behind them the new ones."""
+    import pyarrow as pa
+
+    names = rows.verbatim.column_names if keep is None else keep
+    for name in names:
+        check_column("--keep", name, path, rows.verbatim.column_names)
+    twice = [n for n in added.column_names if n in names]
+    if twice:
+        raise DataError(
+            f"{path.name} must not have the columns that are added; it has {listed(twice)}. "
+            "Rename them, or choose columns with --keep."
+        )
+    kept = [_null_if_blank(rows.verbatim[n]) if blank_is_null else rows.verbatim[n] for n in names]
+    return pa.table([*kept, *added.columns], names=[*names, *added.column_names])
+
+
+def _null_if_blank(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return text whose empty cells are null: a typed file has a word for nothing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_string(column.type):
+        return column
+    return pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+
+
+def _is_typed(output: Path | None) -> bool:
+    return output is not None and output.suffix.lower() not in (".csv", ".tsv")

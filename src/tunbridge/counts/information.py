@@ -1,0 +1,138 @@
+"""Entropy, mutual information and conditional mutual information, in nats, from counts.
+
+With N the rows of a table n_ij, n_i. and n_.j its margins,
+
+    I(X; Y) = Σ_ij (n_ij / N) log(n_ij N / (n_i. n_.j)),
+
+and I(X; Y | Z) is the mean of the I(X; Y) within the states of Z, weighted by their share of the rows. Missing cells
+are handled pair by pair: every table counts the rows that miss none of its variables (available cases), so figures of
+different pairs may rest on different rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tunbridge.counts.records import Counts, PairCounts
+from tunbridge.errors import DataError
+
+
+def entropy(counts: Counts | np.ndarray) -> float:
+    """Return the entropy of a variable, H = −Σ_k (n_k / N) log(n_k / N); 0 when there are no rows.
+
+    Of a family it is the entropy of the child by itself, of an array with two axes that of the second.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(entropy(np.array([5, 9])), 4)
+    0.6518
+    """
+    n = _table_of(counts, 1).sum(axis=0)
+    total = n.sum()
+    return max(0.0, float(np.log(total) - _n_log_n(n).sum() / total)) if total > 0 else 0.0
+
+
+def mutual_information(counts: Counts | PairCounts | np.ndarray) -> Any:
+    """Return the mutual information between child and parents, or the matrix of it for all pairs.
+
+    Parameters
+    ----------
+    counts : Counts, PairCounts or ndarray
+        A family: the information between the child and the joint state of its parents. Pair counts: a symmetric
+        matrix, the entropies of the variables on its diagonal; conditional on the variable within whose states they
+        were counted, if any. An array: a table of two variables.
+
+    Returns
+    -------
+    float or ndarray
+        Never negative. Pairs without a common row have 0.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> counter = tb.Counter(tb.datasets.play_tennis())
+    >>> round(mutual_information(counter.family("play", ["outlook"])), 4)
+    0.171
+    """
+    if isinstance(counts, PairCounts):
+        if counts.given is not None:
+            return conditional_mutual_information(counts)
+        return _pair_information(counts, counts.matrix)
+    table = _table_of(counts, 2)
+    total = table.sum()
+    if total <= 0:
+        return 0.0
+    margins = _n_log_n(table.sum(axis=0)).sum() + _n_log_n(table.sum(axis=1)).sum()
+    return max(0.0, float((_n_log_n(table).sum() - margins) / total + np.log(total)))
+
+
+def conditional_mutual_information(counts: PairCounts) -> np.ndarray:
+    """Return the matrix of I(X; Y | Z) for all pairs counted within the states of Z.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> counter = tb.Counter(tb.datasets.play_tennis())
+    >>> information = conditional_mutual_information(counter.pairs_within("play"))
+    >>> [v.name for v in counter.pairs_within("play").variables]
+    ['outlook', 'temperature', 'humidity', 'wind']
+    >>> information[0].round(3).tolist()
+    [0.922, 0.291, 0.154, 0.216]
+    """
+    if counts.given is None:
+        raise DataError(
+            "conditional information must be of pairs counted within a variable; got plain pairs. Use pairs_within."
+        )
+    n_variables = len(counts.variables)
+    information, rows = np.zeros((n_variables, n_variables)), np.zeros((n_variables, n_variables))
+    for matrix in counts.matrix:
+        n = _block_sums(counts, matrix.astype(np.float64))
+        information += n * _pair_information(counts, matrix)
+        rows += n
+    return np.divide(information, rows, out=np.zeros_like(rows), where=rows > 0)
+
+
+def _table_of(counts: Counts | np.ndarray, low: int) -> np.ndarray:
+    """Return counts as a table of floats with two axes, the first of length one where there is but one."""
+    table = np.asarray(counts.table if isinstance(counts, Counts) else counts, np.float64)
+    if not low <= table.ndim <= 2 or not (table >= 0).all():
+        axes = "two axes" if low == 2 else "one or two axes"
+        raise DataError(f"counts must be a table of {axes} and not negative; got an array of shape {table.shape}.")
+    return np.atleast_2d(table)
+
+
+def _pair_information(counts: PairCounts, matrix: np.ndarray) -> np.ndarray:
+    """Return I for all pairs: Σ n log n over tables and margins are sums over blocks of one matrix."""
+    matrix = matrix.astype(np.float64)
+    margins = _sums_by_variable(counts, matrix, axis=1)
+    rows = _sums_by_variable(counts, margins, axis=0)
+    of_margins = _sums_by_variable(counts, _n_log_n(margins), axis=0)
+    of_cells = _block_sums(counts, _n_log_n(matrix))
+    total = _n_log_n(rows) + of_cells - of_margins - of_margins.T
+    information = np.divide(total, rows, out=np.zeros_like(rows), where=rows > 0)
+    return np.maximum(information, 0.0)
+
+
+def _block_sums(counts: PairCounts, matrix: np.ndarray) -> np.ndarray:
+    return _sums_by_variable(counts, _sums_by_variable(counts, matrix, axis=1), axis=0)
+
+
+def _sums_by_variable(counts: PairCounts, array: np.ndarray, axis: int) -> np.ndarray:
+    """Return the sums over each variable's states along an axis (0 for a variable without states)."""
+    n_states = np.diff(counts.first)
+    shape = list(array.shape)
+    shape[axis] = len(n_states)
+    out = np.zeros(shape)
+    if (n_states > 0).any():
+        at: list[Any] = [slice(None)] * array.ndim
+        at[axis] = n_states > 0
+        out[tuple(at)] = np.add.reduceat(array, counts.first[:-1][n_states > 0], axis=axis)
+    return out
+
+
+def _n_log_n(n: np.ndarray) -> np.ndarray:
+    """Return n log n, 0 at 0."""
+    return n * np.log(np.where(n > 0, n, 1.0))

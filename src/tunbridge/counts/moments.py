@@ -1,0 +1,182 @@
+"""Count, mean and sum of squared deviations of numeric columns, group by group; mergeable.
+
+Two sets of moments are merged by (Chan, Golub & LeVeque 1979)
+
+    n = n₁ + n₂,   δ = μ₂ − μ₁,   μ = μ₁ + δ n₂/n,   M₂ = M₂₁ + M₂₂ + δ² n₁ n₂/n,
+
+which loses nothing when the mean is large against the spread. Rows are taken in pieces of fixed size and the pieces
+merged in order, so the result does not depend on the number of threads.
+
+References
+----------
+T. F. Chan, G. H. Golub, R. J. LeVeque (1979). Updating formulae and a pairwise algorithm for computing sample
+variances. Stanford STAN-CS-79-773, eq. 2.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from tunbridge._check import check_number
+from tunbridge._threads import map_threads, row_pieces
+from tunbridge.counts.radix import SMALL_CELLS
+from tunbridge.errors import DataError
+
+Columns = Sequence[np.ndarray] | np.ndarray
+
+_PIECE_CELLS = 1 << 17
+_ROWS_A_GROUP = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Moments of columns within groups; every array has shape (n_groups, n_columns).
+
+    Parameters
+    ----------
+    count : ndarray
+        The number (or weight) n of values that are not missing.
+    mean : ndarray
+        Their mean μ (0 where there are none).
+    m2 : ndarray
+        Their sum of squared deviations from the mean, M₂.
+    """
+
+    count: np.ndarray
+    mean: np.ndarray
+    m2: np.ndarray
+
+    def variance(self, *, unbiased: bool) -> np.ndarray:
+        """Return M₂/n or M₂/(n − 1); NaN where that is undefined (weights count as repeated rows)."""
+        divisor = self.count - 1.0 if unbiased else self.count
+        return np.divide(self.m2, divisor, out=np.full(self.m2.shape, np.nan), where=divisor > 0)
+
+    def merge(self, other: Moments) -> Moments:
+        """Return the moments of the rows of both.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> one, two = (moments_within([np.array(x)], np.zeros(2, np.int8), 1) for x in ([1.0, 3.0], [5.0, 7.0]))
+        >>> both = one.merge(two)
+        >>> both.count.item(), both.mean.item(), both.variance(unbiased=False).item()
+        (4.0, 4.0, 5.0)
+        """
+        n = self.count + other.count
+        share = np.divide(other.count, n, out=np.zeros_like(n), where=n > 0)
+        delta = other.mean - self.mean
+        # From the mean of the larger side, so that an empty or far smaller one does not blur it.
+        mean = np.where(share <= 0.5, self.mean + delta * share, other.mean - delta * (1.0 - share))
+        return Moments(n, mean, self.m2 + other.m2 + delta * (self.count * share) * delta)
+
+    __add__ = merge
+
+    def decay(self, factor: float) -> Moments:
+        """Return the moments with every row so far weighing ``factor`` times as much."""
+        number = check_number("the factor of decay", factor, low=0, high=1)
+        return Moments(self.count * number, self.mean, self.m2 * number)
+
+    def pooled(self) -> Moments:
+        """Return the moments of all groups together, as one group."""
+        groups = (Moments(*(a[g : g + 1] for a in self._arrays)) for g in range(len(self.count)))
+        return reduce(Moments.merge, groups, _no_moments(1, self.count.shape[1]))
+
+    def with_groups(self, n_groups: int) -> Moments:
+        """Return the moments with further, empty groups."""
+        n_more = n_groups - len(self.count)
+        if n_more < 0:
+            raise DataError(
+                f"the number of groups must be at least {len(self.count)}, as many as there are; got {n_groups}."
+            )
+        return Moments(*(np.pad(a, ((0, n_more), (0, 0))) for a in self._arrays))
+
+    @property
+    def _arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.count, self.mean, self.m2
+
+
+def moments_within(
+    columns: Columns,
+    groups: np.ndarray,
+    n_groups: int,
+    *,
+    weights: np.ndarray | None = None,
+    n_jobs: int | None = None,
+) -> Moments:
+    """Return the moments of float columns (a list, or a rows × columns array) within groups (codes, −1: left out).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> heights, sex = np.array([1.6, 1.8, 1.7, np.nan]), np.array([0, 1, 0, 1], np.int8)
+    >>> moments = moments_within([heights], sex, 2)
+    >>> moments.count.tolist(), moments.mean.round(2).tolist()
+    ([[2.0], [1.0]], [[1.65], [1.8]])
+    """
+    n_rows, n_columns = len(groups), columns.shape[1] if isinstance(columns, np.ndarray) else len(columns)
+    ones = np.ones(n_rows) if weights is None else weights
+    if n_rows * n_columns <= SMALL_CELLS:
+        return _numpy_moments(columns, groups, n_groups, ones)
+    # Pieces well above the number of groups, so that their moments together stay smaller than the data.
+    piece = max(256, _ROWS_A_GROUP * n_groups, _PIECE_CELLS // n_columns)
+    found = map_threads(
+        lambda rows: _piece_moments(columns, groups, n_groups, ones, *rows), row_pieces(n_rows, piece), n_jobs
+    )
+    return reduce(Moments.merge, found)
+
+
+def block_of(columns: Columns, start: int, stop: int) -> np.ndarray:
+    """Return rows start … stop of the columns as a contiguous columns × rows array."""
+    if isinstance(columns, np.ndarray):
+        from tunbridge.kernels.moments import fill_block
+
+        block = np.empty((columns.shape[1], stop - start))
+        fill_block(columns[start:stop], block)
+        return block
+    return _stacked(columns, start, stop)
+
+
+def _piece_moments(
+    columns: Columns, groups: np.ndarray, n_groups: int, weights: np.ndarray, start: int, stop: int
+) -> Moments:
+    from tunbridge.kernels.moments import fill_moments, fill_row_moments
+
+    rows = groups[start:stop], weights[start:stop]
+    if isinstance(columns, np.ndarray) and columns.flags.c_contiguous:
+        moments = _no_moments(n_groups, columns.shape[1])
+        fill_row_moments(columns[start:stop], *rows, *moments._arrays)
+    else:
+        block = block_of(columns, start, stop)
+        moments = _no_moments(n_groups, len(block))
+        fill_moments(block, *rows, *moments._arrays)
+    return moments
+
+
+def _numpy_moments(columns: Columns, groups: np.ndarray, n_groups: int, weights: np.ndarray) -> Moments:
+    """Return the moments as the kernel finds them: deviations from a first value give the mean, then those from it."""
+    array = columns if isinstance(columns, np.ndarray) else _stacked(columns, 0, len(groups)).T
+    n_columns = array.shape[1]
+    rows, at = np.nonzero((groups[:, None] >= 0) & (weights[:, None] > 0) & ~np.isnan(array))
+    cells, x, w = groups[rows].astype(np.intp) * n_columns + at, array[rows, at].astype(np.float64), weights[rows]
+
+    def sums(terms: np.ndarray) -> np.ndarray:
+        return np.bincount(cells, terms, minlength=n_groups * n_columns).astype(np.float64, copy=False)
+
+    count, mean = sums(w), np.zeros(n_groups * n_columns)
+    mean[cells[::-1]] = x[::-1]
+    with np.errstate(invalid="ignore", over="ignore"):  # infinities give moments that are not finite, as in the kernel
+        mean += np.divide(sums(w * (x - mean[cells])), count, out=np.zeros_like(count), where=count > 0)
+        m2 = sums(w * (x - mean[cells]) ** 2)
+    return Moments(*(a.reshape(n_groups, n_columns) for a in (count, mean, m2)))
+
+
+def _stacked(columns: Sequence[np.ndarray], start: int, stop: int) -> np.ndarray:
+    return np.array([c[start:stop] for c in columns], np.float64).reshape(len(columns), stop - start)
+
+
+def _no_moments(n_groups: int, n_columns: int) -> Moments:
+    return Moments(*(np.zeros((n_groups, n_columns)) for _ in range(3)))

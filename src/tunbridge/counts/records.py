@@ -1,0 +1,292 @@
+"""The records that counting gives and everything else reads: family counts and pair counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from tunbridge._check import check_number, did_you_mean, listed, shortened
+from tunbridge._memory import check_memory
+from tunbridge.counts.configurations import configuration_codes, configuration_numbers, product_numbers
+from tunbridge.counts.radix import is_dense
+from tunbridge.counts.states import merge_states
+from tunbridge.data import State, Variable
+from tunbridge.errors import DataError
+
+_MOST_AXES = 32
+_SHOWN_ROWS = 20
+_SHOWN_STATES = 10
+_STATE_WIDTH = 24
+_WHOLE = 1e15
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How often each state of a child goes with each configuration of its parents.
+
+    ``table[j, k]`` is the number (or weight) N_jk of the rows with parent configuration j and child state k, rows that
+    miss any of the variables left out.
+
+    Parameters
+    ----------
+    child : Variable
+        The variable counted.
+    parents : tuple of Variable
+        Its parents; the last one varies fastest in the order of the configurations.
+    table : ndarray of shape (n_configurations, n_states)
+        int64 when every row counts one, float64 when rows have weights.
+    configurations : ndarray of shape (n_configurations, n_parents), optional
+        ``None`` for a dense table, in which every configuration has its row; else the parents' codes of the
+        configurations that occur, in sorted order.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> counts = tb.Counter(tb.datasets.play_tennis()).family("play", ["wind"])
+    >>> counts
+    Counts of play given wind (14 rows)
+    wind    no  yes
+    Strong   3    3
+    Weak     2    6
+    >>> counts.row({"wind": "Weak"}).tolist()
+    [2, 6]
+    """
+
+    child: Variable
+    parents: tuple[Variable, ...]
+    table: np.ndarray
+    configurations: np.ndarray | None = None
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only the configurations that occur have a row."""
+        return self.configurations is not None
+
+    @property
+    def total(self) -> float:
+        """The number (or weight) of the rows counted."""
+        return self.table.sum().item()
+
+    @property
+    def array(self) -> np.ndarray:
+        """The dense table with one axis a variable: parents in order, then the child."""
+        if len(self._variables) > _MOST_AXES:
+            raise DataError(
+                f"an array must have at most {_MOST_AXES} axes; the family of {self.child.name!r} has "
+                f"{len(self._variables)} variables. Use table and configurations."
+            )
+        return self.dense().table.reshape([v.n_states for v in self._variables])
+
+    def row(self, parents: Mapping[str, State]) -> np.ndarray:
+        """Return the child's counts for one configuration of the parents, given by name."""
+        for name in parents:
+            if name not in [p.name for p in self.parents]:
+                hint = did_you_mean(name, [p.name for p in self.parents])
+                raise DataError(f"a configuration must name parents of {self.child.name!r}; got {name!r}. {hint}")
+        missing = [p.name for p in self.parents if p.name not in parents]
+        if missing:
+            raise DataError(f"a configuration must give every parent a state; {listed(missing)} has none.")
+        codes = np.array([[p.code(parents[p.name]) for p in self.parents]], np.intp)
+        if self.configurations is None:
+            return self.table[configuration_numbers(codes, self._n_parent_states).item()]
+        at = np.flatnonzero((self.configurations == codes).all(axis=1))
+        return self.table[at[0]] if at.size else np.zeros_like(self.table, shape=self.child.n_states)
+
+    def dense(self) -> Counts:
+        """Return the same counts as a dense table; raise MemoryForecastError where that would be too large."""
+        if self.configurations is None:
+            return self
+        n_configurations = prod(self._n_parent_states)
+        check_memory(
+            f"the dense table of {self.child.name!r} given {listed(p.name for p in self.parents)}",
+            8 * n_configurations * self.child.n_states,
+            ways_out="Keep it sparse, or use fewer parents.",
+        )
+        table = np.zeros((n_configurations, self.child.n_states), self.table.dtype)
+        table[configuration_numbers(self.configurations, self._n_parent_states)] = self.table
+        return replace(self, table=table, configurations=None)
+
+    def decay(self, factor: float) -> Counts:
+        """Return the counts times a factor between 0 and 1, so that old rows weigh less than new ones."""
+        return replace(self, table=self.table * check_number("the factor of decay", factor, low=0, high=1))
+
+    def merge(self, other: Counts) -> Counts:
+        """Return the counts of both; states are matched by name, and new ones come after the known ones."""
+        if [v.name for v in self._variables] != [v.name for v in other._variables]:
+            raise DataError(
+                f"counts must be of the same family to be merged; got {self._title()!r} and {other._title()!r}."
+            )
+        variables = [merge_states(a, b) for a, b in zip(self._variables, other._variables, strict=True)]
+        if self._stays_dense(other, variables):
+            a, b = self._recoded(variables), other._recoded(variables)
+            return replace(a, table=a.table + b.table)
+        return _merge_sparse(self._sparse()._recoded(variables), other._sparse()._recoded(variables))
+
+    __add__ = merge
+
+    @property
+    def _variables(self) -> tuple[Variable, ...]:
+        return (*self.parents, self.child)
+
+    @property
+    def _n_parent_states(self) -> list[int]:
+        return [p.n_states for p in self.parents]
+
+    def _stays_dense(self, other: Counts, variables: Sequence[Variable]) -> bool:
+        """Whether two dense tables are merged into one; with many new states that could be far larger than both."""
+        if self.is_sparse or other.is_sparse:
+            return False
+        unchanged = self._has_states_of(variables) or other._has_states_of(variables)
+        n_rows = self.total + other.total
+        return unchanged or not self.parents or is_dense([v.n_states for v in variables], n_rows)
+
+    def _has_states_of(self, variables: Sequence[Variable]) -> bool:
+        return all(mine.states == v.states for mine, v in zip(self._variables, variables, strict=True))
+
+    def _recoded(self, variables: Sequence[Variable]) -> Counts:
+        """Return the counts over variables that have at least the states of ours."""
+        if self._has_states_of(variables):
+            return replace(self, child=variables[-1], parents=tuple(variables[:-1]))
+        *maps, child_map = (
+            np.array([new.code(s) for s in old.states or ()], np.int32)
+            for old, new in zip(self._variables, variables, strict=True)
+        )
+        *parents, child = variables
+        if self.configurations is None:
+            rows = product_numbers(maps, [p.n_states for p in parents])
+            table = np.zeros((prod(p.n_states for p in parents), child.n_states), self.table.dtype)
+            np.add.at(table, np.ix_(rows, child_map), self.table)
+            return Counts(child, tuple(parents), table)
+        table = np.zeros((len(self.table), child.n_states), self.table.dtype)
+        np.add.at(table, np.ix_(np.arange(len(table)), child_map), self.table)
+        codes = np.column_stack([m[c] for m, c in zip(maps, self.configurations.T, strict=True)])
+        return Counts(child, tuple(parents), table, codes)
+
+    def _sparse(self) -> Counts:
+        if self.configurations is not None:
+            return self
+        used = np.flatnonzero(self.table.any(axis=1))
+        return replace(self, table=self.table[used], configurations=configuration_codes(used, self._n_parent_states))
+
+    def _title(self) -> str:
+        return self.child.name + (f" given {', '.join(p.name for p in self.parents)}" if self.parents else "")
+
+    def __repr__(self) -> str:
+        sparse = ", sparse" if self.is_sparse else ""
+        head = f"Counts of {self._title()} ({number_text(self.total, 'row')}{sparse})"
+        n_hidden = len(self.table) - _SHOWN_ROWS
+        more = [f"… ({number_text(n_hidden, 'more configuration')})"] if n_hidden > 0 else []
+        return "\n".join([head, *self._lines(), *more])
+
+    def _lines(self) -> list[str]:
+        """Return the table as text: a column for each parent, then one for each state of the child."""
+        table = self.table[:_SHOWN_ROWS, :_SHOWN_STATES]
+        if self.configurations is None:
+            codes = configuration_codes(np.arange(len(table)), self._n_parent_states)
+        else:
+            codes = self.configurations[:_SHOWN_ROWS]
+        states = [_state_text(s) for s in (self.child.states or ())[:_SHOWN_STATES]]
+        cut = ["…"] if self.child.n_states > _SHOWN_STATES else []
+        lines = [[p.name for p in self.parents] + states + cut]
+        for row, counts in zip(codes, table, strict=True):
+            heads = [_state_text((p.states or ())[c]) for p, c in zip(self.parents, row, strict=True)]
+            lines.append(heads + [number_text(n) for n in counts.tolist()] + cut)
+        return _aligned(lines, len(self.parents))
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """How often each state of one variable goes with each state of another, for all pairs.
+
+    The tables stand in one matrix: ``matrix[first[a] + i, first[b] + j]`` is the number of rows with state i of
+    variable a and state j of variable b (each pair counts the rows that miss neither). With a ``given`` variable there
+    is one such matrix for each of its states.
+
+    Parameters
+    ----------
+    variables : tuple of Variable
+        The variables counted.
+    matrix : ndarray of shape (S, S) or (n_given, S, S)
+        S is the number of states of all variables together.
+    given : Variable, optional
+        The variable within whose states the pairs were counted.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> pairs = tb.Counter(tb.datasets.play_tennis()).pairs()
+    >>> pairs
+    PairCounts of 5 variables: 10 pairs
+    >>> pairs.table("humidity", "play").tolist()
+    [[4, 3], [1, 6]]
+    """
+
+    variables: tuple[Variable, ...]
+    matrix: np.ndarray
+    given: Variable | None = None
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """Where each variable's states begin; one entry more than variables."""
+        return np.concatenate([[0], np.cumsum([v.n_states for v in self.variables])]).astype(np.intp)
+
+    def table(self, a: str, b: str) -> np.ndarray:
+        """Return the table of two variables, by name: states of ``a`` × states of ``b`` (one for each given state)."""
+        i, j = self._position(a), self._position(b)
+        return self.matrix[..., self.first[i] : self.first[i + 1], self.first[j] : self.first[j + 1]]
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {v.name: i for i, v in enumerate(self.variables)}
+
+    def _position(self, name: str) -> int:
+        try:
+            return self._positions[name]
+        except (KeyError, TypeError):
+            hint = did_you_mean(name, self._positions)
+            raise DataError(f"the pair must be of variables that were counted; got {name!r}. {hint}") from None
+
+    def __repr__(self) -> str:
+        n = len(self.variables)
+        within = f" within {self.given.name}" if self.given is not None else ""
+        return f"PairCounts of {number_text(n, 'variable')}{within}: {number_text(n * (n - 1) // 2, 'pair')}"
+
+
+def number_text(number: float, unit: str = "") -> str:
+    """Return a count as text, whole numbers in full; with a unit in the singular or plural.
+
+    Examples
+    --------
+    >>> number_text(1_500_000), number_text(0.25), number_text(1, "row"), number_text(14.0, "row")
+    ('1500000', '0.25', '1 row', '14 rows')
+    """
+    text = str(int(number)) if float(number).is_integer() and abs(number) < _WHOLE else f"{number:.6g}"
+    return text if not unit else f"{text} {unit}" if number == 1 else f"{text} {unit}s"
+
+
+def _merge_sparse(a: Counts, b: Counts) -> Counts:
+    codes = np.concatenate([np.asarray(a.configurations), np.asarray(b.configurations)])
+    both, where = np.unique(codes, axis=0, return_inverse=True)
+    table = np.zeros((len(both), a.child.n_states), np.result_type(a.table, b.table))
+    np.add.at(table, where.ravel(), np.concatenate([a.table, b.table]))
+    return replace(a, table=table, configurations=both)
+
+
+def _state_text(state: State) -> str:
+    return shortened(str(state), _STATE_WIDTH)
+
+
+def _aligned(lines: Sequence[Sequence[str]], n_heads: int) -> list[str]:
+    """Return lines of cells in columns: the heads to the left, the numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(w) if i < n_heads else cell.rjust(w)
+            for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]

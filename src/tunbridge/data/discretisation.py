@@ -1,0 +1,536 @@
+"""Discretisation: numbers become a few intervals, and the intervals are ordered states.
+
+Counting needs states. Four ways to choose the cut points between them:
+
+- **equal width**: the range in equal parts; blind to where the values lie, easy to read;
+- **equal frequency**: about as many rows in every interval, whatever the scale; equal values stay together;
+- **given cuts**: what a guideline or an expert says (a temperature above 38.5 is fever);
+- **minimum description length** (Fayyad & Irani 1993), which looks at the class of each row. Cut a set S of rows at the
+  point T where the classes of the two sides are purest, that is where the information gain
+
+      Gain(T; S) = Ent(S) − |S₁|/|S| · Ent(S₁) − |S₂|/|S| · Ent(S₂)
+
+  is largest, and go on with both sides. A cut stays only if it shortens the message that tells the classes: if the bits
+  it saves outweigh the bits that say where it is and how the classes lie on its sides. A column without a cut then has
+  nothing to say about the class by itself.
+
+A value equal to a cut point belongs to the interval below it. Missing values stay missing.
+
+References
+----------
+Fayyad, U. M. and Irani, K. B. (1992). On the handling of continuous-valued attributes in decision tree generation.
+*Machine Learning* 8, 87–102 (theorem 1: the best cut is a boundary point).
+
+Fayyad, U. M. and Irani, K. B. (1993). Multi-interval discretization of continuous-valued attributes for classification
+learning. *Proceedings of the 13th International Joint Conference on Artificial Intelligence*, 1022–1027.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from tunbridge._check import check_choice, check_number
+from tunbridge._memory import check_memory
+from tunbridge.data.columns import Column, code_type, to_floats
+from tunbridge.data.frames import as_table
+from tunbridge.data.table import Table, check_weights
+from tunbridge.data.variable import MISSING, Variable
+from tunbridge.errors import DataError
+
+Method = Literal["width", "frequency", "mdl"]
+METHODS = ("width", "frequency", "mdl")
+
+_MOST_BINS = 1_000_000
+_BYTES_A_ROW = 180  # peak of mdl_cuts on values that are all distinct
+_TIE = 1e-12
+_TINY = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True)
+class Discretisation:
+    """The cut points of a number, and the intervals between them as ordered states.
+
+    Parameters
+    ----------
+    cuts : iterable of float
+        Finite and strictly increasing. A value x is in interval i when cuts[i − 1] < x ≤ cuts[i]; with no cuts there is
+        one interval.
+
+    Examples
+    --------
+    >>> fever = Discretisation((37.5, 38.5))
+    >>> fever.labels
+    ('≤ 37.5', '37.5 – 38.5', '> 38.5')
+    >>> fever.codes([36.6, 37.5, 39.2, None])
+    array([ 0,  0,  2, -1], dtype=int8)
+    """
+
+    cuts: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        # Adding zero makes −0.0 an ordinary zero.
+        cuts = tuple(check_number("a cut point", cut) + 0.0 for cut in _iterated(self.cuts))
+        for before, cut in itertools.pairwise(cuts):
+            if not before < cut:
+                raise DataError(f"cuts must be strictly increasing; got {cut} after {before}. Sort them, drop repeats.")
+        object.__setattr__(self, "cuts", cuts)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the intervals, from low to high, with as many digits as tell the cut points apart."""
+        if not self.cuts:
+            return ("all",)
+        texts = _distinct_texts(self.cuts)
+        between = [f"{low} – {high}" for low, high in itertools.pairwise(texts)]
+        return (f"≤ {texts[0]}", *between, f"> {texts[-1]}")
+
+    def variable(self, name: str) -> Variable:
+        """Return the categorical variable whose states are the labels, in order."""
+        return Variable(name, self.labels, ordered=True)
+
+    def codes(self, values: Any) -> np.ndarray:
+        """Return the number of each value's interval, counted from 0; −1 where the value is missing."""
+        return self._codes(_floats("values", values))
+
+    def column(self, name: str, values: Any) -> Column:
+        """Return the values as a categorical column, which goes out to frames as an ordered categorical."""
+        codes = self._codes(_floats(name, values))
+        arrow_type = pa.dictionary(pa.from_numpy_dtype(codes.dtype), pa.string(), ordered=True)
+        return Column(self.variable(name), codes, arrow_type)
+
+    def _codes(self, floats: np.ndarray) -> np.ndarray:
+        codes = np.searchsorted(np.array(self.cuts), floats, side="left").astype(code_type(len(self.cuts) + 1))
+        codes[np.isnan(floats)] = MISSING
+        return codes
+
+
+Cuts: TypeAlias = Discretisation | Iterable[float]
+
+
+def at_cuts(cuts: Cuts) -> Discretisation:
+    """Return the discretisation at given cut points, in any order.
+
+    Examples
+    --------
+    >>> at_cuts([65, 18]).labels
+    ('≤ 18', '18 – 65', '> 65')
+    """
+    if isinstance(cuts, Discretisation):
+        return cuts
+    return Discretisation(tuple(sorted(check_number("a cut point", cut) for cut in _iterated(cuts))))
+
+
+def equal_width(values: Any, n_bins: int = 10, weights: Any = None) -> Discretisation:
+    """Return cut points that part the range of the values into intervals of one width.
+
+    Parameters
+    ----------
+    values : array-like of numbers
+        Missing values (NaN, None) do not count.
+    n_bins : int
+        How many intervals. A constant column gets one; a range of fewer floating-point numbers than that gets fewer.
+    weights : array-like, optional
+        Rows of weight zero do not count; other weights do not change the range.
+
+    Returns
+    -------
+    Discretisation
+
+    Examples
+    --------
+    >>> equal_width([0, 1, 1, 2, 8], n_bins=4).cuts
+    (2.0, 4.0, 6.0)
+    """
+    n_bins = _check_bins(n_bins)
+    floats = _floats("values", values)
+    kept, _ = _counted_rows(floats, weights)
+    if not kept.any():
+        return Discretisation(())
+    present = floats[kept]
+    low, high, part = present.min(), present.max(), np.arange(1, n_bins) / n_bins
+    cuts = low * (1 - part) + high * part  # a sum of two products: high − low could overflow
+    return Discretisation(tuple(np.unique(cuts[(cuts >= low) & (cuts < high)]).tolist()))
+
+
+def equal_frequency(values: Any, n_bins: int = 10, weights: Any = None) -> Discretisation:
+    """Return cut points that leave about the same weight of rows in every interval.
+
+    Each of the n_bins − 1 wanted shares i / n_bins is cut at the gap between two distinct values that comes nearest to
+    it (the lower one of two equally near); wanted shares that meet in one gap give one cut. So equal values are never
+    parted, no interval is empty, and ties make fewer intervals.
+
+    Parameters
+    ----------
+    values : array-like of numbers
+        Missing values (NaN, None) do not count.
+    n_bins : int
+        How many intervals at most.
+    weights : array-like, optional
+        A non-negative weight for each row; a weight of 2 is the row twice.
+
+    Returns
+    -------
+    Discretisation
+
+    Examples
+    --------
+    >>> equal_frequency([1, 2, 3, 4, 50, 600], n_bins=3).cuts
+    (2.5, 27.0)
+    >>> equal_frequency([0, 0, 0, 0, 0, 7], n_bins=3).cuts
+    (3.5,)
+    """
+    n_bins = _check_bins(n_bins)
+    floats = _floats("values", values)
+    kept, mass = _counted_rows(floats, weights)
+    distinct, rank = np.unique(floats[kept], return_inverse=True)
+    if distinct.size < 2:
+        return Discretisation(())
+    reached = np.cumsum(np.bincount(rank, mass[kept]))
+    # Shares are compared as reached · n_bins with i · total: exact for whole weights.
+    wanted, gaps = np.arange(1, n_bins) * reached[-1], reached[:-1] * n_bins
+    above = np.minimum(np.searchsorted(gaps, wanted), gaps.size - 1)
+    below = np.maximum(above - 1, 0)
+    nearest = np.unique(np.where(wanted - gaps[below] <= gaps[above] - wanted, below, above))
+    return Discretisation(tuple(_midpoint(distinct[i], distinct[i + 1]) for i in nearest))
+
+
+def mdl_cuts(values: Any, classes: Any, weights: Any = None) -> Discretisation:
+    """Return the cut points of Fayyad and Irani's recursive minimum-description-length discretisation.
+
+    A set of N rows and k classes is cut where the gain is largest, if
+
+        Gain > [log₂(N − 1) + log₂(3ᵏ − 2) − (k·Ent(S) − k₁·Ent(S₁) − k₂·Ent(S₂))] / N
+
+    and both sides are treated in the same way.
+
+    Parameters
+    ----------
+    values : array-like of numbers
+        Rows whose value is missing (NaN, None) do not count.
+    classes : array-like of int
+        The class of each row as a code; rows with a negative one (missing) do not count.
+    weights : array-like, optional
+        A non-negative weight for each row; a weight of 2 is the row twice. They are numbers of cases, not shares: N is
+        their sum, and a set that weighs less than two cases is not cut.
+
+    Returns
+    -------
+    Discretisation
+        Without cuts when none is worth its description.
+
+    Notes
+    -----
+    Only boundary points can have the largest gain (Fayyad & Irani 1992): gaps between distinct values that are not both
+    of one and the same class alone. A cut lies in the middle of its gap; of several cuts that are equally good up to
+    rounding the lowest is taken. Rows are sorted once; then each set costs time in proportion to its boundary points,
+    whatever the number of classes.
+
+    Examples
+    --------
+    >>> mdl_cuts([1, 2, 3, 4, 5, 6, 7, 8], [0, 0, 0, 0, 1, 1, 1, 1]).cuts
+    (4.5,)
+    >>> mdl_cuts([1, 2, 3, 4, 5, 6, 7, 8], [0, 1, 0, 1, 0, 1, 0, 1]).cuts
+    ()
+    """
+    floats = _floats("values", values)
+    codes = _check_classes(classes, floats.size)
+    check_memory("MDL discretisation", floats.size * _BYTES_A_ROW, ways_out="Give fewer rows, or use equal_frequency.")
+    kept, mass = _counted_rows(floats, weights)
+    kept &= codes >= 0
+    if not kept.any():
+        return Discretisation(())
+    blocks = _class_blocks(floats[kept], codes[kept], mass[kept])
+    boundaries, pending = [], [(0, blocks.low.size)]  # no recursion: it could be as deep as there are cuts
+    while pending:
+        first, last = pending.pop()
+        cut = _best_cut(blocks, first, last)
+        if cut is not None and _part(blocks, first, cut, last):
+            boundaries.append(cut)
+            pending += [(first, cut), (cut, last)]
+    return Discretisation(tuple(_midpoint(blocks.high[i - 1], blocks.low[i]) for i in sorted(boundaries)))
+
+
+def learn_cuts(
+    values: Any, method: Method, *, classes: Any = None, weights: Any = None, n_bins: int = 10
+) -> Discretisation:
+    """Return what the method of that name makes of one column; ``classes`` are for "mdl", ``n_bins`` for the others."""
+    check_choice("method", method, METHODS)
+    if method == "mdl":
+        if classes is None:
+            raise DataError("method 'mdl' must know the classes; got None. Name the target, or use 'frequency'.")
+        return mdl_cuts(values, classes, weights)
+    return (equal_width if method == "width" else equal_frequency)(values, n_bins, weights)
+
+
+def discretise(
+    table: Any,
+    method: Method | Mapping[str, Cuts] = "frequency",
+    *,
+    target: str | None = None,
+    columns: Iterable[str] | None = None,
+    n_bins: int = 10,
+) -> tuple[Table, dict[str, Discretisation]]:
+    """Return the table with its continuous columns as ordered states, and each one's discretisation.
+
+    Parameters
+    ----------
+    table : Table or frame
+        Categorical columns stay as they are; row weights are respected.
+    method : {"frequency", "width", "mdl"} or mapping of str to cut points
+        A mapping gives the cut points, or a :class:`Discretisation`, for each column that is to be discretised: so
+        what was learned on one table is applied to another.
+    target : str, optional
+        The column of the classes, which "mdl" needs; it stays as it is.
+    columns : iterable of str, optional
+        The columns to discretise: all continuous ones but the target unless given. Not together with a mapping.
+    n_bins : int
+        For "width" and "frequency": how many intervals.
+
+    Returns
+    -------
+    table : Table
+    discretisations : dict of str to Discretisation
+
+    Examples
+    --------
+    >>> visits = {"age": [20.0, 31.5, 48.0, 73.0], "drug": ["A", "A", "B", "B"]}
+    >>> table, found = discretise(visits, "mdl", target="drug")
+    >>> table
+    Table: 4 rows × 2 columns, 0 missing cells
+      age   categorical  ≤ 39.75, > 39.75
+      drug  categorical  A, B
+    >>> later, _ = discretise({"age": [40.0], "drug": ["A"]}, found)
+    >>> later.codes("age").tolist()
+    [1]
+    """
+    table = as_table(table)
+    if isinstance(method, Mapping):
+        if columns is not None:
+            raise DataError("columns must be None when the method is a mapping of columns; got both. Drop one.")
+        found = {name: at_cuts(cuts) for name, cuts in method.items()}
+    else:
+        check_choice("method", method, METHODS)
+        classes = None if target is None or method != "mdl" else table.codes(target)
+        names = _continuous_names(table, target) if columns is None else _names(columns)
+        found = {
+            name: learn_cuts(table.floats(name), method, classes=classes, weights=table.weights, n_bins=n_bins)
+            for name in names
+        }
+    done = {name: each.column(name, table.floats(name)) for name, each in found.items()}
+    parts = [done.get(column.variable.name, column) for column in table]
+    return Table.of(parts, weights=table.weights, read_as_missing=table.read_as_missing), found
+
+
+# Checks and texts
+
+
+def _iterated(cuts: Any) -> Iterable[Any]:
+    if isinstance(cuts, (str, bytes, Mapping)) or not isinstance(cuts, Iterable):
+        raise DataError(f"cuts must be a list of numbers; got {cuts!r}.")
+    return cuts
+
+
+def _floats(name: str, values: Any) -> np.ndarray:
+    if getattr(values, "ndim", 1) != 1 or isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+        shape = getattr(values, "shape", repr(values))
+        raise DataError(f"{name} must be one-dimensional; got {shape}. Give one column at a time.")
+    return to_floats(name, values)
+
+
+def _check_bins(n_bins: Any) -> int:
+    number = check_number("n_bins", n_bins, low=1, high=_MOST_BINS)
+    if number != int(number):
+        raise DataError(f"n_bins must be a whole number; got {n_bins!r}.")
+    return int(number)
+
+
+def _check_classes(classes: Any, n_rows: int) -> np.ndarray:
+    codes = np.asarray(classes)
+    if codes.dtype.kind not in "biu" and codes.size:
+        raise DataError(f"classes must be whole-number codes; got {codes.dtype}. Use the codes of a Table's column.")
+    if codes.shape != (n_rows,):
+        raise DataError(f"classes must be one code a row; got shape {codes.shape} for {n_rows} rows.")
+    return codes.astype(np.int64, copy=False)
+
+
+def _counted_rows(floats: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return a mask of the rows that are present and weigh something, and the weight of every row."""
+    mass = np.ones(floats.size) if weights is None else check_weights(weights, floats.size)
+    return ~np.isnan(floats) & (mass > 0), mass
+
+
+def _names(columns: Iterable[str]) -> list[str]:
+    if isinstance(columns, str):
+        raise DataError(f"columns must be a list of names; got {columns!r}. Write [{columns!r}].")
+    return list(columns)
+
+
+def _continuous_names(table: Table, target: str | None) -> list[str]:
+    if target is not None:
+        table.position(target)  # raises with a hint when there is no such column
+    return [v.name for v in table.variables if v.is_continuous and v.name != target]
+
+
+def _distinct_texts(cuts: tuple[float, ...]) -> list[str]:
+    """Return the cuts with the fewest significant digits, at least four, that keep all of them distinct."""
+    for digits in range(4, 18):  # 17 digits tell any two doubles apart
+        texts = [_text(cut, digits) for cut in cuts]
+        if len(set(texts)) == len(texts):
+            break
+    return texts
+
+
+def _text(number: float, digits: int) -> str:
+    """Return a number as people write it; the digits before the decimal point are never rounded away."""
+    if number == 0 or not 1e-4 <= abs(number) < 1e15:
+        return f"{number:.{digits}g}"
+    text = f"{number:.{max(0, digits - 1 - math.floor(math.log10(abs(number))))}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _midpoint(low: Any, high: Any) -> float:
+    """Return a number m with low ≤ m < high, the middle where there is one."""
+    low, high = float(low), float(high)
+    middle = (low + high) / 2
+    if math.isinf(middle):
+        middle = low / 2 + high / 2
+    return middle if low <= middle < high else low
+
+
+# Minimum description length
+
+
+class _Blocks(NamedTuple):
+    """The rows in order of their values, in blocks between which cuts are possible.
+
+    A block is one distinct value, or a run of them that hold one and the same class only. It consists of cells, one
+    for each of its classes: block b has the cells first[b] … first[b + 1] − 1, each with its class and weight, and with
+    the weight of that class, added up from low to high values, ``before`` and ``after`` the cell, and at the ``start``
+    and at the ``end`` of the set of blocks it is in. These two change whenever a set is cut. ``reached`` has room for a
+    number for each class.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    first: np.ndarray
+    classes: np.ndarray
+    weights: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    reached: np.ndarray
+
+
+def _class_blocks(values: np.ndarray, classes: np.ndarray, mass: np.ndarray) -> _Blocks:
+    """Return the blocks of these rows, in one set."""
+    distinct, rank = np.unique(values, return_inverse=True)
+    labels, code = np.unique(classes, return_inverse=True)
+    keys, cell = np.unique(rank * labels.size + code, return_inverse=True)
+    rank, code = np.divmod(keys, labels.size)  # from here on of cells: a value and a class
+    joined = _joins_previous(rank, code)
+    cells, heads = np.flatnonzero(~joined[rank]), np.flatnonzero(~joined)
+    first = np.append(np.searchsorted(rank[cells], heads), cells.size)
+    high = distinct[np.append(heads[1:], distinct.size) - 1]
+    weights, code = np.add.reduceat(np.bincount(cell, mass), cells), code[cells]
+    running = _running_weights(code, weights, labels.size)
+    return _Blocks(distinct[heads], high, first, code, weights, *running, np.empty(labels.size))
+
+
+def _joins_previous(rank: np.ndarray, code: np.ndarray) -> np.ndarray:
+    """Return for each distinct value whether it and the value before it hold one and the same class only."""
+    n_cells = np.bincount(rank)
+    lone = np.where(n_cells == 1, code[np.cumsum(n_cells) - 1], -1)
+    joined = np.zeros(n_cells.size, bool)
+    joined[1:] = (lone[1:] >= 0) & (lone[1:] == lone[:-1])
+    return joined
+
+
+def _running_weights(
+    code: np.ndarray, weights: np.ndarray, n_classes: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the weight of each cell's class before and after the cell, and before and after all cells.
+
+    One sum runs through the cells of the first class, then through those of the second, and so on. As differences
+    are taken between its own partial sums, a class that is absent from a side weighs exactly zero there, whatever the
+    weights; the number of classes of a side depends on that.
+    """
+    order = np.argsort(code.astype(code_type(n_classes)), kind="stable")
+    running = np.append(0.0, np.cumsum(weights[order]))
+    bounds = np.searchsorted(code[order], np.arange(n_classes + 1))
+    before, after = np.empty(code.size), np.empty(code.size)
+    before[order], after[order] = running[:-1], running[1:]
+    return before, after, running[bounds[:-1]][code], running[bounds[1:]][code]
+
+
+def _best_cut(blocks: _Blocks, first: int, last: int) -> int | None:
+    """Return the block in front of which a cut of the set first … last − 1 gains most; None: nothing to cut."""
+    cells = slice(blocks.first[first], blocks.first[last])
+    n = float(blocks.weights[cells].sum())
+    if last - first < 2 or n < 2:
+        return None
+    bits = _bits_of_sides(blocks, cells, blocks.first[first + 1 : last] - cells.start)
+    return first + 1 + int(np.argmax(bits <= bits.min() + _TIE * n * math.log2(n)))
+
+
+def _bits_of_sides(blocks: _Blocks, cells: slice, cuts: np.ndarray) -> np.ndarray:
+    """Return |S₁|·Ent(S₁) + |S₂|·Ent(S₂) for cuts in front of some of the cells.
+
+    With f(n) = n log₂ n, a side of N rows and class counts n_c needs f(N) − Σ f(n_c) bits. Moving one cell from the
+    right side to the left changes a single n_c, so both sums are running sums of these changes over the cells.
+    """
+    start, end = blocks.start[cells], blocks.end[cells]
+    before, after = blocks.before[cells], blocks.after[cells]
+    left = np.cumsum(_n_log_n(after - start) - _n_log_n(before - start))
+    right = np.cumsum((_n_log_n(end - before) - _n_log_n(end - after))[::-1])[::-1]
+    n = np.cumsum(blocks.weights[cells])
+    n_left = n[cuts - 1]
+    return _n_log_n(n_left) - left[cuts - 1] + _n_log_n(n[-1] - n_left) - right[cuts]
+
+
+def _part(blocks: _Blocks, first: int, cut: int, last: int) -> bool:
+    """Make two sets of one, and return whether the cut is worth its description."""
+    left, right = slice(blocks.first[first], blocks.first[cut]), slice(blocks.first[cut], blocks.first[last])
+    whole = _class_counts(blocks, slice(left.start, right.stop))
+    classes, reached = blocks.classes, blocks.reached
+    reached[classes[right]] = blocks.start[right]
+    reached[classes[left]] = blocks.after[left]  # of a class with several cells the last one stays
+    blocks.end[left] = reached[classes[left]]
+    blocks.start[right] = reached[classes[right]]
+    return _shortens(whole, _class_counts(blocks, left), _class_counts(blocks, right))
+
+
+def _class_counts(blocks: _Blocks, cells: slice) -> np.ndarray:
+    """Return the weight of each class that is in the set of these cells."""
+    start = blocks.start[cells]
+    is_first = blocks.before[cells] == start  # one cell for each class
+    return (blocks.end[cells] - start)[is_first]
+
+
+def _n_log_n(n: np.ndarray) -> np.ndarray:
+    return n * np.log2(np.maximum(n, _TINY))
+
+
+def _shortens(whole: np.ndarray, left: np.ndarray, right: np.ndarray) -> bool:
+    """Return whether the cut of a set into sides of these class counts passes the criterion of Fayyad and Irani."""
+    (n, k, ent), (n_1, k_1, ent_1), (n_2, k_2, ent_2) = _entropy(whole), _entropy(left), _entropy(right)
+    gain = ent - n_1 / n * ent_1 - n_2 / n * ent_2
+    log_patterns = k * math.log2(3) + math.log1p(-2 * 3.0**-k) / math.log(2)  # log₂(3ᵏ − 2) for any number of classes
+    price = math.log2(n - 1) + log_patterns - (k * ent - k_1 * ent_1 - k_2 * ent_2)
+    return gain > price / n
+
+
+def _entropy(counts: np.ndarray) -> tuple[float, int, float]:
+    """Return the number of rows, of classes among them, and the entropy of the classes in bits."""
+    present = counts[counts > 0]  # a weight can be too small to be seen beside the others
+    n = float(present.sum())
+    share = present / n
+    return n, present.size, -float(share @ np.log2(share))

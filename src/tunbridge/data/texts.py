@@ -1,0 +1,107 @@
+"""Columns of text from a file: each distinct text once, sorted, and a code a row; missing markers found among them.
+
+A marker is looked for among the distinct texts, not in every row, so that it costs nothing to know how often each one
+occurs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tunbridge.data.columns import Column, code_type
+from tunbridge.data.variable import MISSING, Variable
+
+_POOL = 1 << 16
+
+
+def text_column(name: str, values: pa.ChunkedArray) -> Column:
+    """Return a column of text without nulls as codes; its states are sorted.
+
+    Examples
+    --------
+    >>> column = text_column("sky", pa.chunked_array([["red", "blue", "red"]]))
+    >>> column.variable.states, column.values.tolist()
+    (('blue', 'red'), [1, 0, 1])
+    """
+    short = None if pa.types.is_dictionary(values.type) else _few_texts(values)
+    texts, codes = short or _dictionary(values)
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    rank = np.empty(len(order), code_type(len(order)))
+    rank[order] = np.arange(len(order))
+    return Column(Variable(name, [texts[i] for i in order]), rank.take(codes, mode="clip"), pa.string())
+
+
+def without_markers(column: Column, markers: Collection[str]) -> tuple[Column, dict[str, int]]:
+    """Return a column in which the states that are markers are missing, and how often each was found."""
+    variable, values, arrow_type = column
+    states = variable.states or ()
+    if not any(state in markers for state in states):
+        return column, {}
+    kept = [code for code, state in enumerate(states) if state not in markers]
+    lookup = np.full(len(states) + 1, MISSING, code_type(len(kept)))
+    lookup[kept] = np.arange(len(kept))
+    slim = Variable(variable.name, [states[code] for code in kept], variable.ordered)
+    return Column(slim, lookup[values], arrow_type), marker_counts(column, markers)
+
+
+def marker_counts(column: Column, markers: Collection[str]) -> dict[str, int]:
+    """Return how often each state that is a marker, or that a column of numbers takes for NaN, occurs."""
+    states = enumerate(column.variable.states or ())
+    marked = {str(state): code for code, state in states if state in markers or _is_nan(state)}
+    counts = {state: int(np.count_nonzero(column.values == code)) for state, code in marked.items()}
+    return {state: n for state, n in counts.items() if n}
+
+
+def is_text(arrow_type: pa.DataType) -> bool:
+    """Return whether a column of this type holds text, in a dictionary or not."""
+    plain = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
+    return pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_string_view(plain)
+
+
+def nulled(values: pa.ChunkedArray, markers: Collection[str]) -> pa.ChunkedArray:
+    """Return text in which the markers are null."""
+    texts = values.cast(pa.string())
+    marked = pc.is_in(texts, pa.array(list(markers), pa.string()))
+    return pc.if_else(marked, pa.scalar(None, pa.string()), texts)
+
+
+def _is_nan(state: object) -> bool:
+    return isinstance(state, str) and state.strip().lstrip("+-").lower() == "nan"
+
+
+def _dictionary(values: pa.ChunkedArray) -> tuple[list[str], np.ndarray]:
+    """Return the distinct texts, in no order, and which of them each row holds."""
+    if not pa.types.is_dictionary(values.type):
+        values = pc.dictionary_encode(values)
+    unified = values.unify_dictionaries()
+    codes = [chunk.indices.to_numpy() for chunk in unified.chunks]
+    return unified.chunk(0).dictionary.to_pylist(), np.concatenate(codes)
+
+
+def _few_texts(values: pa.ChunkedArray) -> tuple[list[str], np.ndarray] | None:
+    """Return the same for a column with few distinct texts, several times faster; ``None`` when they are too many."""
+    from tunbridge.kernels.text import SLOTS, encode_texts
+
+    keys, slots = np.empty(SLOTS, np.uint64), np.full(SLOTS, -1, np.int16)
+    pool, ends, known = np.empty(_POOL, np.uint8), np.zeros(SLOTS // 4 + 1, np.int64), np.zeros(1, np.int64)
+    codes, at = np.empty(len(values), np.int16), 0
+    for chunk in values.chunks:
+        out = codes[at : at + len(chunk)]
+        if not encode_texts(*_offsets_and_bytes(chunk), keys, slots, pool, ends, known, out):
+            return None
+        at += len(chunk)
+    texts = [bytes(pool[ends[i] : ends[i + 1]]).decode() for i in range(known[0])]
+    return texts, codes
+
+
+def _offsets_and_bytes(chunk: pa.StringArray) -> tuple[np.ndarray, np.ndarray]:
+    _, offsets, data = chunk.buffers()
+    first = chunk.offset
+    return (
+        np.frombuffer(offsets, np.int32)[first : first + len(chunk) + 1],
+        np.frombuffer(data, np.uint8) if data is not None and data.size else np.empty(0, np.uint8),
+    )

@@ -1,0 +1,80 @@
+"""Every estimator: scikit-learn's own checks, and the manners that all of ours share."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+import tunbridge as tb
+
+CLASSIFIERS = [
+    tb.NaiveBayesClassifier(),
+    tb.NaiveBayesClassifier(numeric="kernel"),
+    tb.NaiveBayesClassifier(numeric="discretise"),
+    tb.NaiveBayesClassifier(smoothing=0.5, class_prior="uniform", variance="mle", variance_floor=1e-6),
+]
+
+EXPECTED_FAILURES: dict[str, str] = {}
+"""Checks of scikit-learn that an estimator is expected to fail, with the reason. There are none."""
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_checks(estimator):
+    results = check_estimator(estimator, on_fail=None, expected_failed_checks=EXPECTED_FAILURES)
+    failed = {r["check_name"]: str(r["exception"]) for r in results if r["status"] not in ("passed", "skipped")}
+    assert failed == {}
+    assert sum(r["status"] == "passed" for r in results) > 40
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
+class TestManners:
+    def data(self):
+        rng = np.random.default_rng(0)
+        y = rng.integers(0, 3, 90)
+        return rng.normal(y[:, None], 1.5, (90, 4)), y
+
+    def test_fitting_twice_is_fitting_once(self, estimator):
+        X, y = self.data()
+        once = clone(estimator).fit(X, y)
+        twice = clone(estimator).fit(X[::-1], y).fit(X, y)
+        np.testing.assert_array_equal(once.predict_proba(X), twice.predict_proba(X))
+
+    def test_clone_keeps_parameters_and_forgets_data(self, estimator):
+        X, y = self.data()
+        copy = clone(clone(estimator).fit(X, y))
+        assert copy.get_params() == estimator.get_params()
+        with pytest.raises(ValueError, match="not fitted"):
+            copy.predict(X)
+
+    def test_inputs_are_left_alone(self, estimator):
+        X, y = self.data()
+        X0, y0 = X.copy(), y.copy()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            clone(estimator).fit(X, y).predict(X)
+        np.testing.assert_array_equal(X, X0)
+        np.testing.assert_array_equal(y, y0)
+
+    def test_class_order_does_not_matter(self, estimator):
+        X, y = self.data()
+        names = np.array(["c", "a", "b"])
+        plain = clone(estimator).fit(X, y)
+        named = clone(estimator).fit(X, names[y])
+        order = [named.classes_.tolist().index(names[k]) for k in range(3)]
+        np.testing.assert_allclose(named.predict_proba(X)[:, order], plain.predict_proba(X), rtol=1e-12, atol=0)
+
+    def test_probabilities_sum_to_one(self, estimator):
+        X, y = self.data()
+        found = clone(estimator).fit(X, y).predict_proba(X * 100)
+        np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
+
+    def test_saved_is_loaded(self, estimator, tmp_path):
+        X, y = self.data()
+        model = clone(estimator).fit(X, y)
+        model.save(tmp_path / "model.tb")
+        np.testing.assert_array_equal(tb.load(tmp_path / "model.tb").predict_proba(X), model.predict_proba(X))

@@ -1,0 +1,54 @@
+"""Every example of the documentation runs, and prints what the page shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from page_runner import ROOT, Block, blocks_of, run_page
+
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+LANGUAGES = {"python", "pycon", "console", "text", "json", "csv"}
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_examples_come_out_as_written(page: Path, tmp_path: Path) -> None:
+    differences = run_page(page, tmp_path)
+    assert not differences, "\n\n".join(f"{name_of(page)}, {d}" for d in differences)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_block_says_what_it_is(page: Path) -> None:
+    """A block without a language, or with a misspelt one, would not be run and nobody would notice."""
+    blocks = blocks_of(page.read_text(encoding="utf-8"))
+    odd = [(block.line, block.language) for block in blocks if block.language not in LANGUAGES]
+    assert not odd
+
+
+def test_wrong_output_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\n>>> 1 + 1\n3\n```\n\n```console\n$ echo a\nb\n$ false\n```\n")
+    found = run_page(page, tmp_path)
+    assert [(d.first, d.expected, d.got) for d in found] == [
+        (3, "3\n", "2\n"),
+        (8, "b\n", "a\n"),
+        (10, "", "(exit code 1)\n"),
+    ]
+
+
+def test_failing_plain_code_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\nraise LookupError\n```\n")
+    with pytest.raises(LookupError):
+        run_page(page, tmp_path)
+
+
+def test_blocks_are_found_in_lists_and_tabs() -> None:
+    text = '=== "Python"\n\n    ```python\n    >>> 2\n    2\n    ```\n'
+    assert blocks_of(text) == [Block("python", "", 3, 4, ">>> 2\n2\n")]

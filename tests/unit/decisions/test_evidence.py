@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import json
+from math import inf
+
+import pytest
+
+from tunbridge.decisions import explanation
+
+
+def example(weights=(0.5, -2.0, 0.0), prior=0.25):
+    return explanation(
+        "yes",
+        "no",
+        prior=prior,
+        names=["a", "<b>", "c"],
+        values=["x", 3.5, None],
+        weights=weights,
+        probabilities={"yes": 0.25, "no": 0.75},
+    )
+
+
+def test_heaviest_first_and_sum():
+    found = example()
+    assert [e.feature for e in found.evidence] == ["<b>", "a", "c"]
+    assert found.log_odds == pytest.approx(-1.25, rel=1e-12)
+
+
+def test_text_has_a_line_for_everything():
+    lines = str(example()).splitlines()
+    assert lines[0] == "yes rather than no: P(yes) = 0.25"
+    assert [line.split()[0] for line in lines[2:]] == ["feature", "prior", "<b>", "a", "c", "sum"]
+    assert "missing" in lines[-2]
+
+
+def test_html_is_escaped():
+    assert "&lt;b&gt;" in example()._repr_html_()
+    assert "<b>" not in example()._repr_html_()
+
+
+def test_json():
+    assert json.loads(json.dumps(example().to_dict()))["evidence"][0] == {
+        "feature": "<b>",
+        "value": 3.5,
+        "weight": -2.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("weights", "log_odds"),
+    [((inf, -2.0, 0.0), inf), ((1.0, -inf, 0.0), -inf), ((inf, -inf, 3.0), 0.0), ((0.0, 0.0, 0.0), 0.25)],
+)
+def test_infinite_weights(weights, log_odds):
+    found = example(weights)
+    assert found.log_odds == log_odds
+    assert "nan" not in str(found)

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tunbridge._check import check_choice, check_number, did_you_mean, listed, shortened
+from tunbridge.errors import DataError
+
+
+def test_shortened_cuts_long_text_only() -> None:
+    assert shortened("abc", 3) == "abc"
+    assert shortened("abcd", 3) == "ab…"
+
+
+def test_listed_shows_the_first_values_and_counts_the_rest() -> None:
+    assert listed([]) == ""
+    assert listed(["a", 1]) == "'a', 1"
+    assert listed(iter("abcd"), most=2) == "'a', 'b', … (4 in all)"
+
+
+def test_listed_cuts_long_values() -> None:
+    text = listed(["x" * 10_000])
+    assert len(text) == 60
+    assert text.endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "hint"),
+    [
+        ("Smoke", ["Smoking", "Cancer"], "Did you mean 'Smoking'?"),
+        ("smoking", ["Smoking"], "Did you mean 'Smoking'?"),
+        ("zebra", ["a", "b"], "Known: 'a', 'b'."),
+        (3, [1, 2], "Known: 1, 2."),
+        ("a", [], "There are none."),
+    ],
+)
+def test_did_you_mean(name: object, known: list, hint: str) -> None:
+    assert did_you_mean(name, known) == hint
+
+
+def test_did_you_mean_does_not_compare_with_a_million_names() -> None:
+    assert did_you_mean("id7", [f"id{i}" for i in range(10**6)]).endswith("… (1000000 in all).")
+
+
+def test_check_choice_accepts_a_choice() -> None:
+    check_choice("kind", "a", ["a", "b"])
+    check_choice("kind", None, ["a", None])
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("continous", "kind must be one of 'continuous', 'other'; got 'continous'. Did you mean 'continuous'?"),
+        ("x", "kind must be one of 'continuous', 'other'; got 'x'."),
+        (None, "kind must be one of 'continuous', 'other'; got None."),
+        (np.array(["other", "other"]), "kind must be one of 'continuous', 'other'; got array(['other', 'other']"),
+    ],
+)
+def test_check_choice_refuses(value: object, message: str) -> None:
+    with pytest.raises(DataError) as error:
+        check_choice("kind", value, ["continuous", "other"])
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize("value", [1, 1.0, np.float32(1), np.int8(1), Decimal(1), Fraction(1)])
+def test_check_number_returns_a_float(value: object) -> None:
+    number = check_number("m", value, low=0, above=0, high=1)
+    assert type(number) is float
+    assert number == 1.0
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (True, "m must be a number; got True."),
+        (np.True_, "m must be a number; got np.True_."),
+        ("1", "m must be a number; got '1'."),
+        (None, "m must be a number; got None."),
+        (1j, "m must be a number; got 1j."),
+        (np.ones(1), "m must be a number; got array([1.])."),
+        (-1, "m must be at least 0; got -1."),
+        (float("nan"), "m must be at least 0; got nan."),
+        (11, "m must be at most 10; got 11."),
+        (float("inf"), "m must be at most 10; got inf."),
+    ],
+)
+def test_check_number_refuses(value: object, message: str) -> None:
+    with pytest.raises(DataError) as error:
+        check_number("m", value, low=0, high=10)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 10**400, Decimal("NaN")])
+def test_check_number_wants_finite_numbers_even_without_bounds(value: object) -> None:
+    with pytest.raises(DataError, match="m must be finite; got "):
+        check_number("m", value)
+
+
+def test_check_number_above_is_strict() -> None:
+    with pytest.raises(DataError, match="m must be greater than 0; got 0"):
+        check_number("m", 0, above=0)

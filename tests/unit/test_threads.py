@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from tunbridge._threads import map_threads, n_threads, row_pieces
+from tunbridge.errors import DataError
+
+
+@pytest.fixture
+def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(4), raising=False)
+
+
+@pytest.mark.usefixtures("four_cores")
+@pytest.mark.parametrize(
+    ("n_jobs", "threads"), [(None, 4), (1, 1), (np.int64(3), 3), (8, 8), (-1, 4), (-2, 3), (-4, 1), (-9, 1)]
+)
+def test_n_threads(n_jobs: int | None, threads: int) -> None:
+    assert n_threads(n_jobs) == threads
+
+
+@pytest.mark.parametrize("n_jobs", [0, True, 1.5, "2", "all", float("nan"), [2]])
+def test_n_threads_refuses_what_is_no_number_of_threads(n_jobs: object) -> None:
+    with pytest.raises(DataError) as error:
+        n_threads(n_jobs)  # type: ignore[arg-type]
+    assert str(error.value) == f"n_jobs must be a whole number other than 0, or None; got {n_jobs!r}."
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 7, None])
+def test_results_come_in_the_order_of_the_pieces(n_jobs: int | None) -> None:
+    def slow_first(i: int) -> int:
+        time.sleep(0.01 * (i == 0))
+        return i * i
+
+    assert map_threads(slow_first, iter(range(20)), n_jobs) == [i * i for i in range(20)]
+
+
+def test_several_threads_work_at_once() -> None:
+    both = threading.Barrier(2, timeout=10)
+    assert map_threads(lambda _: both.wait() >= 0, range(2), 2) == [True, True]
+
+
+def test_no_pieces_no_threads() -> None:
+    assert map_threads(lambda piece: piece, [], 4) == []
+
+
+def test_the_first_error_is_raised_and_the_rest_given_up() -> None:
+    begun = []
+
+    def fail(i: int) -> None:
+        begun.append(i)
+        time.sleep(0.005)
+        raise ValueError(f"piece {i}")
+
+    with pytest.raises(ValueError, match="piece 0"):
+        map_threads(fail, range(1000), 2)
+    assert len(begun) < 1000
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "size", "pieces"),
+    [(0, 3, []), (3, 3, [(0, 3)]), (4, 3, [(0, 3), (3, 4)]), (2, 1, [(0, 1), (1, 2)])],
+)
+def test_row_pieces(n_rows: int, size: int, pieces: list) -> None:
+    assert row_pieces(n_rows, size) == pieces

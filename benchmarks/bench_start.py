@@ -11,7 +11,13 @@ from benchmarks.harness import Result, run_python
 
 IMPORT = "import time; s = time.perf_counter(); import tunbridge; print(time.perf_counter() - s)"
 MODULES = "import sys, tunbridge; print('numba' in sys.modules, 'sklearn' in sys.modules, 'pyarrow' in sys.modules)"
-WARMUP = "import time; s = time.perf_counter(); from tunbridge.kernels.warmup import warm_up; warm_up(); print(time.perf_counter() - s)"
+WARMUP = """
+import time
+start = time.perf_counter()
+from tunbridge.kernels.warmup import warm_up
+warm_up()
+print(time.perf_counter() - start)
+"""
 
 
 def run() -> list[Result]:

@@ -1,10 +1,42 @@
-"""Shows the blank lines of output as such; doctest needs them marked."""
+"""What the pages need at build time: pictures drawn by the code they show, and output without doctest's marks."""
 
 from __future__ import annotations
 
+import io
 from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+
+def on_files(files: Files, *, config: Any) -> Files:
+    """Add the pictures to the site."""
+    for name, content in _pictures().items():
+        files.append(File.generated(config, f"images/{name}.svg", content=content))
+    return files
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Return a page's text without doctest's marks."""
+    """Return a page's text with the blank lines of output as such; doctest needs them marked."""
     return markdown.replace("<BLANKLINE>\n", "\n")
+
+
+def _pictures() -> dict[str, bytes]:
+    import tunbridge as tb
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.model_selection import cross_val_predict
+
+    tb.plots.draw_off_screen()
+    tennis = tb.NaiveBayesClassifier().fit(tb.datasets.play_tennis(), "play")
+    day = {"outlook": "Sunny", "temperature": "Cool", "humidity": "High", "wind": "Strong"}
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    found = cross_val_predict(tb.NaiveBayesClassifier(), X, y, cv=10, method="predict_proba")
+    return {
+        "explanation": _svg(tb.plots.explanation(tennis.explain(day))),
+        "reliability": _svg(tb.plots.reliability(y == 1, found[:, 1])),
+    }
+
+
+def _svg(axes: Any) -> bytes:
+    stream = io.BytesIO()
+    axes.figure.savefig(stream, format="svg", bbox_inches="tight")
+    return stream.getvalue()

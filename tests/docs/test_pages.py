@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import typer
 
 from page_runner import ROOT, Block, blocks_of, run_page
 
@@ -29,6 +30,18 @@ def test_every_block_says_what_it_is(page: Path) -> None:
     blocks = blocks_of(page.read_text(encoding="utf-8"))
     odd = [(block.line, block.language) for block in blocks if block.language not in LANGUAGES]
     assert not odd
+
+
+def test_every_option_of_the_command_line_is_on_its_page() -> None:
+    from tunbridge.cli.app import app
+
+    page = (DOCS / "command-line.md").read_text(encoding="utf-8")
+    program = typer.main.get_command(app)
+    for verb, command in program.commands.items():
+        options = [name for parameter in command.params for name in parameter.opts if name.startswith("--")]
+        absent = [name for name in options if f"`{name}" not in page and name != "--help"]
+        assert f"\n## {verb}\n" in page
+        assert not absent, f"{verb}: {absent}"
 
 
 def test_wrong_output_is_noticed(tmp_path: Path) -> None:

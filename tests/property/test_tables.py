@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tunbridge.data import Variable, as_table, encode
-from tunbridge.data.columns import KINDS, distinct_values, infer_column
+from tunbridge.data.columns import KINDS, column_to_arrow, distinct_values, infer_column
 
 UNITS = ("s", "ms", "us", "ns")
 ZONES = (None, "UTC", "Europe/Berlin", "America/New_York")
@@ -209,6 +209,27 @@ def test_decimals_of_fifteen_digits_are_the_nearest_doubles(units: list, scale: 
     np.testing.assert_array_equal(column.values, [np.nan if v is None else float(v) for v in values])
 
 
+@given(st.lists(st.none() | st.datetimes(dt.datetime(1800, 1, 1), dt.datetime(2200, 1, 1)), min_size=1))
+@settings(max_examples=200, deadline=None)
+def test_points_in_time_are_the_same_seconds_whatever_their_unit(times: list) -> None:
+    expected = [np.nan if t is None else (t - dt.datetime(1970, 1, 1)).total_seconds() for t in times]
+    for arrow_type in (pa.timestamp("us"), pa.timestamp("ns"), pa.timestamp("ns", "Europe/Berlin")):
+        values = pa.array(times, arrow_type)
+        column = infer_column("x", values)
+        assert column.variable.is_continuous
+        np.testing.assert_array_equal(column.values, expected)
+        assert column_to_arrow(column).equals(values)
+
+
+@given(st.lists(st.integers(-(2**52), 2**52), min_size=1))
+@settings(max_examples=200, deadline=None)
+def test_nanoseconds_of_two_months_are_continuous(values: list) -> None:
+    array = pa.array([value % (2**22 * 10**9) for value in values], pa.duration("ns"))
+    column = infer_column("x", array)
+    assert column.variable.is_continuous
+    assert column_to_arrow(column).equals(array)
+
+
 @given(st.lists(st.none() | text, max_size=30))
 @settings(max_examples=100, deadline=None)
 def test_distinct_values_are_sorted_and_give_the_rows_back(values: list) -> None:
@@ -264,9 +285,11 @@ def test_pandas_comes_back_as_it_was(series: pd.Series) -> None:
 
 
 polars_types = st.sampled_from(
-    [pl.Int8, pl.Int64, pl.UInt64, pl.Float32, pl.Float64, pl.String, pl.Boolean, pl.Date, pl.Datetime("us")]
-    + [pl.Datetime("ns"), pl.Datetime("ms", "Europe/Berlin"), pl.Duration("ms"), pl.Time, pl.Categorical]
-    + [pl.Enum(["low", "mid", "high"]), pl.Null, pl.Decimal(20, 4)]
+    [
+        *(pl.Int8, pl.Int64, pl.UInt64, pl.Float32, pl.Float64, pl.String, pl.Boolean, pl.Date, pl.Time, pl.Null),
+        *(pl.Datetime("us"), pl.Datetime("ns"), pl.Datetime("ms", "Europe/Berlin"), pl.Duration("ms")),
+        *(pl.Categorical, pl.Enum(["low", "mid", "high"]), pl.Decimal(20, 4)),
+    ]
 )
 
 

@@ -1,7 +1,7 @@
 """A scikit-learn transformer that cuts numbers into intervals.
 
-It stands around the functions of :mod:`tunbridge.data.discretisation`, so that a discretisation is learned inside each fold
-of a cross-validation and its method is a parameter that a grid search can vary. On a whole table
+It stands around the functions of :mod:`tunbridge.data.discretisation`, so that a discretisation is learned inside each
+fold of a cross-validation and its method is a parameter that a grid search can vary. On a whole table
 :func:`tunbridge.data.discretisation.discretise` is the shorter way.
 """
 

@@ -80,8 +80,8 @@ def _missing_message(n_missing: int, n_rows: int, first: int) -> str:
     if n_missing == n_rows:
         return "the target must have classes; every row of it is missing (Input y contains NaN)."
     return (
-        f"every row must have a class; {n_missing} of {n_rows} have none, row {first + 1} first (Input y contains NaN). "
-        "Leave these rows out."
+        f"every row must have a class; {n_missing} of {n_rows} have none, row {first + 1} first. Leave these rows out. "
+        "(Input y contains NaN.)"
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from tunbridge._check import listed
+from tunbridge._check import did_you_mean, listed
 from tunbridge.cli.failures import UsageError
 from tunbridge.cli.options import AsJson, Learning, Reading, check_column
 from tunbridge.cli.output import amount, counted, note, say, say_json, say_table, tracked
@@ -95,7 +95,7 @@ def evaluate_model(
         raise UsageError("--target must name the column of the classes; the model does not know it.")
     parts, without_class, strangers = [], 0, set()
     for rows in tracked(iter_rows(model, path, reading, verbatim=False), "evaluating"):
-        check_column("--target", column, path, rows.features.column_names)
+        _check_target(column, path, rows.features.column_names)
         true, unknown = _true_codes(model, rows.features[column])
         weight = _weights(rows.features, weights, path)
         present = true >= -1
@@ -178,6 +178,11 @@ def _possible_folds(training: Training, asked: int) -> tuple[int, list[str]]:
     if single:
         notes.append(f"{counted(single, 'row')} never held out, being the only one of a class")
     return used, notes
+
+
+def _check_target(column: str, path: Path, names: list[str]) -> None:
+    if column not in names:
+        raise DataError(f"{path.name} must have the column of the classes, {column!r}. {did_you_mean(column, names)}")
 
 
 def _true_codes(model: Any, column: Any) -> tuple[np.ndarray, set[str]]:

@@ -11,7 +11,7 @@ import typer
 from tunbridge._check import did_you_mean
 from tunbridge.cli.failures import UsageError
 from tunbridge.cli.options import AsJson, ModelFile, Reading
-from tunbridge.cli.output import counted, say, say_json, shortlist
+from tunbridge.cli.output import counted, note, say, say_json, shortlist
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
@@ -136,3 +136,4 @@ def _draw(found: Explanation, path: Path) -> None:
     figure: Any = plots.explanation(found).figure
     with replacing(path) as file:
         figure.savefig(file, dpi=150)
+    note(f"The picture is in {path}.")

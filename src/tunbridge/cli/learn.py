@@ -79,8 +79,8 @@ def _check_model_output(file: Path) -> None:
 
 
 def _summary(training: Training, data: Path, learning: Learning, model: Any) -> list[tuple[str, str]]:
-    table = training.table
-    rows, columns = counted(table.n_rows + training.n_left_out, "row"), counted(table.n_columns, "column")
+    table = training.whole
+    rows, columns = counted(table.n_rows, "row"), counted(table.n_columns, "column")
     return [
         ("Read", f"{data}: {rows}, {columns}"),
         ("Left out", training.left_out),

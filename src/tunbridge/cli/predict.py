@@ -102,7 +102,7 @@ def predict(
     def predicted() -> Iterator[pa.Table]:
         for batch in tracked(batches, "predicting", hidden=output is None):
             added = _predictions(classifier, batch, losses, deciding)
-            chosen.update(str(c) if c is not None else "(none)" for c in added[PREDICTION].to_pylist())
+            chosen.update(_counts(added[PREDICTION]))
             yield _combined(batch, added, rows, keep=[] if only else keep or None, blank_is_null=_is_typed(output))
 
     write_batches(output, predicted())
@@ -129,6 +129,12 @@ def _predictions(model: Any, rows: Rows, losses: Any, deciding: Deciding) -> pa.
         names = [f"P({label})" for label in model.classes_.tolist()]
         columns |= dict(zip(names, np.exp(log_proba).T.copy(), strict=True))
     return pa.table(columns)
+
+
+def _counts(predictions: pa.ChunkedArray) -> dict[str, int]:
+    """Return how often each class was chosen."""
+    pairs = predictions.value_counts().to_pylist()
+    return {"(none)" if p["values"] is None else str(p["values"]): p["counts"] for p in pairs}
 
 
 def _labels(model: Any, choices: np.ndarray) -> pa.Array:

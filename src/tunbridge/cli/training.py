@@ -28,18 +28,19 @@ class Training:
         The features and the target, which is categorical.
     target : str
         The column of the classes.
-    n_left_out : int
-        The number of rows that were left out because they have no class.
+    whole : Table
+        The table as it was read, with the rows that were left out because they have no class.
     """
 
     table: Table
     target: str
-    n_left_out: int
+    whole: Table
 
     @property
     def left_out(self) -> str:
         """What was left out, in words; empty when that is nothing."""
-        return f"{counted(self.n_left_out, 'row')} without {self.target}" if self.n_left_out else ""
+        n = self.whole.n_rows - self.table.n_rows
+        return f"{counted(n, 'row')} without {self.target}" if n else ""
 
 
 def read_training(path: Path, target: str, learning: Learning, reading: Reading) -> Training:
@@ -64,13 +65,13 @@ def with_classes(table: Table, target: str) -> Training:
     """Return the rows that have a class; raise unless there are features and at least two classes."""
     if table.n_columns < 2:
         raise DataError(f"there must be a column to learn from beside the target {target!r}; got none.")
-    coded = table.with_column(_as_classes(table.column(target)))
+    coded = _with_lasting_kinds(table.with_column(_as_classes(table.column(target))))
     present = coded.codes(target) >= 0
     if not present.any():
         raise DataError(f"the target must have classes; every cell of column {target!r} is missing.")
     kept = coded if present.all() else coded.take(present)
     _check_classes(kept, target)
-    return Training(kept, target, int((~present).sum()))
+    return Training(kept, target, coded)
 
 
 def new_classifier(training: Training, learning: Learning) -> NaiveBayesClassifier:
@@ -97,6 +98,14 @@ def _check_columns(path: Path, target: str, learning: Learning, names: list[str]
         check_column("--weights", learning.weights, path, names)
         if learning.weights == target or learning.weights in (learning.ignore or ()):
             raise DataError(f"--weights must not name the target or an ignored column; got {learning.weights!r}.")
+
+
+def _with_lasting_kinds(table: Table) -> Table:
+    """Return the table with all numbers as floats: in a part of it, whole numbers might be taken for categories."""
+    import pyarrow as pa
+
+    columns = [c._replace(type=pa.float64()) if c.variable.is_continuous else c for c in table]
+    return type(table).of(columns, weights=table.weights, read_as_missing=table.read_as_missing)
 
 
 def _as_classes(column: Column) -> Column:

@@ -78,7 +78,7 @@ class Moments:
     def decay(self, factor: float) -> Moments:
         """Return the moments with every row so far weighing ``factor`` times as much."""
         number = check_number("the factor of decay", factor, low=0, high=1)
-        return Moments(self.count * number, self.mean, self.m2 * number)
+        return Moments(self.count * number, self.mean * (number > 0), self.m2 * number)
 
     def pooled(self) -> Moments:
         """Return the moments of all groups together, as one group."""

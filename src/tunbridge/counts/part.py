@@ -29,7 +29,7 @@ class Part:
     ----------
     table : Table
         Categorical columns only, their codes contiguous and in the smallest type, which is what the kernels read.
-    n_rows : float
+    weight : float
         The number (or weight) of its rows, which a table without columns does not know.
     n_jobs : int, optional
         Threads.
@@ -38,7 +38,7 @@ class Part:
     """
 
     table: Table
-    n_rows: float
+    weight: float
     n_jobs: int | None
     scale: float = 1.0
 
@@ -46,8 +46,8 @@ class Part:
     def of(cls, table: Table, n_jobs: int | None) -> Part:
         """Return the part of a table's categorical columns."""
         columns = [_compact(column) for column in table if column.variable.is_categorical]
-        n_rows = table.n_rows if table.weights is None else float(table.weights.sum())
-        return cls(Table.of(columns, weights=table.weights if columns else None), n_rows, n_jobs)
+        weight = table.n_rows if table.weights is None else float(table.weights.sum())
+        return cls(Table.of(columns, weights=table.weights if columns else None), weight, n_jobs)
 
     def recode(self, variables: Sequence[Variable], n_jobs: int | None) -> Part:
         """Return the part with its codes in the variables' order of states."""
@@ -56,7 +56,7 @@ class Part:
     @property
     def total(self) -> float:
         """The number (or weight) of the rows, scaled."""
-        return self.n_rows if self.scale == 1.0 else self.n_rows * self.scale
+        return self.weight if self.scale == 1.0 else self.weight * self.scale
 
     # Families
 

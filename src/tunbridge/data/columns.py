@@ -7,7 +7,7 @@ The rules by which a column's kind is inferred:
    except that
 3. whole numbers with at most two distinct values are **categorical**, and so is
 4. a column with values that a double (a 64-bit float) would not give back unchanged: whole numbers beyond 2⁵³ that
-   it would round, decimals of more digits than it has, times in nanoseconds with a fraction of a microsecond;
+   it would round, decimals of more digits than it has, points in time with a fraction of a microsecond;
 5. a column of which nothing is known, every cell being missing, is **categorical** without states.
 
 ``kind`` overrides the rules. Numbers that a double cannot hold are rounded when they are made continuous, and they and
@@ -18,7 +18,8 @@ The states of text and numbers are sorted, so that the order of the rows does no
 the order they came in, entries that no row uses included. States are Python's own values: ``str``, ``int``, ``float``,
 ``bool``, ``Decimal``, ``date``, ``datetime`` (in UTC where there is a time zone), ``time``, ``timedelta``. Times for
 which Python has no value (fractions of a microsecond, years after 9999) are whole numbers in the column's unit.
-Continuous dates and times are numbers in the column's unit, counted from 1970 or midnight.
+Continuous dates and times are seconds, counted from 1970 (in UTC where there is a time zone) or from midnight, whatever
+the unit of the column: so a model that was learned from microseconds understands nanoseconds.
 """
 
 from __future__ import annotations
@@ -31,7 +32,15 @@ import pyarrow.compute as pc
 
 from tunbridge._check import check_choice, listed, shortened
 from tunbridge.data.arrow import as_arrow, is_text
-from tunbridge.data.variable import MISSING, State, Variable, is_missing
+from tunbridge.data.distinct import (
+    as_integers,
+    code_type,
+    dictionary_codes,
+    distinct_sorted,
+    distinct_values,
+    numpy_floats,
+)
+from tunbridge.data.variable import MISSING, State, Variable
 from tunbridge.errors import DataError
 
 __all__ = [
@@ -44,8 +53,8 @@ KINDS = ("categorical", "continuous")
 
 _EXACT = 2**53
 _EXACT_DIGITS = 15
-_NARROW_RANGE = 2**16
-_ROUNDED_UP = 2048  # the last numbers below 2⁶⁴ round to 2⁶⁴, and a processor may cast that back to anything
+_LAST = {pa.int64(): 2**63 - 1024, pa.uint64(): 2**64 - 2048}  # what rounds to 2⁶³ or 2⁶⁴ may be cast to anything
+_FINE = 2**22  # the seconds up to which a double tells nanoseconds apart
 
 
 class Column(NamedTuple):
@@ -54,11 +63,6 @@ class Column(NamedTuple):
     variable: Variable
     values: np.ndarray
     type: pa.DataType
-
-
-def code_type(n_states: int) -> type[np.signedinteger]:
-    """Return the smallest integer type that holds the codes 0 … n_states − 1 and −1 for missing."""
-    return np.int8 if n_states <= 127 else np.int16 if n_states <= 32767 else np.int32
 
 
 def infer_column(name: str, values: Any, kind: Kind | None = None) -> Column:
@@ -74,11 +78,12 @@ def infer_column(name: str, values: Any, kind: Kind | None = None) -> Column:
     if kind != "categorical" and is_float_array(values):
         return Column(Variable(name), to_floats(name, values), pa.from_numpy_dtype(values.dtype))
     column = as_arrow(name, values)
-    if (kind or _natural_kind(column)) == "categorical":
-        return _categorical(name, column)
-    if pa.types.is_dictionary(column.type):
+    if kind == "continuous" and pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    return Column(Variable(name), to_floats(name, column), column.type if _is_exact(column) else pa.float64())
+    exact = _is_exact(column)
+    if (kind or _natural_kind(column, exact)) == "categorical":
+        return _categorical(name, column)
+    return Column(Variable(name), to_floats(name, column), column.type if exact else pa.float64())
 
 
 def encode_column(variable: Variable, values: Any) -> tuple[np.ndarray, list[State]]:
@@ -95,37 +100,11 @@ def encode_column(variable: Variable, values: Any) -> tuple[np.ndarray, list[Sta
         return to_floats(variable.name, values), []
     column = as_arrow(variable.name, values)
     if pa.types.is_temporal(column.type) and all(isinstance(state, int) for state in variable.states or ()):
-        column = _as_integers(column)
+        column = as_integers(column)
     distinct, codes = distinct_values(variable.name, column)
     known = np.full(len(distinct) + 1, MISSING, code_type(variable.n_states))
     known[:-1] = [variable.find(value) for value in distinct]
     return known[codes], [distinct[i] for i in np.flatnonzero(known[:-1] == MISSING)]
-
-
-def distinct_values(name: str, values: Any) -> tuple[list[Any], np.ndarray]:
-    """Return the distinct values that are present, and for each row which of them it holds (−1: missing).
-
-    They are sorted; those of a categorical stand in its own order.
-
-    Examples
-    --------
-    >>> distinct_values("x", ["b", "a", None, "b"])
-    (['a', 'b'], array([ 1,  0, -1,  1], dtype=int8))
-    """
-    column, t = as_arrow(name, values), pa.types
-    if t.is_dictionary(column.type):
-        return _used(*_dictionary_codes(column))
-    if t.is_null(column.type):
-        return [], np.full(len(column), MISSING, np.int8)
-    if t.is_floating(column.type):
-        floats = _numpy_floats(column)
-        distinct, codes = _distinct(floats, ~np.isnan(floats))
-        return distinct.tolist(), codes
-    if is_text(column.type) or t.is_decimal(column.type):
-        return _distinct_sorted(column)
-    integers, present = _numpy_integers(_as_integers(column))
-    distinct, codes = _distinct(integers, present)
-    return _plain_values(pa.array(distinct).cast(column.type)), codes
 
 
 def to_floats(name: str, values: Any) -> np.ndarray:
@@ -141,7 +120,7 @@ def to_floats(name: str, values: Any) -> np.ndarray:
     if is_float_array(values):
         floats = values.astype(np.float64, copy=False)
     else:
-        floats = _numpy_floats(_as_numbers(name, as_arrow(name, values)))
+        floats = numpy_floats(_as_numbers(name, as_arrow(name, values)))
     infinite = np.isinf(floats)
     if infinite.any():
         row = int(np.argmax(infinite))
@@ -220,16 +199,12 @@ def describe_unseen(name: str, unseen: list[State]) -> str:
 # Kinds
 
 
-def _natural_kind(column: pa.ChunkedArray) -> Kind:
+def _natural_kind(column: pa.ChunkedArray, exact: bool) -> Kind:
     """Return the kind by the rules at the top of this module."""
     t = pa.types
-    if t.is_floating(column.type):
-        return "continuous"
-    if t.is_integer(column.type):
-        return "continuous" if not _at_most_two(column) and _is_exact(column) else "categorical"
-    if t.is_decimal(column.type) or t.is_temporal(column.type):
-        return "continuous" if _is_exact(column) else "categorical"
-    return "categorical"
+    number = t.is_floating(column.type) or t.is_integer(column.type) or t.is_decimal(column.type)
+    few = t.is_integer(column.type) and _at_most_two(column)
+    return "continuous" if (number or t.is_temporal(column.type)) and exact and not few else "categorical"
 
 
 def _at_most_two(column: pa.ChunkedArray) -> bool:
@@ -243,29 +218,25 @@ def _at_most_two(column: pa.ChunkedArray) -> bool:
 def _is_exact(column: pa.ChunkedArray) -> bool:
     """Return whether every value comes back unchanged from a double."""
     t = pa.types
+    if t.is_dictionary(column.type) or is_text(column.type):
+        return False
     if t.is_floating(column.type) or t.is_boolean(column.type) or t.is_null(column.type):
         return True
-    if t.is_integer(column.type) or t.is_temporal(column.type):
-        return _integers_are_exact(_as_integers(column))
     if t.is_decimal(column.type):
-        return column.type.precision <= _EXACT_DIGITS or _decimals_are_exact(column)
-    return False
-
-
-def _integers_are_exact(column: pa.ChunkedArray) -> bool:
-    low, high = pc.min_max(column).as_py().values()
-    if low is None or (low >= -_EXACT and high <= _EXACT):
+        return column.type.precision <= _EXACT_DIGITS or _comes_back(column)
+    integers = as_integers(column)
+    low, high = pc.min_max(integers).as_py().values()
+    if low is None or (t.is_integer(column.type) and low >= -_EXACT and high <= _EXACT):
         return True
-    if high > np.iinfo(column.type.to_pandas_dtype()).max - _ROUNDED_UP:
-        return False
-    return bool(column.cast(pa.float64(), safe=False).cast(column.type, safe=False).equals(column))
+    return high <= _LAST.get(integers.type, high) and _comes_back(column)
 
 
-def _decimals_are_exact(column: pa.ChunkedArray) -> bool:
+def _comes_back(column: pa.ChunkedArray) -> bool:
     try:
-        return bool(_decimals_to_floats(column).cast(column.type).equals(column))
+        back = _floats_to_arrow(numpy_floats(_as_numbers("", column)), column.type)
     except pa.ArrowInvalid:
         return False
+    return bool(pa.chunked_array([back]).equals(column))
 
 
 # Floats
@@ -277,23 +248,10 @@ def _as_numbers(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     if t.is_dictionary(column.type):
         return _as_numbers(name, column.cast(column.type.value_type))
     if t.is_temporal(column.type):
-        return _as_integers(column)
+        return _seconds(column)
     if t.is_decimal(column.type):
-        return _decimals_to_floats(column)
+        return column.cast(pa.string()).cast(pa.float64())  # by way of text, since Arrow's own way rounds twice
     return _parsed(name, column.cast(pa.large_string())) if is_text(column.type) else column
-
-
-def _numpy_floats(column: pa.ChunkedArray) -> np.ndarray:
-    """Return a numeric column as float64 with NaN for null (no copy where Arrow holds just that)."""
-    if column.type == pa.float16():
-        return column.to_numpy().astype(np.float64)
-    if column.type != pa.float64():
-        column = column.cast(pa.float64(), safe=False)
-    return column.to_numpy()
-
-
-def _decimals_to_floats(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(pa.string()).cast(pa.float64())  # by way of text, since Arrow's own way rounds twice
 
 
 def _parsed(name: str, text: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -302,7 +260,7 @@ def _parsed(name: str, text: pa.ChunkedArray) -> pa.ChunkedArray:
     try:
         return text.cast(pa.float64())
     except pa.ArrowInvalid:  # Python reads more ways to write a number («+1»), and we must find the bad one
-        entries, codes = _distinct_sorted(text)
+        entries, codes = distinct_sorted(text)
     numbers = [_number(entry) for entry in entries]
     if None in numbers:
         row = int(np.argmax(np.array([n is None for n in numbers] + [False])[codes]))
@@ -320,16 +278,43 @@ def _number(text: str) -> float | None:
         return None
 
 
+def _seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return dates and times as seconds; whole seconds and the rest apart, so that neither rounds the other away."""
+    integers, per_second = as_integers(column), _per_second(column.type)
+    if per_second < 1:
+        return pc.divide(integers.cast(pa.float64()), per_second)
+    whole = pc.divide(integers, per_second)
+    rest = pc.subtract(integers, pc.multiply(whole, per_second))
+    return pc.add(whole.cast(pa.float64(), safe=False), pc.divide(rest.cast(pa.float64()), float(per_second)))
+
+
+def _from_seconds(seconds: np.ndarray, arrow_type: pa.DataType) -> np.ndarray:
+    """Return seconds as the whole numbers by which Arrow holds dates and times."""
+    per_second = _per_second(arrow_type)
+    if per_second < 1:
+        return np.rint(seconds * per_second).astype(np.int32)
+    whole = np.floor(seconds)
+    step = np.where(np.abs(whole) < _FINE, 1, 1000) if per_second == 10**9 else 1
+    rest = np.rint((seconds - whole) * (per_second / step)) * step
+    numbers = whole.astype(np.int64) * per_second + rest.astype(np.int64)
+    return numbers.astype(np.int32) if arrow_type.bit_width == 32 else numbers
+
+
+def _per_second(arrow_type: pa.DataType) -> float:
+    if pa.types.is_date32(arrow_type):
+        return 1 / 86_400
+    return 10 ** (3 * ("s", "ms", "us", "ns").index(getattr(arrow_type, "unit", "ms")))  # a date64 counts milliseconds
+
+
 def _floats_to_arrow(values: np.ndarray, arrow_type: pa.DataType) -> pa.Array:
     t, missing = pa.types, np.isnan(values)
     if t.is_null(arrow_type):
         return pa.nulls(len(values))
     if t.is_floating(arrow_type):
         return pa.array(values.astype(arrow_type.to_pandas_dtype(), copy=False), mask=missing)
-    array = pa.array(values, mask=missing)
     if t.is_temporal(arrow_type):
-        array = array.cast(pa.int32() if arrow_type.bit_width == 32 else pa.int64())
-    return array.cast(arrow_type)
+        return pa.array(_from_seconds(np.where(missing, 0, values), arrow_type), mask=missing).cast(arrow_type)
+    return pa.array(values, mask=missing).cast(arrow_type)
 
 
 # Codes
@@ -340,130 +325,9 @@ def _categorical(name: str, column: pa.ChunkedArray) -> Column:
         codes = column.cast(pa.int8()).fill_null(MISSING).to_numpy()
         return Column(Variable(name, [False, True]), codes, column.type)
     dictionary = pa.types.is_dictionary(column.type)
-    states, codes = _dictionary_codes(column) if dictionary else distinct_values(name, column)
+    states, codes = dictionary_codes(column) if dictionary else distinct_values(name, column)
     variable = Variable(name, states, ordered=dictionary and column.type.ordered)
     return Column(variable, codes.astype(code_type(len(states)), copy=False), column.type)
-
-
-def _dictionary_codes(column: pa.ChunkedArray) -> tuple[list[State], np.ndarray]:
-    """Return a dictionary column's entries without nulls and repeats, and each row's entry (−1: missing)."""
-    dictionary, indices = _joined(column)
-    raw = _plain_values(dictionary)
-    entries = list(dict.fromkeys(value for value in raw if not is_missing(value)))
-    position = {value: code for code, value in enumerate(entries)}
-    known = np.array([position.get(value, MISSING) for value in raw] + [MISSING], code_type(len(raw)))
-    return entries, known[indices]
-
-
-def _joined(column: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
-    """Return the dictionaries of all pieces one after the other, and each row's index into that (−1: missing).
-
-    (Arrow's own unification of dictionaries refuses nulls, and takes long when there are many pieces.)
-    """
-    dictionaries: list[pa.Array] = []
-    rows, start = [np.empty(0, np.int32)], 0
-    for chunk in column.chunks:
-        if not dictionaries or not chunk.dictionary.equals(dictionaries[-1]):
-            start = sum(map(len, dictionaries))
-            dictionaries.append(chunk.dictionary)
-        wide = pa.int64() if column.type.index_type.bit_width == 64 else pa.int32()
-        indices = chunk.indices.cast(wide).fill_null(MISSING).to_numpy()
-        rows.append(np.where(indices < 0, MISSING, indices + start) if start else indices)
-    empty = [pa.array([], column.type.value_type)]
-    return pa.concat_arrays(dictionaries or empty), np.concatenate(rows)
-
-
-def _used(entries: list[State], codes: np.ndarray) -> tuple[list[State], np.ndarray]:
-    """Return the entries that occur, and codes into them."""
-    used = np.zeros(len(entries) + 1, bool)
-    used[codes] = True
-    if used[:-1].all():
-        return entries, codes
-    position = np.append(np.cumsum(used[:-1]) - 1, MISSING).astype(codes.dtype)
-    return [entries[i] for i in np.flatnonzero(used[:-1])], position[codes]
-
-
-def _distinct_sorted(column: pa.ChunkedArray) -> tuple[list[Any], np.ndarray]:
-    """Return the distinct texts or decimals, sorted, and each row's place among them."""
-    if not pa.types.is_large_string(column.type) and not pa.types.is_string(column.type):  # types that Arrow can sort
-        column = column.cast(pa.large_string() if is_text(column.type) else pa.decimal256(76, column.type.scale))
-    entries, codes = _joined(pc.dictionary_encode(column))
-    order = pc.array_sort_indices(entries)
-    rank = np.empty(len(order) + 1, code_type(len(order)))
-    rank[order.to_numpy()], rank[-1] = np.arange(len(order)), MISSING  # code −1 picks the last entry
-    return entries.take(order).to_pylist(), rank[codes]
-
-
-def _distinct(values: np.ndarray, present: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct numbers of the rows that are present, sorted, and each row's place among them."""
-    complete = bool(present.all())
-    here = values if complete else values[present]
-    distinct, codes = _distinct_integers(here) if here.dtype.kind in "iu" else np.unique(here, return_inverse=True)
-    if complete:
-        return distinct, codes
-    spread = np.full(present.size, MISSING, code_type(distinct.size))
-    spread[present] = codes
-    return distinct, spread
-
-
-def _distinct_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    if values.size == 0:
-        return values, np.empty(0, np.int8)
-    low, high = values.min(), values.max()
-    if int(high) - int(low) >= _NARROW_RANGE:
-        return np.unique(values, return_inverse=True)
-    offsets = values - low if values.dtype.itemsize > 2 else values.astype(np.int32) - int(low)
-    present = np.zeros(int(high) - int(low) + 1, bool)
-    present[offsets] = True
-    found = np.flatnonzero(present)
-    lookup = np.zeros(present.size, code_type(found.size))
-    lookup[found] = np.arange(found.size)
-    return found.astype(values.dtype) + low, lookup[offsets]
-
-
-# Between Arrow's values, NumPy's and Python's
-
-
-def _as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return truth values, whole numbers, dates and times as the whole numbers by which Arrow holds them."""
-    t = pa.types
-    if t.is_integer(column.type):
-        return column
-    if t.is_boolean(column.type):
-        return column.cast(pa.int8())
-    return column.cast(pa.int32() if column.type.bit_width == 32 else pa.int64())
-
-
-def _numpy_integers(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
-    """Return whole numbers, with 0 for null, and which of them are present."""
-    if not column.null_count:
-        return column.to_numpy(), np.ones(len(column), bool)
-    return column.fill_null(0).to_numpy(), column.is_valid().to_numpy()
-
-
-def _plain_values(array: pa.Array) -> list[Any]:
-    """Return an array's values as Python's own."""
-    return _python_times(array) if pa.types.is_temporal(array.type) else array.to_pylist()
-
-
-def _python_times(array: pa.Array) -> list[Any]:
-    """Return dates or times as Python has them, or as whole numbers where it has no value for one of them."""
-    try:
-        times = array.cast(_python_type(array.type)).to_pylist()
-        kept = pa.array(times, array.type).equals(array)
-    except (pa.ArrowException, KeyError, OverflowError, ValueError):  # KeyError: no time zones on this machine
-        kept = False
-    return times if kept else _as_integers(array).to_pylist()
-
-
-def _python_type(arrow_type: pa.DataType) -> pa.DataType:
-    """Return the type of times nearest to Python's: microseconds, and UTC, where no hour comes twice a year."""
-    t, unit = pa.types, getattr(arrow_type, "unit", None)
-    if t.is_timestamp(arrow_type):
-        return pa.timestamp("us" if unit == "ns" else unit, arrow_type.tz and "UTC")
-    if unit != "ns":
-        return arrow_type
-    return pa.duration("us") if t.is_duration(arrow_type) else pa.time64("us")
 
 
 def _states_to_arrow(variable: Variable, arrow_type: pa.DataType) -> pa.Array:

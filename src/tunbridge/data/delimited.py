@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from tunbridge.data.frames import check_column_names
-from tunbridge.data.source import Scan, Source, check_decodes, check_size, reading, scan
+from tunbridge.data.source import Scan, Source, check_decodes, check_size, no_rows, reading, scan
 from tunbridge.errors import DataError, FormatError
 
 _SNIFFED = (",", ";", "\t")
@@ -263,6 +263,7 @@ def _explain(source: Source, layout: Layout, numbers: Collection[str] = (), miss
     """Raise an error that says where a file that Arrow refuses is wrong, if that can be found."""
     check_decodes(source)
     watched = [(layout.names.index(name), name) for name in numbers]
+    row = 0
     with source.text() as lines:
         for row, record in enumerate(records(lines, layout.delimiter)):
             if not record.closed:
@@ -271,6 +272,8 @@ def _explain(source: Source, layout: Layout, numbers: Collection[str] = (), miss
                 raise _ragged(source, layout, record)
             for at, name in watched if row else ():
                 _check_is_number(name, row, record.fields[at], missing)
+    if row == 0:
+        raise no_rows(source)
 
 
 def _check_closed(source: Source, layout: Layout, last: pa.Table | pa.RecordBatch | None) -> None:

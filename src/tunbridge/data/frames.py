@@ -261,7 +261,9 @@ def _of_kind(column: Column, kind: Kind | None) -> Column:
 def _dictionary(column: Column) -> pa.Array:
     """Return a column as Arrow has it, a categorical one as its codes, so that no row need be looked at."""
     if column.variable.is_categorical:
-        column = column._replace(type=pa.dictionary(pa.from_numpy_dtype(column.values.dtype), state_type(column.variable)))
+        column = column._replace(
+            type=pa.dictionary(pa.from_numpy_dtype(column.values.dtype), state_type(column.variable))
+        )
     return column_to_arrow(column)
 
 

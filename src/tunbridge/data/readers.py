@@ -26,7 +26,7 @@ from tunbridge.data.delimited import Layout, find_layout, iter_delimited, read_d
 from tunbridge.data.frames import as_table, check_column_names, column_kinds
 from tunbridge.data.source import Source, check_size, find_source, no_rows, reading, scan
 from tunbridge.data.table import Table
-from tunbridge.data.texts import is_text, marker_counts, nulled, text_column, without_markers
+from tunbridge.data.texts import is_text, marker_counts, nulled, text_column, texts_of_nan, without_markers
 from tunbridge.data.typed import iter_arrow, iter_json, iter_parquet, read_arrow, read_json, read_parquet
 from tunbridge.errors import DataError, DataWarning
 
@@ -34,6 +34,7 @@ DEFAULT_MISSING = ("", "?", "NA", "NaN", "null")
 """The texts that are missing by default in delimited files: exactly these, and so not ``None``, ``nan`` or ``-``."""
 
 _SECOND_LOOK = 64 * 2**20
+_SEARCHED_STATES = 100_000
 
 
 def read_table(
@@ -256,12 +257,15 @@ def _second_look(
     if not unknown or layout.scan.n_bytes > _SECOND_LOOK:
         return {}
     raw = read_delimited(source, layout, columns=unknown, text=unknown, missing=missing)
-    return {name: marker_counts(text_column(name, raw[name]), missing) for name in unknown}
+    texts = [text_column(name, raw[name]) for name in unknown]
+    return {c.variable.name: marker_counts(c, [*missing, *texts_of_nan(c)]) for c in texts}
 
 
 def _warn_of_blanks(table: Table, missing: tuple[str, ...]) -> None:
     """Warn of states that would be missing were it not for blanks around them."""
     for variable in table.variables:
+        if variable.n_states > _SEARCHED_STATES:
+            continue
         texts = [state for state in variable.states or () if isinstance(state, str)]
         padded = [state for state in texts if state not in missing and state.strip() in missing]
         if padded:

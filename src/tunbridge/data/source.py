@@ -142,7 +142,7 @@ def reading(source: Source) -> Iterator[None]:
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         packed = "gzipped " if source.gzipped else ""
         raise FormatError(
-            f"{source.named} must be a whole {packed}{source.format} file; it is damaged or something else ({reason})."
+            f"{source.named} must be a whole {packed}{source.format} file; it is damaged or of another format ({reason})."
         ) from None
 
 

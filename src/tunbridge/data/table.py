@@ -7,12 +7,11 @@ something returns a new table that shares what stayed the same.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +19,7 @@ import pyarrow as pa
 from tunbridge._check import did_you_mean, listed, shortened
 from tunbridge.data.arrow import is_text
 from tunbridge.data.columns import Column, code_type, column_to_arrow, fitting_type, to_floats
+from tunbridge.data.summary import Facts, counted, described, facts_of, listed_markers, looks_like_identifier
 from tunbridge.data.variable import MISSING, Variable
 from tunbridge.errors import DataError
 
@@ -27,12 +27,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-_IDENTIFIER_ROWS = 10  # in fewer rows, all values differ by chance
-_SURE_ROWS = 100  # in so many rows, whole numbers that all differ need not be consecutive to look like identifiers
 _SHOWN_COLUMNS = 40
-_SHOWN_STATES = 5
-_NAME_WIDTH = 40
-_STATE_WIDTH = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,8 +156,8 @@ class Table:
         return {name: facts.n_missing for name, facts in self._facts.items() if facts.n_missing}
 
     @cached_property
-    def _facts(self) -> dict[str, _Facts]:
-        return {c.variable.name: _facts(c.values) for c in self}
+    def _facts(self) -> dict[str, Facts]:
+        return {c.variable.name: facts_of(c.values) for c in self}
 
     @cached_property
     def identifiers(self) -> tuple[str, ...]:
@@ -170,7 +165,7 @@ class Table:
 
         They are categorical, or whole numbers that are consecutive or a hundred at least.
         """
-        return tuple(c.variable.name for c in self if c.variable.name not in self.missing and _is_identifier(c))
+        return tuple(c.variable.name for c in self if c.variable.name not in self.missing and looks_like_identifier(c))
 
     @cached_property
     def constants(self) -> tuple[str, ...]:
@@ -251,11 +246,11 @@ class Table:
         ``most`` is the number of columns after which the rest are only counted.
         """
         shown = list(self)[:most]
-        lines = [(*_description(c, self._facts[c.variable.name]), self._remarks(c.variable.name)) for c in shown]
+        lines = [(*described(c, self._facts[c.variable.name]), self._remarks(c.variable.name)) for c in shown]
         widths = [max((len(line[i]) for line in lines), default=0) for i in range(3)]
         texts = ["  ".join(["", *map(str.ljust, line[:3], widths), line[3]]).rstrip() for line in lines]
         if len(shown) < self.n_columns:
-            texts.append(f"  … and {_counted(self.n_columns - len(shown), 'more column')}")
+            texts.append(f"  … and {counted(self.n_columns - len(shown), 'more column')}")
         return "\n".join(texts)
 
     def _remarks(self, name: str) -> str:
@@ -270,8 +265,8 @@ class Table:
         return ", ".join(text for holds, text in remarks if holds)
 
     def __repr__(self) -> str:
-        size = f"{_counted(self.n_rows, 'row')} × {_counted(self.n_columns, 'column')}"
-        cells = _counted(sum(self.missing.values()), "missing cell")
+        size = f"{counted(self.n_rows, 'row')} × {counted(self.n_columns, 'column')}"
+        cells = counted(sum(self.missing.values()), "missing cell")
         weighted = ", weighted" if self.weights is not None else ""
         return f"Table: {size}, {cells}{weighted}\n{self.summary(most=_SHOWN_COLUMNS)}".rstrip()
 
@@ -280,7 +275,7 @@ def check_weights(weights: Any, n_rows: int) -> np.ndarray:
     """Return row weights as a read-only float64 array; raise unless each row has one, finite and not negative."""
     shape = np.shape(weights)
     if shape != (n_rows,):
-        raise DataError(f"weights must be one number a row; got shape {shape} for {_counted(n_rows, 'row')}.")
+        raise DataError(f"weights must be one number a row; got shape {shape} for {counted(n_rows, 'row')}.")
     array = to_floats("weights", weights)
     bad = np.flatnonzero(~(array >= 0))
     if bad.size:
@@ -293,21 +288,8 @@ def check_lengths(columns: Iterable[tuple[str, Any]]) -> None:
     sizes = [(name, len(values)) for name, values in columns]
     for name, size in sizes:
         if size != sizes[0][1]:
-            first = f"{sizes[0][0]!r} has {_counted(sizes[0][1], 'value')}"
+            first = f"{sizes[0][0]!r} has {counted(sizes[0][1], 'value')}"
             raise DataError(f"columns must be equally long; {first} and {name!r} has {size}.")
-
-
-def listed_markers(markers: Iterable[str]) -> str:
-    """Return the texts that were read as missing, in brackets.
-
-    Examples
-    --------
-    >>> listed_markers({"NA": 3, "": 1})
-    ' (NA, empty)'
-    """
-    shown = [_shown_text(marker) if marker else "empty" for marker in markers]
-    more = ["…"] if len(shown) > _SHOWN_STATES else []
-    return f" ({', '.join(shown[:_SHOWN_STATES] + more)})" if shown else ""
 
 
 def _repeated(names: Sequence[str]) -> list[str]:
@@ -351,39 +333,10 @@ def _checked_rows(rows: Any, n_rows: int) -> Any:
     if array.ndim != 1 or array.dtype.kind not in "iub":
         raise DataError(f"rows must be a slice, row numbers or a mask; got {shortened(repr(rows))}.")
     if array.dtype == bool and array.size != n_rows:
-        raise DataError(f"a mask must have an entry for each of the {_counted(n_rows, 'row')}; got {array.size}.")
+        raise DataError(f"a mask must have an entry for each of the {counted(n_rows, 'row')}; got {array.size}.")
     if array.dtype != bool and not -n_rows <= array.min() <= array.max() < n_rows:
         raise DataError(f"rows must be numbers below {n_rows}; got {array.min()} … {array.max()}.")
     return array
-
-
-class _Facts(NamedTuple):
-    """What one pass over a column tells: missing cells, the least and the greatest code or float (NaN: none)."""
-
-    n_missing: int
-    low: float
-    high: float
-
-
-def _facts(values: np.ndarray) -> _Facts:
-    values = np.ascontiguousarray(values)  # a column of a matrix is slow to read, so read it once
-    missing = np.isnan(values) if values.dtype.kind == "f" else values < 0
-    n_missing = int(np.count_nonzero(missing))
-    present = values[~missing] if n_missing else values
-    if not present.size:
-        return _Facts(n_missing, np.nan, np.nan)
-    return _Facts(n_missing, float(present.min()), float(present.max()))
-
-
-def _is_identifier(column: Column) -> bool:
-    variable, values, arrow_type = column
-    n_rows, head = len(values), values[:_SURE_ROWS]
-    whole = variable.is_categorical or pa.types.is_integer(arrow_type)
-    if n_rows <= _IDENTIFIER_ROWS or not whole or 0 < variable.n_states < n_rows:
-        return False
-    if np.unique(head).size < head.size or np.unique(values).size < n_rows:
-        return False
-    return variable.is_categorical or n_rows >= _SURE_ROWS or values.max() - values.min() == n_rows - 1
 
 
 def _recoded(column: Column, variable: Variable) -> Column:
@@ -419,43 +372,3 @@ def _enum(variable: Variable, polars: Any) -> Any:
 def _is_enum(column: Column) -> bool:
     t = pa.types
     return t.is_dictionary(column.type) and column.type.ordered and is_text(column.type.value_type)
-
-
-def _description(column: Column, facts: _Facts) -> tuple[str, str, str]:
-    """Return a column's name, kind, and states or range, each short enough for a line."""
-    variable = column.variable
-    name = _shown_text(variable.name, _NAME_WIDTH)
-    if variable.is_continuous:
-        return name, "continuous", _span(column, facts)
-    states = ", ".join(_shown_text(state) for state in (variable.states or ())[:_SHOWN_STATES])
-    more = f", … ({variable.n_states} states)" if variable.n_states > _SHOWN_STATES else ""
-    return name, "categorical", states + more or "no states"
-
-
-def _span(column: Column, facts: _Facts) -> str:
-    """Return the least and the greatest value, dates and times as such."""
-    if facts.n_missing == len(column.values):
-        return "no values"
-    t, ends, unit = pa.types, np.array([facts.low, facts.high]), ""
-    if t.is_temporal(column.type) and not t.is_duration(column.type):
-        texts, unit = _times(column, ends), "Z" if getattr(column.type, "tz", None) else ""
-    else:
-        texts = [f"{end:.0f}" if t.is_integer(column.type) else f"{end:g}" for end in ends]
-        unit = f" {column.type.unit}" if t.is_duration(column.type) else ""
-    return " … ".join(dict.fromkeys(texts)) + unit
-
-
-def _times(column: Column, ends: np.ndarray) -> list[str]:
-    """Return times as people write them, without fractions of a second that are zero; those with a zone in UTC."""
-    plain = pa.timestamp(column.type.unit) if pa.types.is_timestamp(column.type) else column.type
-    texts = column_to_arrow(Column(column.variable, ends, plain)).cast(pa.string()).to_pylist()
-    return [re.sub(r"\.0+$", "", text) for text in texts]
-
-
-def _shown_text(value: object, width: int = _STATE_WIDTH) -> str:
-    text = str(value)
-    return shortened(text if text.isprintable() and text.strip() else repr(text), width)
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"

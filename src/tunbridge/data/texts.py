@@ -29,17 +29,17 @@ def text_column(name: str, values: pa.ChunkedArray) -> Column:
     """
     short = None if pa.types.is_dictionary(values.type) else _few_texts(values)
     texts, codes = short or _dictionary(values)
-    order = sorted(range(len(texts)), key=texts.__getitem__)
-    rank = np.empty(len(order), code_type(len(order)))
-    rank[order] = np.arange(len(order))
-    return Column(Variable(name, [texts[i] for i in order]), rank.take(codes, mode="clip"), pa.string())
+    order = pc.sort_indices(texts)  # by bytes, which in UTF-8 is by characters
+    rank = np.empty(len(texts), code_type(len(texts)))
+    rank[order.to_numpy()] = np.arange(len(texts))
+    return Column(Variable(name, texts.take(order).to_pylist()), rank.take(codes, mode="clip"), pa.string())
 
 
 def without_markers(column: Column, markers: Collection[str]) -> tuple[Column, dict[str, int]]:
     """Return a column in which the states that are markers are missing, and how often each was found."""
     variable, values, arrow_type = column
     states = variable.states or ()
-    if not any(state in markers for state in states):
+    if not frozenset(markers).intersection(states):
         return column, {}
     kept = [code for code, state in enumerate(states) if state not in markers]
     lookup = np.full(len(states) + 1, MISSING, code_type(len(kept)))
@@ -49,11 +49,15 @@ def without_markers(column: Column, markers: Collection[str]) -> tuple[Column, d
 
 
 def marker_counts(column: Column, markers: Collection[str]) -> dict[str, int]:
-    """Return how often each state that is a marker, or that a column of numbers takes for NaN, occurs."""
-    states = enumerate(column.variable.states or ())
-    marked = {str(state): code for code, state in states if state in markers or _is_nan(state)}
-    counts = {state: int(np.count_nonzero(column.values == code)) for state, code in marked.items()}
+    """Return how often each state that is a marker occurs."""
+    marked = {state: code for code, state in enumerate(column.variable.states or ()) if state in markers}
+    counts = {str(state): int(np.count_nonzero(column.values == code)) for state, code in marked.items()}
     return {state: n for state, n in counts.items() if n}
+
+
+def texts_of_nan(column: Column) -> list[str]:
+    """Return the states that a column of numbers takes for NaN, which is missing there as well."""
+    return [str(s) for s in column.variable.states or () if str(s).strip().lstrip("+-").lower() == "nan"]
 
 
 def is_text(arrow_type: pa.DataType) -> bool:
@@ -69,20 +73,16 @@ def nulled(values: pa.ChunkedArray, markers: Collection[str]) -> pa.ChunkedArray
     return pc.if_else(marked, pa.scalar(None, pa.string()), texts)
 
 
-def _is_nan(state: object) -> bool:
-    return isinstance(state, str) and state.strip().lstrip("+-").lower() == "nan"
-
-
-def _dictionary(values: pa.ChunkedArray) -> tuple[list[str], np.ndarray]:
+def _dictionary(values: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
     """Return the distinct texts, in no order, and which of them each row holds."""
     if not pa.types.is_dictionary(values.type):
         values = pc.dictionary_encode(values)
     unified = values.unify_dictionaries()
     codes = [chunk.indices.to_numpy() for chunk in unified.chunks]
-    return unified.chunk(0).dictionary.to_pylist(), np.concatenate(codes)
+    return unified.chunk(0).dictionary, np.concatenate(codes)
 
 
-def _few_texts(values: pa.ChunkedArray) -> tuple[list[str], np.ndarray] | None:
+def _few_texts(values: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray] | None:
     """Return the same for a column with few distinct texts, several times faster; ``None`` when they are too many."""
     from tunbridge.kernels.text import SLOTS, encode_texts
 
@@ -95,7 +95,7 @@ def _few_texts(values: pa.ChunkedArray) -> tuple[list[str], np.ndarray] | None:
             return None
         at += len(chunk)
     texts = [bytes(pool[ends[i] : ends[i + 1]]).decode() for i in range(known[0])]
-    return texts, codes
+    return pa.array(texts, pa.string()), codes
 
 
 def _offsets_and_bytes(chunk: pa.StringArray) -> tuple[np.ndarray, np.ndarray]:

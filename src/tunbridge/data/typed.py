@@ -128,7 +128,7 @@ def _check_json_lines(source: Source) -> None:
         if body.count("{") + body.count("[") > _OPENERS:
             _json_object(source, number, body)
     if empty:
-        raise no_rows(source)
+        raise FormatError(f"{source.named} must hold rows; it holds nothing but blank lines.")
 
 
 def _json_object(source: Source, number: int, body: str) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def _json_object(source: Source, number: int, body: str) -> dict[str, Any]:
         return json.loads(body, object_pairs_hook=_distinct_keys)
     except json.JSONDecodeError as error:
         raise FormatError(
-            f"{source.named} must hold one JSON object a line; {error.msg}.", line=number, column=error.colno
+            f"{source.named} must hold one JSON object a line; this is none ({error.msg}).", line=number, column=error.colno
         ) from None
     except (RecursionError, ValueError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 WORD_BLOCK = 1024
@@ -27,6 +28,8 @@ def _popcount(typingctx, word):
 @intrinsic
 def _equal_mask(typingctx, codes, start, state):
     """Return the word whose bit b says whether codes[start + b] == state: one vector comparison of 64 bytes."""
+    if codes.dtype != types.int8 or codes.layout != "C":
+        raise TypingError("bit planes are made from contiguous int8 codes")
 
     def codegen(context, builder, signature, args):
         array = context.make_array(signature.args[0])(context, builder, args[0])
@@ -108,10 +111,10 @@ def add_tiles(a, b, tiles, out):
             for i in range(i0, i1, 2):
                 for j in range(j0, j1, 2):
                     xu, xv, yu, yv = _count_four(a[i, w0:w1], a[i + 1, w0:w1], b[j, w0:w1], b[j + 1, w0:w1])
-                    out[i, j] += xu
-                    out[i, j + 1] += xv
-                    out[i + 1, j] += yu
-                    out[i + 1, j + 1] += yv
+                    out[i, j] += np.int64(xu)
+                    out[i, j + 1] += np.int64(xv)
+                    out[i + 1, j] += np.int64(yu)
+                    out[i + 1, j + 1] += np.int64(yv)
 
 
 @njit(cache=True, nogil=True)

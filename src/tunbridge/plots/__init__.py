@@ -1,8 +1,8 @@
 """Pictures of what the library computes.
 
 Each function draws one picture into Matplotlib axes and returns them, so that it can be changed, combined and saved
-like any other. Matplotlib is optional: ``pip install tunbridge[plots]``. Colour-blind people can tell the colours apart,
-and no colour says anything that a number or a side does not say as well.
+like any other. Matplotlib is optional: ``pip install tunbridge[plots]``. Colour-blind people can tell the colours
+apart, and no colour says anything that a number or a side does not say as well.
 """
 
 from tunbridge.plots.axes import draw_off_screen

@@ -76,7 +76,7 @@ class TestSameAsScikitLearn:
         assert (ours.predict(X) == theirs.predict(X)).all()
 
     def test_gaussian_digits(self):
-        # Standardised, every feature has the scale that scikit-learn's floor (a share of the largest variance) comes from.
+        # Standardised, every feature has the scale of scikit-learn's floor, a share of the largest variance.
         X, y = load_digits(return_X_y=True)
         X = StandardScaler().fit_transform(X)
         ours = tb.NaiveBayesClassifier(variance="mle", variance_floor=1e-9).fit(X, y).predict_proba(X)
@@ -143,7 +143,9 @@ class TestFrames:
             np.testing.assert_allclose(named.predict_proba(data), apart.predict_proba(frame), rtol=1e-12, atol=0)
 
     def test_target_that_does_not_exist(self):
-        with pytest.raises(tb.DataError, match=r"target must be a column of the data; got 'pley'\. Did you mean 'play'"):
+        with pytest.raises(
+            tb.DataError, match=r"target must be a column of the data; got 'pley'\. Did you mean 'play'"
+        ):
             tb.NaiveBayesClassifier().fit(tb.datasets.play_tennis(), "pley")
 
     def test_input_is_left_as_it_was(self):

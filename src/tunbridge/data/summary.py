@@ -1,0 +1,108 @@
+"""What people see of a table: one line a column, and what looks odd about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from tunbridge._check import shortened
+from tunbridge.data.columns import Column, column_to_arrow
+
+_IDENTIFIER_ROWS = 10  # in fewer rows, all values differ by chance
+_SURE_ROWS = 100  # in so many rows, whole numbers that all differ need not be consecutive to look like identifiers
+_SHOWN_STATES = 5
+_NAME_WIDTH = 40
+_STATE_WIDTH = 20
+
+
+class Facts(NamedTuple):
+    """What one pass over a column tells: missing cells, the least and the greatest code or float (NaN: none)."""
+
+    n_missing: int
+    low: float
+    high: float
+
+
+def facts_of(values: np.ndarray) -> Facts:
+    """Return what one pass over the codes or floats of a column tells."""
+    values = np.ascontiguousarray(values)  # a column of a matrix is slow to read, so read it once
+    missing = np.isnan(values) if values.dtype.kind == "f" else values < 0
+    n_missing = int(np.count_nonzero(missing))
+    present = values[~missing] if n_missing else values
+    if not present.size:
+        return Facts(n_missing, np.nan, np.nan)
+    return Facts(n_missing, float(present.min()), float(present.max()))
+
+
+def looks_like_identifier(column: Column) -> bool:
+    """Return whether a column without missing cells has a value of its own for each of more than ten rows.
+
+    It must be categorical, or hold whole numbers that are consecutive or a hundred at least: a dozen people may well
+    be of a dozen ages.
+    """
+    variable, values, arrow_type = column
+    n_rows, head = len(values), values[:_SURE_ROWS]
+    whole = variable.is_categorical or pa.types.is_integer(arrow_type)
+    if n_rows <= _IDENTIFIER_ROWS or not whole or 0 < variable.n_states < n_rows:
+        return False
+    if np.unique(head).size < head.size or np.unique(values).size < n_rows:
+        return False
+    return variable.is_categorical or n_rows >= _SURE_ROWS or values.max() - values.min() == n_rows - 1
+
+
+def described(column: Column, facts: Facts) -> tuple[str, str, str]:
+    """Return a column's name, kind, and states or range, each short enough for a line."""
+    variable = column.variable
+    name = _shown_text(variable.name, _NAME_WIDTH)
+    if variable.is_continuous:
+        return name, "continuous", _span(column, facts)
+    states = ", ".join(_shown_text(state) for state in (variable.states or ())[:_SHOWN_STATES])
+    more = f", … ({variable.n_states} states)" if variable.n_states > _SHOWN_STATES else ""
+    return name, "categorical", states + more or "no states"
+
+
+def _span(column: Column, facts: Facts) -> str:
+    """Return the least and the greatest value, dates and times as such."""
+    if facts.n_missing == len(column.values):
+        return "no values"
+    t, ends, unit = pa.types, np.array([facts.low, facts.high]), ""
+    if t.is_temporal(column.type) and not t.is_duration(column.type):
+        texts, unit = _times(column, ends), "Z" if getattr(column.type, "tz", None) else ""
+    else:
+        texts = [f"{end:.0f}" if t.is_integer(column.type) else f"{end:g}" for end in ends]
+        unit = " s" if t.is_duration(column.type) else ""
+    return " … ".join(dict.fromkeys(texts)) + unit
+
+
+def _times(column: Column, ends: np.ndarray) -> list[str]:
+    """Return times as people write them, without fractions of a second that are zero; those with a zone in UTC."""
+    plain = pa.timestamp(column.type.unit) if pa.types.is_timestamp(column.type) else column.type
+    texts = column_to_arrow(Column(column.variable, ends, plain)).cast(pa.string()).to_pylist()
+    return [re.sub(r"\.0+$", "", text) for text in texts]
+
+
+def _shown_text(value: object, width: int = _STATE_WIDTH) -> str:
+    text = str(value)
+    return shortened(text if text.isprintable() and text.strip() else repr(text), width)
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number and a noun, in the plural where that is due."""
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+def listed_markers(markers: Iterable[str]) -> str:
+    """Return the texts that were read as missing, in brackets.
+
+    Examples
+    --------
+    >>> listed_markers({"NA": 3, "": 1})
+    ' (NA, empty)'
+    """
+    shown = [_shown_text(marker) if marker else "empty" for marker in markers]
+    more = ["…"] if len(shown) > _SHOWN_STATES else []
+    return f" ({', '.join(shown[:_SHOWN_STATES] + more)})" if shown else ""

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import tunbridge as tb
+
+DAY = ["--given", "outlook=Sunny", "--given", "temperature=Cool", "--given", "humidity=High", "--given", "wind=Strong"]
+
+
+def test_the_worked_example(run, model):
+    told = run("explain", model, *DAY).stdout
+    assert told.startswith("no rather than yes: P(no) = 0.795")
+    assert "P(no) = 0.795, P(yes) = 0.205" in told
+    case = {"outlook": "Sunny", "temperature": "Cool", "humidity": "High", "wind": "Strong"}
+    assert str(tb.load(model).explain(case)) in told
+
+
+def test_what_is_not_given_is_missing(run, model):
+    found = json.loads(run("explain", model, "--given", "outlook=Sunny", "--json").stdout)
+    assert {e["feature"]: e["value"] for e in found["evidence"]} == {
+        "outlook": "Sunny", "temperature": None, "humidity": None, "wind": None,
+    }  # fmt: skip
+    assert found["prior"] + found["evidence"][0]["weight"] == pytest.approx(found["log_odds"], rel=1e-12)
+
+
+def test_a_row_of_a_table(run, model, tennis):
+    third = json.loads(run("explain", model, tennis, "--row", "3", "--json", "--against", "no").stdout)
+    assert (third["label"], third["against"]) == ("yes", "no")
+    assert third["evidence"][0] == {"feature": "outlook", "value": "Overcast", "weight": "Infinity"}
+    assert third["log_odds"] == "Infinity"
+    first = run("explain", model, tennis).stdout
+    assert first == run("explain", model, tennis, "--row", "1").stdout
+
+
+def test_label_and_against(run, model):
+    found = json.loads(run("explain", model, *DAY, "--label", "yes", "--json").stdout)
+    assert (found["label"], found["against"]) == ("yes", "no")
+    assert found["log_odds"] < 0
+
+
+def test_numbers_and_names_with_signs(run, tmp_path: Path):
+    (tmp_path / "d.csv").write_text("a=b,a,y\n1.5,u,no\n2.5,v,yes\n0.5,u,no\n3.5,v,yes\n")
+    run("learn", "d.csv", "-t", "y")
+    found = json.loads(run("explain", "d.tb", "--given", "a=b=2.25", "--given", "a=u", "--json").stdout)
+    assert {e["feature"]: e["value"] for e in found["evidence"]} == {"a=b": 2.25, "a": "u"}
+    assert "must have a number for 'a=b'; got 'x'" in run("explain", "d.tb", "--given", "a=b=x", code=1).stderr
+    assert "must have a number" in run("explain", "d.tb", "--given", "a=b=1e999", code=1).stderr
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_pictures(run, model, tmp_path: Path, suffix):
+    pytest.importorskip("matplotlib")
+    result = run("explain", model, *DAY, "--json", "--plot", f"why.{suffix}")
+    json.loads(result.stdout)
+    start = (tmp_path / f"why.{suffix}").read_bytes()[:5]
+    assert start in (b"\x89PNG\r", b"<?xml", b"%PDF-")
+
+
+def test_wrong_use(run, model, tennis):
+    assert "must have a case" in run("explain", model, code=2).stderr
+    assert "must have a case" in run("explain", model, tennis, *DAY, code=2).stderr
+    assert "--row must come with a table" in run("explain", model, *DAY, "--row", "1", code=2).stderr
+    assert "--given must be NAME=VALUE" in run("explain", model, "--given", "outlook", code=2).stderr
+    assert "Did you mean 'outlook'?" in run("explain", model, "--given", "outlok=Sunny", code=1).stderr
+    assert "Did you mean 'Sunny'?" in run("explain", model, "--given", "outlook=Suny", code=1).stderr
+    twice = ["--given", "wind=Weak", "--given", "wind=Strong"]
+    assert "'wind' twice" in run("explain", model, *twice, code=1).stderr
+    assert "which has 14 rows; got 99" in run("explain", model, tennis, "--row", "99", code=1).stderr
+    assert "--row" in run("explain", model, tennis, "--row", "0", code=2).stderr
+    assert "Did you mean 'yes'?" in run("explain", model, tennis, "--label", "yess", code=1).stderr
+    assert "two different classes" in run("explain", model, *DAY, "--label", "no", "--against", "no", code=1).stderr
+    assert "must end in '.png'" in run("explain", model, *DAY, "--plot", "why.bmp", code=1).stderr
+    assert "Did you mean 'tennis.csv'?" in run("explain", model, "tenis.csv", code=1).stderr
+    assert "must be an undamaged Tunbridge model" in run("explain", tennis, *DAY, code=1).stderr

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tunbridge as tb
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_model_is_the_one_that_python_learns(run, tennis, tmp_path):
+    told = run("learn", tennis, "--target", "play", "-o", "m.tb", "--smoothing", "0.5").stdout
+    assert "14 rows, 5 columns" in told
+    assert "play: no 5 (35.7 %), yes 9 (64.3 %)" in told
+    assert "4 categorical" in told
+    assert "The model is in m.tb" in told
+    expected = tb.NaiveBayesClassifier(smoothing=0.5).fit(tb.datasets.play_tennis(), "play")
+    found = tb.load(tmp_path / "m.tb")
+    table = tb.datasets.play_tennis()
+    np.testing.assert_allclose(found.predict_proba(table), expected.predict_proba(table), rtol=1e-12, atol=0)
+    assert found.target_name_ == "play"
+
+
+@pytest.mark.parametrize(("name", "model"), [("tennis.csv", "tennis.tb"), ("a.b.csv", "a.b.tb")])
+def test_the_model_is_named_after_the_table(run, tennis, tmp_path, name, model):
+    (tmp_path / "sub").mkdir()
+    tennis.rename(tmp_path / "sub" / name)
+    run("learn", f"sub/{name}", "-t", "play")
+    assert tb.load(tmp_path / model).classes_.tolist() == ["no", "yes"]
+
+
+def test_options_reach_the_classifier(run, tmp_path):
+    write(tmp_path / "d.csv", "id,ward,dose,w,ill\n1,3,0.5,1,no\n2,4,1.5,2,yes\n3,3,2.5,1,yes\n4,5,0.25,1,no\n")
+    told = run(
+        "learn", "d.csv", "-t", "ill", "--ignore", "id", "--categorical", "ward", "--weights", "w",
+        "--numeric", "kernel", "--prior", "yes=0.3", "--prior", "no=0.7",
+    )  # fmt: skip
+    clf = tb.load(tmp_path / "d.tb")
+    assert [v.name for v in clf.variables_] == ["ward", "dose"]
+    assert clf.variables_[0].states == ("3", "4", "5")
+    assert clf.statistics_.roles == ("categorical", "kernel")
+    assert clf.class_count_.tolist() == [2.0, 3.0]
+    np.testing.assert_allclose(np.exp(clf.class_log_prior_), [0.7, 0.3], rtol=1e-12, atol=0)
+    assert "Ignored" in told.stdout
+    assert "1 categorical, 1 numeric (kernel)" in told.stdout
+
+
+def test_numbers_of_classes_stay_numbers(run, tmp_path):
+    write(tmp_path / "d.csv", "x,grade\n" + "".join(f"{i * 0.5},{i % 3 + 1}\n" for i in range(12)))
+    run("learn", "d.csv", "--target", "grade")
+    assert tb.load(tmp_path / "d.tb").classes_.tolist() == [1, 2, 3]
+    run("learn", "d.csv", "--target", "grade", "--categorical", "grade")
+    assert tb.load(tmp_path / "d.tb").classes_.tolist() == ["1", "2", "3"]
+
+
+def test_what_was_read_as_missing_is_told_by_column_and_marker(run, tmp_path):
+    write(tmp_path / "d.csv", "age,city,ill\n-99,NA,no\n31,,yes\n?,x,yes\n40,y,no\n55,None,no\n")
+    told = run("learn", "d.csv", "--target", "ill", "--missing", "-99").stdout
+    assert "age: 2 ('-99' 1, '?' 1)" in told
+    assert "city: 2 (empty 1, 'NA' 1)" in told
+    assert "tunbridge predict d.tb rows.csv -o predicted.csv --missing -99" in told
+    told = run("learn", "d.csv", "--target", "ill", "--not-missing", "NA").stdout
+    assert "city: 1 (empty 1)" in told
+    assert "NA" in tb.load(tmp_path / "d.tb").variables_[1].states
+
+
+def test_rows_without_a_class_are_left_out_and_counted(run, tmp_path):
+    write(tmp_path / "d.csv", "x,ill\na,no\nb,yes\na,\nb,?\na,no\n")
+    told = run("learn", "d.csv", "--target", "ill").stdout
+    assert "2 rows without ill" in told
+    assert "5 rows" in told
+    assert tb.load(tmp_path / "d.tb").class_count_.tolist() == [2.0, 1.0]
+
+
+def test_leaving_rows_out_does_not_change_the_kind_of_a_column(run, tmp_path):
+    write(tmp_path / "d.csv", "age,ill\n31,no\n44,\n50,yes\n")
+    assert "1 numeric (gaussian)" in run("learn", "d.csv", "--target", "ill").stdout
+
+
+def test_columns_that_look_like_mistakes_are_named(run, tmp_path):
+    rows = "".join(f"p{i},same,,{i % 2},{'yes' if i % 3 else 'no'}\n" for i in range(20))
+    write(tmp_path / "d.csv", "patient id,kind,nothing,x,ill\n" + rows)
+    told = run("learn", "d.csv", "--target", "ill").stdout
+    assert "patient id looks like an identifier: --ignore 'patient id' leaves it out" in told
+    assert "kind holds one value only: --ignore kind leaves it out" in told
+    assert "nothing holds nothing but missing cells: --ignore nothing leaves it out" in told
+    assert "--ignore x " not in told
+
+
+def test_a_model_is_replaced_but_nothing_else(run, tennis, model):
+    before = model.read_bytes()
+    run("learn", tennis, "--target", "play", "-o", model, "--smoothing", "2")
+    assert model.read_bytes() != before
+    text = tennis.read_text()
+    told = run("learn", tennis, "--target", "play", "-o", tennis, code=1)
+    assert "must not replace a file that is no model" in told.stderr
+    assert tennis.read_text() == text
+
+
+BAD = {
+    "target that is not there": ("x,ill\na,no\nb,yes\n", ["-t", "ilt"], 1, "got 'ilt'. Did you mean 'ill'?"),
+    "constant target": ("x,ill\na,no\nb,no\n", ["-t", "ill"], 1, "must have at least two classes"),
+    "target all missing": ("x,ill\na,\nb,NA\n", ["-t", "ill"], 1, "every cell of column 'ill' is missing"),
+    "continuous target": ("x,y\na,1.5\nb,2.5\nc,0.1\n", ["-t", "y"], 1, "holds numbers that are not whole"),
+    "date target": ("x,y\na,2020-01-02\nb,2021-01-02\nc,2022-01-03\n", ["-t", "y"], 1, "holds dates or times"),
+    "target of many numbers": (
+        "x,y\n" + "".join(f"a,{i // 2}\n" for i in range(60)), ["-t", "y"], 1, "many different numbers",
+    ),
+    "target that names rows": (
+        "x,y\n" + "".join(f"a,n{i}\n" for i in range(30)), ["-t", "y"], 1, "another value in each of 30 rows",
+    ),
+    "no feature": ("ill\nno\nyes\n", ["-t", "ill"], 1, "a column to learn from"),
+    "all features ignored": ("x,ill\na,no\nb,yes\n", ["-t", "ill", "--ignore", "x"], 1, "a column to learn from"),
+    "ignored column that is not there": ("x,ill\na,no\nb,yes\n", ["-t", "ill", "--ignore", "y"], 1, "--ignore must"),
+    "ignored target": ("x,ill\na,no\nb,yes\n", ["-t", "ill", "--ignore", "ill"], 1, "must not name the target"),
+    "unknown categorical": ("x,ill\na,no\nb,yes\n", ["-t", "ill", "--categorical", "z"], 1, "--categorical must"),
+    "unknown weights": ("x,ill\na,no\nb,yes\n", ["-t", "ill", "--weights", "z"], 1, "--weights must name a column"),
+    "weights of the target": ("x,ill\na,0\nb,1\n", ["-t", "ill", "--weights", "ill"], 1, "--weights must not name"),
+    "negative weight": ("x,w,ill\na,-1,no\nb,1,yes\n", ["-t", "ill", "--weights", "w"], 1, "not negative"),
+    "header only": ("x,ill\n", ["-t", "ill"], 1, "holds a header but no rows"),
+    "empty": ("", ["-t", "ill"], 1, "it is empty"),
+    "ragged": ("x,ill\na,no\nb\n", ["-t", "ill"], 1, "line 3:"),
+    "wrong encoding name": ("x,ill\na,no\n", ["-t", "ill", "--encoding", "klingon"], 1, "text encoding"),
+    "wrong delimiter": ("x,ill\na,no\n", ["-t", "ill", "--delimiter", ";;"], 1, "delimiter must be one"),
+    "unknown format": ("x,ill\na,no\n", ["-t", "ill", "--format", "xls"], 1, "format must be one of"),
+    "no target": ("x,ill\na,no\n", [], 2, "--target"),
+    "unknown kind of density": ("x,ill\na,no\n", ["-t", "ill", "--numeric", "gausian"], 2, "'gausian' is not one of"),
+    "negative smoothing": ("x,ill\na,no\n", ["-t", "ill", "--smoothing", "-1"], 2, "--smoothing"),
+    "text for smoothing": ("x,ill\na,no\n", ["-t", "ill", "--smoothing", "much"], 2, "--smoothing"),
+    "unknown option": ("x,ill\na,no\n", ["-t", "ill", "--smooting", "1"], 2, "--smooting"),
+    "prior without a number": ("x,ill\na,no\nb,yes\n", ["-t", "ill", "--prior", "no"], 2, "--prior must be CLASS=P"),
+    "prior of one class": ("x,ill\na,no\nb,yes\n", ["-t", "ill", "--prior", "no=1"], 1, "--prior must give every"),
+    "marker that is none": ("x,ill\na,no\n", ["-t", "ill", "--not-missing", "x"], 2, "--not-missing must be one of"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gets_one_sentence(run, tmp_path, case):
+    text, options, code, message = BAD[case]
+    write(tmp_path / "d.csv", text)
+    assert message in run("learn", "d.csv", *options, code=code).stderr
+    assert not (tmp_path / "d.tb").exists()
+
+
+def test_messages_speak_of_options(run, tmp_path):
+    (tmp_path / "d.csv").write_bytes("x,ill\né,no\n".encode("latin-1"))
+    assert "Try --encoding 'latin-1'" in run("learn", "d.csv", "-t", "ill", code=1).stderr
+
+
+def test_a_file_that_is_not_there_gets_a_near_miss(run, tennis):
+    assert "Did you mean 'tennis.csv'?" in run("learn", "tenis.csv", "-t", "play", code=1).stderr
+
+
+def test_a_folder_is_no_table(run, tmp_path):
+    assert "folder" in run("learn", tmp_path, "-t", "play", code=1).stderr
+
+
+def test_a_model_needs_a_place(run, tennis, tmp_path):
+    assert "can be written" in run("learn", tennis, "-t", "play", "-o", "no/such/m.tb", code=1).stderr
+    assert "folder" in run("learn", tennis, "-t", "play", "-o", tmp_path, code=1).stderr
+
+
+def test_delimiters_and_encodings(run, tmp_path):
+    (tmp_path / "d.txt").write_bytes("x\till\nKöln\tno\nUlm\tyes\n".encode("latin-1"))
+    run("learn", "d.txt", "-t", "ill", "--format", "csv", "--delimiter", r"\t", "--encoding", "latin-1")
+    assert tb.load(tmp_path / "d.tb").variables_[0].states == ("Köln", "Ulm")

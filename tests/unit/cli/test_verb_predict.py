@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import tunbridge as tb
+from tunbridge.cli import rows as rows_module
+from tunbridge.cli import writers
+
+HEAD = "outlook,temperature,humidity,wind"
+
+
+def table_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+@pytest.fixture
+def mixed(run, tmp_path: Path) -> tuple[Path, Path]:
+    """Return a model of mixed columns and the rows it was learned from."""
+    rng = np.random.default_rng(1)
+    lines = ["id,age,ward,0/1,note,ill"]
+    for i in range(200):
+        age = "?" if i % 17 == 0 else f"{rng.normal(40 + 10 * (i % 2), 12):.2f}"
+        ward = ["A", "B", "", "C"][int(rng.integers(4))]
+        lines.append(f'{i:04d},{age},{ward},{int(rng.integers(2))},"say ""{i}"", ü",{"yes" if i % 2 else "no"}')
+    path = tmp_path / "mixed.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    run("learn", path, "-t", "ill", "--ignore", "id", "--ignore", "note", "-o", "mixed.tb")
+    return tmp_path / "mixed.tb", path
+
+
+def test_streamed_probabilities_are_those_in_memory(run, mixed, monkeypatch):
+    model, path = mixed
+    expected = tb.load(model).predict_proba(tb.read_table(path).drop(["id", "note"]))
+    whole = run("predict", model, path, "--proba").stdout
+    monkeypatch.setattr(rows_module.iter_rows, "__kwdefaults__", {"batch_rows": 7})
+    assert run("predict", model, path, "--proba").stdout == whole
+    found = np.array([[float(r["P(no)"]), float(r["P(yes)"])] for r in table_of(whole)])
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=0)
+    guess = [r["prediction"] for r in table_of(whole)]
+    assert guess == np.array(["no", "yes"])[expected.argmax(axis=1)].tolist()
+
+
+def test_columns_come_out_as_they_came_in(run, mixed):
+    model, path = mixed
+    before = table_of(path.read_text(encoding="utf-8"))
+    after = table_of(run("predict", model, path).stdout)
+    assert list(after[0]) == [*before[0], "prediction"]
+    assert [{k: v for k, v in row.items() if k != "prediction"} for row in after] == before
+
+
+ODD = [
+    "plain", "007", " blanks ", 'a "quoted" word', "comma, and; more", "two\nlines", "cr\r\nlf", "Ünïcödé 日本",
+    "?", "NA", "", "'", "=1+1", "tab\there", '"', '""', ",",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_odd_texts_survive(run, model, tmp_path: Path, suffix):
+    rows = tmp_path / "odd.csv"
+    with rows.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*HEAD.split(","), "odd name, here"])
+        writer.writerows([["Sunny", "Hot", "High", "Weak", text] for text in ODD])
+    out = tmp_path / f"out{suffix}"
+    run("predict", model, rows, "-o", out)
+    with out.open(newline="", encoding="utf-8") as file:
+        found = list(csv.DictReader(file, delimiter="\t" if suffix == ".tsv" else ","))
+    assert [r["odd name, here"] for r in found] == ODD
+    assert {r["prediction"] for r in found} == {"no"}
+
+
+def test_parquet_keeps_types_and_writes_them(run, model, tmp_path: Path):
+    table = pa.table(
+        {
+            "outlook": ["Sunny", None, "Rain"], "temperature": ["Hot", "Mild", "Cool"],
+            "humidity": ["High", "High", "Normal"], "wind": ["Weak", "Weak", "Strong"],
+            "n": pa.array([1, None, 3], pa.int16()), "when": pa.array([1, 2, 3], pa.date32()),
+        }
+    )  # fmt: skip
+    pq.write_table(table, tmp_path / "rows.parquet")
+    told = run("predict", model, "rows.parquet", "-o", "out.parquet", "--proba").stdout
+    assert "3 rows in out.parquet" in told
+    found = pq.read_table(tmp_path / "out.parquet")
+    assert found.select(table.column_names).equals(table)
+    assert found.column_names[-3:] == ["prediction", "P(no)", "P(yes)"]
+    np.testing.assert_allclose(
+        np.array(found["P(yes)"]), tb.load(model).predict_proba(table.drop(["n", "when"]))[:, 1], rtol=1e-12, atol=0
+    )
+
+
+def test_text_to_parquet_has_null_for_nothing(run, model, tmp_path: Path):
+    (tmp_path / "rows.csv").write_text(f"{HEAD},x\nSunny,Hot,High,,\n,Hot,High,Weak,NA\n")
+    run("predict", model, "rows.csv", "-o", "out.parquet")
+    found = pq.read_table(tmp_path / "out.parquet")
+    assert found["x"].to_pylist() == [None, "NA"]
+    assert found["outlook"].to_pylist() == ["Sunny", None]
+
+
+def test_keep_and_only(run, model, tennis):
+    assert run("predict", model, tennis, "--keep", "wind", "--keep", "outlook").stdout.splitlines()[:2] == [
+        "wind,outlook,prediction", "Weak,Sunny,no",
+    ]  # fmt: skip
+    assert run("predict", model, tennis, "--only").stdout.splitlines()[:2] == ["prediction", "no"]
+
+
+def test_the_target_may_be_there_or_not(run, model, tennis, tmp_path: Path):
+    lines = tennis.read_text().splitlines()
+    (tmp_path / "bare.csv").write_text("\n".join(line.rsplit(",", 1)[0] for line in lines) + "\n")
+    with_target = [line.rsplit(",", 1)[1] for line in run("predict", model, tennis).stdout.splitlines()]
+    assert with_target == [line.rsplit(",", 1)[1] for line in run("predict", model, "bare.csv").stdout.splitlines()]
+
+
+def test_decisions_are_those_of_decide(run, model, tennis, tmp_path: Path):
+    clf, table = tb.load(model), tb.datasets.play_tennis()
+    expected, risk = clf.decide(table, {"no": {"yes": 4}}, reject=0.5, return_risk=True)
+    (tmp_path / "loss.json").write_text('{"no": {"yes": 4}}')
+    (tmp_path / "loss.csv").write_text(",no,yes\nno,0,4\nyes,1,0\n")
+    for options in (["--cost", "no:yes=4"], ["--loss", "loss.json"], ["--loss", "loss.csv"]):
+        found = table_of(run("predict", model, tennis, "--only", "--reject", "0.5", *options).stdout)
+        assert [r["prediction"] or None for r in found] == expected.tolist()
+        np.testing.assert_allclose([float(r["risk"]) for r in found], risk, rtol=1e-12, atol=0)
+    assert None in expected.tolist()
+    both = run("predict", model, tennis, "--only", "--loss", "loss.csv", "--cost", "no:yes=1").stdout
+    assert [r["prediction"] for r in table_of(both)] == clf.predict(table).tolist()
+
+
+def test_an_unseen_state_is_one_warning_line(run, model, tmp_path: Path):
+    (tmp_path / "rows.csv").write_text(f"{HEAD}\nFoggy,Hot,High,Weak\nSunny,Hot,High,Weak\n")
+    result = run("predict", model, "rows.csv")
+    assert result.stderr.startswith("warning: ")
+    assert result.stderr.count("\n") == 1
+    assert "'outlook' holds 'Foggy'" in result.stderr
+
+
+def test_many_warnings_are_summed_up(run, model, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(rows_module.iter_rows, "__kwdefaults__", {"batch_rows": 1})
+    (tmp_path / "rows.csv").write_text(f"{HEAD}\n" + "".join(f"Fog{i},Hot,High,Weak\n" for i in range(9)))
+    result = run("predict", model, "rows.csv")
+    assert result.stderr.count("\n") == 4
+    assert "6 more of the same kind" in result.stderr
+
+
+def test_a_failure_leaves_what_was_there(run, model, tmp_path: Path):
+    out = tmp_path / "out.csv"
+    out.write_text("precious")
+    (tmp_path / "rows.csv").write_text(f"{HEAD}\nSunny,Hot,High,Weak\nSunny,Hot\n")
+    assert "line 3" in run("predict", model, "rows.csv", "-o", out, code=1).stderr
+    assert out.read_text() == "precious"
+    assert sorted(p.name for p in tmp_path.glob(".*")) == []
+
+
+def test_an_interrupt_leaves_what_was_there(run, model, tennis, tmp_path: Path, monkeypatch):
+    out = tmp_path / "out.csv"
+    out.write_text("precious")
+
+    def interrupted(*_: object) -> bytes:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(writers, "text_lines", interrupted)
+    assert run("predict", model, tennis, "-o", out, code=130).stderr == "tunbridge: interrupted.\n"
+    assert out.read_text() == "precious"
+    assert sorted(p.name for p in tmp_path.glob(".*")) == []
+
+
+def test_a_closed_pipe_is_quiet(run, model, tennis, monkeypatch):
+    def closed(*_: object) -> bytes:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(writers, "text_lines", closed)
+    from typer.testing import CliRunner
+
+    from tunbridge.cli.app import app
+
+    result = CliRunner().invoke(app, ["predict", str(model), str(tennis)])
+    assert (result.exit_code, result.stderr) == (141, "")
+
+
+def test_rows_that_do_not_fit(run, model, tmp_path: Path):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("outlok,temperature,humidity,wind\nSunny,Hot,High,Weak\n")
+    told = run("predict", model, rows, code=1).stderr
+    assert "'outlook' is not there. Did you mean 'outlok'?" in told
+    rows.write_text(f"{HEAD}\n")
+    assert "no rows" in run("predict", model, rows, code=1).stderr
+    rows.write_text(f"{HEAD},prediction\nSunny,Hot,High,Weak,no\n")
+    assert "it has 'prediction'" in run("predict", model, rows, code=1).stderr
+    run("predict", model, rows, "--keep", "wind")
+
+
+def test_numbers_that_are_none(run, mixed, tmp_path: Path):
+    (tmp_path / "rows.csv").write_text("age,ward,0/1\n31,A,1\nold,A,0\n")
+    told = run("predict", mixed[0], "rows.csv", code=1).stderr
+    assert "column 'age' must hold" in told
+    assert "row 2 holds 'old'" in told
+
+
+def test_wrong_use(run, model, tennis, tmp_path: Path):
+    assert "must exist" in run("predict", "no.tb", tennis, code=1).stderr.replace("a file that exists", "must exist")
+    assert "must be an undamaged Tunbridge model" in run("predict", tennis, tennis, code=1).stderr
+    assert "the model must come first" in run("predict", tennis, model, code=1).stderr
+    assert "must end in '.csv'" in run("predict", model, tennis, "-o", "out.xlsx", code=1).stderr
+    assert "folder that exists" in run("predict", model, tennis, "-o", "no/out.csv", code=1).stderr
+    assert "must not replace the input" in run("predict", model, tennis, "-o", tennis, code=1).stderr
+    assert "--keep must name a column" in run("predict", model, tennis, "--keep", "x", code=1).stderr
+    assert (
+        "--only must stand without --keep" in run("predict", model, tennis, "--only", "--keep", "wind", code=2).stderr
+    )
+    assert "Missing argument 'ROWS'".lower() in run("predict", model, code=2).stderr.lower()
+
+
+def test_losses_that_are_none(run, model, tennis, tmp_path: Path):
+    def told(*options: object, code: int = 1) -> str:
+        return run("predict", model, tennis, *options, code=code).stderr
+
+    assert "--cost must name classes of the model; got 'nein'" in told("--cost", "nein:yes=3")
+    assert "without a colon" in told("--cost", "yes=3", code=2)
+    assert "--cost must be TRUE:CHOSEN=LOSS with a number" in told("--cost", "no:yes=much", code=2)
+    assert "must be a .json or .csv file" in told("--loss", "loss.txt")
+    assert "'loss.json' cannot be used" in told("--loss", "loss.json")
+    (tmp_path / "loss.json").write_text('{"no": ')
+    assert "must hold losses in JSON" in told("--loss", "loss.json")
+    (tmp_path / "loss.json").write_text("[[0, 1]]")
+    assert "must be 2 × 2" in told("--loss", "loss.json")
+    (tmp_path / "loss.csv").write_text(",no,yes\nno,0\n")
+    assert "line 2:" in told("--loss", "loss.csv")
+    (tmp_path / "loss.csv").write_text(",no,yes\nno,0,x\n")
+    assert "must hold losses in CSV" in told("--loss", "loss.csv")
+
+
+def test_an_output_that_is_write_protected(run, model, tennis, tmp_path: Path, monkeypatch):
+    out = tmp_path / "out.csv"
+    out.write_text("precious")
+    monkeypatch.setattr(writers.os, "access", lambda _, mode: mode != os.W_OK)
+    assert "write-protected" in run("predict", model, tennis, "-o", out, code=1).stderr
+    assert out.read_text() == "precious"
+
+
+def test_jsonl_rows(run, model, tmp_path: Path):
+    row = {"outlook": "Sunny", "temperature": "Cool", "humidity": "High", "wind": "Strong", "n": 3}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    found = table_of(run("predict", model, "rows.jsonl", "--proba").stdout)[0]
+    assert found["prediction"] == "no"
+    assert float(found["P(no)"]) == pytest.approx(0.795, abs=5e-4)
+    assert found["n"] == "3"

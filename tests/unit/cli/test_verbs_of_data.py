@@ -1,0 +1,70 @@
+"""``describe``, ``datasets`` and ``warmup``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import tunbridge as tb
+
+
+def test_describe_shows_every_column(run, tmp_path: Path):
+    names = [f"column_{i}" for i in range(60)]
+    (tmp_path / "wide.csv").write_text(
+        ",".join(names) + "\n" + ",".join(["-9"] * 60) + "\n" + ",".join(["b"] * 60) + "\n"
+    )
+    told = run("describe", "wide.csv", "--missing", "-9").stdout
+    assert "2 rows, 60 columns, 60 missing cells" in told
+    assert all(f"  {name} " in told for name in names)
+    assert "1 missing (-9)" in told
+
+
+def test_describe_bad_files(run, tmp_path: Path):
+    assert "must be a file that exists" in run("describe", "no.csv", code=1).stderr
+    (tmp_path / "d.csv").write_text("a,a\n1,2\n")
+    assert "must be distinct" in run("describe", "d.csv", code=1).stderr
+    (tmp_path / "d.weird").write_text("a\n1\n")
+    assert "as in --format 'csv'" in run("describe", "d.weird", code=1).stderr
+
+
+def test_datasets_are_listed_and_shown(run):
+    told = run("datasets").stdout
+    assert all(name in told for name in tb.datasets.names())
+    shown = run("datasets", "play_tennis").stdout
+    assert "Usual target: play" in shown
+    assert "14 rows × 5 columns" in shown
+    assert "Sunny" in shown
+    assert "… and 9 more rows" in shown
+
+
+def test_datasets_are_written(run, tmp_path: Path):
+    for name, suffix in (("drug", "csv"), ("drug", "tsv"), ("drug", "parquet")):
+        run("datasets", name, "-o", f"{name}.{suffix}")
+        table = tb.read_table(tmp_path / f"{name}.{suffix}")
+        assert table.to_arrow().to_pylist() == tb.datasets.drug().to_arrow().to_pylist()
+    run("datasets", "allergy", "-o", "allergy.csv")
+    weighted = tb.read_table(tmp_path / "allergy.csv", weights="weight")
+    assert weighted.weights.tolist() == tb.datasets.allergy().weights.tolist()
+
+
+def test_datasets_bad_input(run, tmp_path: Path):
+    told = run("datasets", "pley_tennis", code=1).stderr
+    assert "Did you mean 'play_tennis'?" in told
+    assert "use --download" in told
+    assert "must end in" in run("datasets", "drug", "-o", "drug.xlsx", code=1).stderr
+    assert "-o must come with the name" in run("datasets", "-o", "drug.csv", code=2).stderr
+    assert "is a folder" in run("datasets", "drug", "-o", _folder(tmp_path), code=1).stderr
+
+
+def _folder(tmp_path: Path) -> Path:
+    (tmp_path / "folder.csv").mkdir()
+    return tmp_path / "folder.csv"
+
+
+def test_warmup_compiles_and_says_so(run, monkeypatch):
+    calls: list[int] = []
+    fake = SimpleNamespace(warm_up=lambda: calls.append(1))
+    monkeypatch.setitem(sys.modules, "tunbridge.kernels.warmup", fake)
+    assert "All kernels are compiled; that took" in run("warmup").stdout
+    assert calls == [1]

@@ -21,9 +21,10 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def _pictures() -> dict[str, bytes]:
-    import tunbridge as tb
     from sklearn.datasets import load_breast_cancer
     from sklearn.model_selection import cross_val_predict
+
+    import tunbridge as tb
 
     tb.plots.draw_off_screen()
     tennis = tb.NaiveBayesClassifier().fit(tb.datasets.play_tennis(), "play")
@@ -32,7 +33,7 @@ def _pictures() -> dict[str, bytes]:
     found = cross_val_predict(tb.NaiveBayesClassifier(), X, y, cv=10, method="predict_proba")
     return {
         "explanation": _svg(tb.plots.explanation(tennis.explain(day))),
-        "reliability": _svg(tb.plots.reliability(y == 1, found[:, 1])),
+        "reliability": _svg(tb.plots.reliability(y == 1, found[:, 1], n_bins=5)),
     }
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 import typer
 
+import tunbridge as tb
 from page_runner import ROOT, Block, blocks_of, run_page
+from tunbridge.data import columns
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -42,6 +45,25 @@ def test_every_option_of_the_command_line_is_on_its_page() -> None:
         absent = [name for name in options if f"`{name}" not in page and name != "--help"]
         assert f"\n## {verb}\n" in page
         assert not absent, f"{verb}: {absent}"
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    shown = "\n".join(page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md"))
+    names = set(tb.__all__) - {"__version__", *vars(tb.errors)}  # the page of errors shows their whole module
+    absent = [name for name in names if not re.search(rf"(?m)^::: tunbridge[\w.]*\.{name}\b", shown)]
+    assert "\n::: tunbridge.errors\n" in shown
+    assert not absent
+
+
+def test_rules_of_kinds_are_those_that_the_code_states() -> None:
+    stated = re.search(r"\n1\. .*\n5\. [^\n]*\n", columns.__doc__ or "", re.DOTALL)
+    assert stated is not None
+    assert stated[0] in (DOCS / "tables.md").read_text(encoding="utf-8")
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = re.findall(r"[\w/-]+\.md$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(page.relative_to(DOCS).as_posix() for page in PAGES)
 
 
 def test_wrong_output_is_noticed(tmp_path: Path) -> None:

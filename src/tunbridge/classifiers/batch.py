@@ -18,8 +18,8 @@ from sklearn.utils.validation import validate_data
 from tunbridge._check import did_you_mean, listed
 from tunbridge._threads import map_threads, row_pieces
 from tunbridge.counts.moments import block_of
-from tunbridge.data import State, Table, Variable
-from tunbridge.data.columns import code_type, encode_column, infer_column, to_floats
+from tunbridge.data import Column, State, Table, Variable
+from tunbridge.data.columns import code_type, column_to_arrow, encode_column, infer_column, to_floats
 from tunbridge.data.frames import frame_columns
 from tunbridge.errors import DataError, UnseenStateWarning
 
@@ -84,7 +84,7 @@ def learn_batch(estimator: Any, X: Any, *, categorical: Any, known: Sequence[Var
     kinds = [v.is_categorical for v in known] if known is not None else categorical_mask(categorical, names)
     if isinstance(data, np.ndarray):
         return _batch_of_array(data, names, kinds)
-    columns = [infer_column(n, data[n], _kind(k)) for n, k in zip(names, kinds, strict=True)]
+    columns = [_column(data[n], n, k) for n, k in zip(names, kinds, strict=True)]
     variables = tuple(c.variable for c in columns)
     return Batch(
         variables,
@@ -153,6 +153,15 @@ def _position(column: Any, names: Sequence[str]) -> int:
     raise DataError(f"categorical must name columns; got {column!r}. {did_you_mean(column, names)}")
 
 
+def _column(values: Any, name: str, categorical: bool | None) -> Column:
+    """Return a column of the kind asked for; a column of a Table keeps the kind it has there."""
+    if isinstance(values, Column):
+        if categorical is None or categorical == values.variable.is_categorical:
+            return values
+        values = column_to_arrow(values)
+    return infer_column(name, values, _kind(categorical))
+
+
 def _kind(categorical: bool | None) -> Any:
     return None if categorical is None else "categorical" if categorical else "continuous"
 
@@ -163,7 +172,7 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
         if hasattr(X, "iloc") or hasattr(X, "with_columns"):  # pandas, polars: scikit-learn knows their names
             validate_data(estimator, X, reset=reset, skip_check_array=True)
             return _frame(X)
-        columns = frame_columns(X)
+        columns = {c.variable.name: c for c in X} if isinstance(X, Table) else frame_columns(X)
         _check_names(estimator, list(columns), reset=reset)
         return _with_rows(columns)
     array = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
@@ -181,9 +190,14 @@ def _frame(X: Any) -> dict[str, Any]:
 def _with_rows(columns: dict[str, Any]) -> dict[str, Any]:
     if not columns:
         raise DataError("features must have at least one column; got 0 feature(s) while a minimum of 1 is required.")
-    if not len(next(iter(columns.values()))):
+    if not _n_rows(columns):
         raise DataError("features must have at least one row; got 0 sample(s) while a minimum of 1 is required.")
     return columns
+
+
+def _n_rows(columns: Mapping[str, Any]) -> int:
+    first = next(iter(columns.values()))
+    return len(first.values if isinstance(first, Column) else first)
 
 
 def _check_names(estimator: Any, names: list[str], *, reset: bool) -> None:
@@ -242,7 +256,6 @@ def _coded_integers(array: np.ndarray, names: list[str]) -> dict[int, Any] | Non
     """Return all columns of a whole-number matrix coded in three passes; None where a range is too wide for that."""
     import pyarrow as pa
 
-    from tunbridge.data import Column
     from tunbridge.kernels.encode import mark_present
 
     low = array[0].astype(np.int64)
@@ -318,11 +331,12 @@ def _narrow(variables: Sequence[Variable]) -> bool:
 def _encode_columns(columns: Mapping[str, Any], variables: Sequence[Variable]) -> tuple[Batch, dict[str, list[State]]]:
     codes, numbers, unseen = {}, [], {}
     for j, v in enumerate(variables):
+        column = columns[v.name]
+        values = column_to_arrow(column) if isinstance(column, Column) else column
         if v.is_continuous:
-            numbers.append(to_floats(v.name, columns[v.name]))
+            numbers.append(to_floats(v.name, values))
             continue
-        codes[j], unknown = encode_column(v, columns[v.name])
+        codes[j], unknown = encode_column(v, values)
         if unknown:
             unseen[v.name] = unknown
-    n_rows = len(next(iter(columns.values())))
-    return Batch(tuple(variables), codes, numbers, n_rows), unseen
+    return Batch(tuple(variables), codes, numbers, _n_rows(columns)), unseen

@@ -142,6 +142,15 @@ class TestFrames:
             named = tb.NaiveBayesClassifier().fit(data, "label")
             np.testing.assert_allclose(named.predict_proba(data), apart.predict_proba(frame), rtol=1e-12, atol=0)
 
+    def test_kinds_of_a_table_are_kept(self):
+        data = {"grade": [1, 2, 3, 1, 2, 3], "two": [0, 1, 0, 1, 1, 0], "y": ["a", "b", "b", "a", "b", "b"]}
+        table = tb.as_table(data, kinds={"grade": "categorical", "two": "continuous"})
+        clf = tb.NaiveBayesClassifier().fit(table, "y")
+        assert [v.is_categorical for v in clf.variables_] == [True, False]
+        asked = tb.NaiveBayesClassifier(categorical=["two"]).fit(table, "y")
+        assert [v.is_categorical for v in asked.variables_] == [True, True]
+        np.testing.assert_array_equal(clf.predict_proba(table), clf.predict_proba(data))
+
     def test_target_that_does_not_exist(self):
         with pytest.raises(
             tb.DataError, match=r"target must be a column of the data; got 'pley'\. Did you mean 'play'"

@@ -221,6 +221,14 @@ def test_points_in_time_are_the_same_seconds_whatever_their_unit(times: list) ->
         assert column_to_arrow(column).equals(values)
 
 
+@given(st.lists(st.none() | st.integers(-(2**31), 2**31 - 1), min_size=1))
+@settings(max_examples=100, deadline=None)
+def test_dates_are_whole_seconds(days: list) -> None:
+    column = infer_column("x", pa.array(days, pa.date32()))
+    np.testing.assert_array_equal(column.values, [np.nan if d is None else d * 86_400 for d in days])
+    assert column_to_arrow(column).equals(pa.array(days, pa.date32()))
+
+
 @given(st.lists(st.integers(-(2**52), 2**52), min_size=1))
 @settings(max_examples=200, deadline=None)
 def test_nanoseconds_of_two_months_are_continuous(values: list) -> None:

@@ -76,7 +76,7 @@ def test_check_number_returns_a_float(value: object) -> None:
     ("value", "message"),
     [
         (True, "m must be a number; got True."),
-        (np.True_, "m must be a number; got np.True_."),
+        (np.True_, f"m must be a number; got {np.True_!r}."),
         ("1", "m must be a number; got '1'."),
         (None, "m must be a number; got None."),
         (1j, "m must be a number; got 1j."),

@@ -57,7 +57,8 @@ _DATE_CODES = {
     "SSS": "%f", "a": "%p",
 }  # fmt: skip
 _ISO_DATE = "yyyy-MM-dd'T'HH:mm:ss"
-_BATCH_CELLS = 1 << 22
+_BATCH_CELLS = 1 << 25
+_BATCH_VALUES = 1 << 22
 
 AttributeType = Literal["nominal", "numeric", "integer", "string", "date"]
 _NUMERIC = {"numeric": "numeric", "real": "numeric", "integer": "integer"}
@@ -73,6 +74,11 @@ class Attribute:
     layout: str = ""
 
     @property
+    def n_bytes(self) -> int:
+        """How much memory a cell needs, at least."""
+        return np.dtype(code_type(len(self.states))).itemsize if self.type == "nominal" else 8
+
+    @property
     def left_out(self) -> str | None:
         """What a sparse row means that does not name this column."""
         if self.type == "nominal":
@@ -81,11 +87,14 @@ class Attribute:
 
 
 class Row(NamedTuple):
-    """A row of text: its line number, the line, and the values (``None`` is missing)."""
+    """A row of text: its line number, the line, and its values; of a sparse row those that it names.
+
+    A value is ``None`` where it is missing.
+    """
 
     line: int
     text: str
-    values: list[str | None]
+    values: list[str | None] | dict[int, str | None]
 
 
 Lines = Iterator[tuple[int, str]]
@@ -121,22 +130,16 @@ def read_header(lines: Lines) -> tuple[Attribute, ...]:
     raise FormatError("an ARFF file must have a line '@data' after its header; it ends without.", line=number or None)
 
 
-def read_rows(lines: Lines, attributes: tuple[Attribute, ...]) -> Iterator[Row]:
-    """Yield the rows that follow the header."""
-    width = len(attributes)
+def read_rows(lines: Lines, width: int) -> Iterator[Row]:
+    """Yield the rows that follow a header of that many attributes."""
     for number, line in lines:
-        special = _SPECIAL.search(line) is not None
-        if not special:
-            values: list[str | None] = [None if v == "?" else v for v in map(str.strip, line.split(","))]
-            if len(values) == 1 < width:  # Weka also takes blanks and tabs for delimiters
-                values = [None if v == "?" else v for v in line.split()]
-            if not values or values == [""]:
-                continue
-        else:
-            body = line.lstrip()
-            if body.startswith("%"):
-                continue
-            values = _sparse(line, number, attributes) if body.startswith("{") else _dense(line, number)
+        start = line.lstrip()[:1]
+        if not start or start == "%":
+            continue
+        if start == "{":
+            yield Row(number, line, _sparse(line, number, width))
+            continue
+        values = _dense(line, number) if _SPECIAL.search(line) else _plain(line, width)
         if len(values) != width:
             _fail(f"a row must have a value for each attribute, {width}; got {len(values)}.", number)
         yield Row(number, line, values)
@@ -149,13 +152,15 @@ def read_batches(
 
     A wide file comes in batches of fewer rows, so that the memory does not grow with the number of attributes.
     """
-    size = max(1, min(batch_rows, _BATCH_CELLS // len(attributes)))
     rows: list[Row] = []
-    for row in read_rows(lines, attributes):
+    most_rows = max(1, min(batch_rows, _BATCH_CELLS // len(attributes)))
+    n_values = 0
+    for row in read_rows(lines, len(attributes)):
         rows.append(row)
-        if len(rows) == size:
+        n_values += len(row.values)
+        if len(rows) == most_rows or n_values >= _BATCH_VALUES:
             yield _batch(rows, attributes, text)
-            rows = []
+            rows, n_values = [], 0
     if rows:
         yield _batch(rows, attributes, text)
 
@@ -250,15 +255,21 @@ def _dense(line: str, number: int) -> list[str | None]:
     return [_value(raw) for _, raw in _fields(line, number)]
 
 
-def _sparse(line: str, number: int, attributes: tuple[Attribute, ...]) -> list[str | None]:
-    values = [attribute.left_out for attribute in attributes]
-    seen: set[int] = set()
+def _plain(line: str, width: int) -> list[str | None]:
+    """Return the values of a line without quotes and comments."""
+    values = [value.strip() for value in line.split(",")]
+    if len(values) == 1 < width:  # Weka also takes blanks and tabs for delimiters
+        values = line.split()
+    return [None if value == "?" else value for value in values]
+
+
+def _sparse(line: str, number: int, width: int) -> dict[int, str | None]:
+    values: dict[int, str | None] = {}
     for at, index, raw in _pairs(line, number):
-        if index >= len(values):
-            _fail(f"an index must be less than the number of attributes, {len(values)}; got {index}.", number, at)
-        if index in seen:
+        if index >= width:
+            _fail(f"an index must be less than the number of attributes, {width}; got {index}.", number, at)
+        if index in values:
             _fail(f"the indices of a sparse row must be distinct; got {index} more than once.", number, at)
-        seen.add(index)
         values[index] = _value(raw)
     return values
 
@@ -275,22 +286,43 @@ def _unquoted(raw: str) -> str:
 
 
 def _batch(rows: list[Row], attributes: tuple[Attribute, ...], text: Collection[str]) -> pa.RecordBatch:
-    columns = zip(*(row.values for row in rows), strict=True)
-    arrays = []
-    for index, (attribute, values) in enumerate(zip(attributes, columns, strict=True)):
-        as_text = attribute.name in text and attribute.type != "nominal"
-        arrays.append(pa.array(values, pa.string()) if as_text else _array(attribute, values, rows, index))
-    return pa.RecordBatch.from_arrays(arrays, [attribute.name for attribute in attributes])
+    sparse = all(isinstance(row.values, dict) for row in rows)
+    arrays = _sparse_arrays(rows, attributes, text) if sparse else _dense_arrays(rows, attributes, text)
+    return pa.RecordBatch.from_arrays(list(arrays), [attribute.name for attribute in attributes])
 
 
-def _array(attribute: Attribute, values: tuple[str | None, ...], rows: list[Row], index: int) -> pa.Array:
+def _dense_arrays(rows: list[Row], attributes: tuple[Attribute, ...], text: Collection[str]) -> Iterator[pa.Array]:
+    left_out = dict(enumerate(attribute.left_out for attribute in attributes))
+    lists = (row.values if isinstance(row.values, list) else (left_out | row.values).values() for row in rows)
+    for index, (attribute, values) in enumerate(zip(attributes, zip(*lists, strict=True), strict=True)):
+        yield _array(attribute, values, rows, index, as_text=attribute.name in text)
+
+
+def _sparse_arrays(rows: list[Row], attributes: tuple[Attribute, ...], text: Collection[str]) -> Iterator[pa.Array]:
+    """Yield the columns of sparse rows: what is there is read once, and so is the value of all that is left out."""
+    holders: list[list[int]] = [[] for _ in attributes]
+    for i, row in enumerate(rows):
+        for index in row.values:
+            holders[index].append(i)  # type: ignore[index]
+    for index, (attribute, at) in enumerate(zip(attributes, holders, strict=True)):
+        held = [rows[i] for i in at]
+        values = (*(row.values[index] for row in held), attribute.left_out)
+        array = _array(attribute, values, held, index, as_text=attribute.name in text)
+        where = np.full(len(rows), len(at), np.int32)
+        where[at] = np.arange(len(at))
+        yield array.take(pa.array(where))
+
+
+def _array(
+    attribute: Attribute, values: tuple[str | None, ...], rows: list[Row], index: int, *, as_text: bool
+) -> pa.Array:
     if attribute.type == "nominal":
         return _nominal(attribute, values, rows, index)
+    texts = pa.array(values, pa.string())
+    if as_text or attribute.type == "string":
+        return texts
     if attribute.type == "date":
         return _dates(attribute, values, rows, index)
-    texts = pa.array(values, pa.string())
-    if attribute.type == "string":
-        return texts
     try:
         return texts.cast(pa.float64())
     except pa.ArrowInvalid:
@@ -311,11 +343,11 @@ def _nominal(attribute: Attribute, values: tuple[str | None, ...], rows: list[Ro
 
 def _dates(attribute: Attribute, values: tuple[str | None, ...], rows: list[Row], index: int) -> pa.Array:
     parsed: list[datetime | None] = []
-    for row, value in zip(rows, values, strict=True):
+    for i, value in enumerate(values):
         try:
             parsed.append(None if value is None else datetime.strptime(value, attribute.layout))
         except ValueError:
-            _refuse(attribute, "a date of the declared layout", row, index)
+            _refuse(attribute, "a date of the declared layout", rows[i], index)
     return pa.array(parsed, pa.timestamp("ms"))
 
 

@@ -54,6 +54,7 @@ KINDS = ("categorical", "continuous")
 _EXACT = 2**53
 _EXACT_DIGITS = 15
 _LAST = {pa.int64(): 2**63 - 1024, pa.uint64(): 2**64 - 2048}  # what rounds to 2⁶³ or 2⁶⁴ may be cast to anything
+_DAY = 86_400
 _FINE = 2**22  # the seconds up to which a double tells nanoseconds apart
 
 
@@ -281,8 +282,8 @@ def _number(text: str) -> float | None:
 def _seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return dates and times as seconds; whole seconds and the rest apart, so that neither rounds the other away."""
     integers, per_second = as_integers(column), _per_second(column.type)
-    if per_second < 1:
-        return pc.divide(integers.cast(pa.float64()), per_second)
+    if pa.types.is_date32(column.type):
+        return pc.multiply(integers.cast(pa.float64()), float(_DAY))
     whole = pc.divide(integers, per_second)
     rest = pc.subtract(integers, pc.multiply(whole, per_second))
     return pc.add(whole.cast(pa.float64(), safe=False), pc.divide(rest.cast(pa.float64()), float(per_second)))
@@ -290,9 +291,9 @@ def _seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _from_seconds(seconds: np.ndarray, arrow_type: pa.DataType) -> np.ndarray:
     """Return seconds as the whole numbers by which Arrow holds dates and times."""
+    if pa.types.is_date32(arrow_type):
+        return np.rint(seconds / _DAY).astype(np.int32)
     per_second = _per_second(arrow_type)
-    if per_second < 1:
-        return np.rint(seconds * per_second).astype(np.int32)
     whole = np.floor(seconds)
     step = np.where(np.abs(whole) < _FINE, 1, 1000) if per_second == 10**9 else 1
     rest = np.rint((seconds - whole) * (per_second / step)) * step
@@ -300,10 +301,8 @@ def _from_seconds(seconds: np.ndarray, arrow_type: pa.DataType) -> np.ndarray:
     return numbers.astype(np.int32) if arrow_type.bit_width == 32 else numbers
 
 
-def _per_second(arrow_type: pa.DataType) -> float:
-    if pa.types.is_date32(arrow_type):
-        return 1 / 86_400
-    return 10 ** (3 * ("s", "ms", "us", "ns").index(getattr(arrow_type, "unit", "ms")))  # a date64 counts milliseconds
+def _per_second(arrow_type: pa.DataType) -> int:
+    return {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[getattr(arrow_type, "unit", "ms")]  # ms: that of a date64
 
 
 def _floats_to_arrow(values: np.ndarray, arrow_type: pa.DataType) -> pa.Array:

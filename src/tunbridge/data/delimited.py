@@ -71,7 +71,7 @@ def read_delimited(
     """Return these columns; in those of text the missing markers stand like any other text.
 
     Columns named in ``text`` are read as text whatever they hold. In columns of numbers and dates markers are null. The
-    text of a small file comes as dictionaries; that of a large one as it is, because there are faster ways to encode it.
+    text of a small file comes as dictionaries, that of a large one as it is: there are faster ways to encode it.
     """
     from pyarrow import csv
 

@@ -182,11 +182,13 @@ def _row_columns(data: Sequence[Any]) -> dict[str, Any]:
 
 
 def _array_columns(data: Any) -> dict[str, Any]:
+    if hasattr(type(data), "columns"):  # a frame, which as an array would lose its names
+        raise _no_table(data, _hint(data, 2) or "Turn it into a pyarrow.Table first.")
     array = data if np.ma.isMA(data) else _as_array(data)
     if array.dtype.names and array.ndim == 1:
         return _checked_names([(name, _one_dimensional(name, array[name])) for name in array.dtype.names])
     if array.ndim != 2:
-        raise _no_table(data, _hint(data, array))
+        raise _no_table(data, _hint(data, array.ndim))
     return {f"x{j}": array[:, j] for j in range(array.shape[1])}
 
 
@@ -202,7 +204,7 @@ def _no_table(data: Any, hint: str) -> DataError:
     return DataError(f"a table must be {_FRAMES}; got {what}. {hint}".rstrip())
 
 
-def _hint(data: Any, array: np.ndarray) -> str:
+def _hint(data: Any, n_dimensions: int) -> str:
     """Return what to do about data that are no table."""
     if isinstance(data, str | os.PathLike):
         return "read_table reads files."
@@ -210,7 +212,7 @@ def _hint(data: Any, array: np.ndarray) -> str:
         return "Call .collect() first."
     if hasattr(data, "toarray"):
         return "Call .toarray() first."
-    return "Give the column a name: {'x': values}." if array.ndim == 1 else ""
+    return "Give the column a name: {'x': values}." if n_dimensions == 1 else ""
 
 
 def _checked_names(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from tunbridge.data import arff
 from tunbridge.data.columns import Column, Kind, distinct_values, infer_column, to_floats
 from tunbridge.data.delimited import Layout, find_layout, iter_delimited, read_delimited
 from tunbridge.data.frames import as_table, check_column_names, column_kinds
-from tunbridge.data.source import Source, check_size, find_source, no_rows, reading, scan
+from tunbridge.data.source import Source, check_size, count_lines, find_source, no_rows, reading, scan
 from tunbridge.data.table import Table
 from tunbridge.data.texts import is_text, marker_counts, nulled, text_column, texts_of_nan, without_markers
 from tunbridge.data.typed import iter_arrow, iter_json, iter_parquet, read_arrow, read_json, read_parquet
@@ -285,11 +285,10 @@ def _read_arff(source: Source, wish: _Wish) -> Table:
         columns = wish.choose([a.name for a in attributes])
         kinds = column_kinds(wish.kinds, columns)
         as_text = [name for name in columns if kinds.get(name) == "categorical"]
-        batches, size = [], 0
-        for batch in arff.read_batches(rows, attributes, text=as_text):
-            batches.append(batch.select(columns))
-            size += batches[-1].nbytes
-            check_size(source, size)
+        # Rows may be far shorter than what they stand for: two characters are a whole sparse row.
+        row_bytes = {a.name: a.n_bytes for a in attributes}
+        check_size(source, float(count_lines(source)) * sum(row_bytes[name] for name in columns))
+        batches = [batch.select(columns) for batch in arff.read_batches(rows, attributes, text=as_text)]
     if not batches:
         raise no_rows(source)
     raw = pa.Table.from_batches(batches)

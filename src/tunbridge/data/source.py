@@ -142,7 +142,7 @@ def reading(source: Source) -> Iterator[None]:
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         packed = "gzipped " if source.gzipped else ""
         raise FormatError(
-            f"{source.named} must be a whole {packed}{source.format} file; it is damaged or of another format ({reason})."
+            f"{source.named} must be a whole {packed}{source.format} file; it is damaged or something else ({reason})."
         ) from None
 
 
@@ -161,6 +161,15 @@ def scan(source: Source) -> Scan:
                 quotes += int(np.count_nonzero(np.frombuffer(chunk, np.uint8) == ord('"')))
             size += len(chunk)
     return Scan(size, quotes, quoted_rows)
+
+
+def count_lines(source: Source) -> int:
+    """Return how many lines a text file has."""
+    lines = 1
+    with reading(source), source.open() as stream:
+        while chunk := stream.read(_CHUNK):
+            lines += chunk.count(b"\n")
+    return lines
 
 
 def check_decodes(source: Source) -> None:

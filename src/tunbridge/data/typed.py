@@ -136,7 +136,9 @@ def _json_object(source: Source, number: int, body: str) -> dict[str, Any]:
         return json.loads(body, object_pairs_hook=_distinct_keys)
     except json.JSONDecodeError as error:
         raise FormatError(
-            f"{source.named} must hold one JSON object a line; this is none ({error.msg}).", line=number, column=error.colno
+            f"{source.named} must hold one JSON object a line; this is none ({error.msg}).",
+            line=number,
+            column=error.colno,
         ) from None
     except (RecursionError, ValueError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)

@@ -118,7 +118,7 @@ def test_plain_numbers_are_wrapped_without_a_copy() -> None:
         ([True, 1], "row 2 holds 1 (int), row 1 holds True (bool)"),
         ([1, True], "row 2 holds True (bool), row 1 holds 1 (int)"),
         ([1.5, True], "row 2 holds True (bool), row 1 holds 1.5 (float)"),
-        ([1.5, np.True_], "row 2 holds np.True_ (bool), row 1 holds 1.5 (float)"),
+        ([1.5, np.True_], f"row 2 holds {np.True_!r} (bool), row 1 holds 1.5 (float)"),
         ([Decimal("1.5"), 2.5], "row 2 holds 2.5 (float), row 1 holds Decimal('1.5') (Decimal)"),
         (
             [dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, 5)],

@@ -289,7 +289,7 @@ def test_describe_unseen() -> None:
         (pa.array([1_700_000_000_123_456], pa.timestamp("us")), [1_700_000_000.123456]),
         (pa.array([1500, None], pa.timestamp("ms", "Europe/Berlin")), [1.5, NAN]),
         (pa.array([None, None]), [NAN, NAN]),
-        (pa.array([1.5, None], pa.float16()), [1.5, NAN]),
+        (pa.array(np.array([1.5, NAN], np.float16)), [1.5, NAN]),
         (np.ma.array([1.0, 2.0], mask=[True, False]), [NAN, 2]),
         (pa.chunked_array([[1.5], [2.5]]), [1.5, 2.5]),
         ([], []),

@@ -193,6 +193,16 @@ def test_what_is_no_frame(data: object, rest: str) -> None:
     assert refusal(data) == f"{FRAMES}; {rest}"
 
 
+def test_a_frame_of_unknown_make_does_not_lose_its_names() -> None:
+    class Frame:
+        columns = ("a", "b")
+
+        def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+            return np.eye(2)
+
+    assert refusal(Frame()) == f"{FRAMES}; got Frame. Turn it into a pyarrow.Table first."
+
+
 def test_a_frame_that_arrow_cannot_carry() -> None:
     message = refusal(pl.DataFrame({"x": [1]}, schema={"x": pl.Int128}))
     assert message.startswith(f"{FRAMES} that pyarrow can read; it says: ")

@@ -48,7 +48,7 @@ bench: $(VENV)/.bench  ## Measure against other libraries and rewrite benchmarks
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.docs  ## Build the documentation into site/
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open site/index.html"
 
 format: install  ## Format the code

@@ -17,6 +17,9 @@ from tunbridge.errors import DataError
 T = TypeVar("T")
 R = TypeVar("R")
 
+_RUNS = 32
+"""Runs of pieces a thread gets: enough to even out long and short ones, few enough to cost nothing."""
+
 
 def n_threads(n_jobs: int | None = None) -> int:
     """Return how many threads to use: all available cores, or as many as ``n_jobs`` says.
@@ -40,8 +43,10 @@ def map_threads(function: Callable[[T], R], pieces: Iterable[T], n_jobs: int | N
     workers = min(n_threads(n_jobs), len(work))
     if workers <= 1:
         return [function(piece) for piece in work]
+    size = -(-len(work) // (_RUNS * workers))  # many small pieces are handed out in runs
     with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(function, work))
+        runs = pool.map(lambda run: [function(piece) for piece in work[run[0] : run[1]]], row_pieces(len(work), size))
+        return [result for run in runs for result in run]
 
 
 def row_pieces(n_rows: int, size: int) -> list[tuple[int, int]]:

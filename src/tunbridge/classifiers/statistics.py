@@ -147,13 +147,15 @@ def _class_counts(
 ) -> dict[int, Counts]:
     if not variables:
         return {}
-    # The counter wants distinct names, and a feature may be called like the target.
-    given = Variable("\0class", target.states)
+    names = {v.name for v in variables.values()}
+    given = target
+    while given.name in names:  # a feature may be called like the target, and the counter wants distinct names
+        given = Variable(f"{given.name}'", target.states)
     columns = [Column(given, classes.astype(code_type(target.n_states), copy=False), pa.null())]
-    columns += [Column(Variable(f"{j}", v.states, v.ordered), codes[j], pa.null()) for j, v in variables.items()]
+    columns += [Column(v, codes[j], pa.null()) for j, v in variables.items()]
     counter = Counter(Table.of(columns, weights=weights), n_jobs=n_jobs)
-    found = counter.families([(f"{j}", [given.name]) for j in variables])
-    return {j: Counts(variables[j], (target,), c.dense().table) for j, c in zip(variables, found, strict=True)}
+    found = counter.families([(v.name, [given.name]) for v in variables.values()])
+    return {j: Counts(c.child, (target,), c.dense().table) for j, c in zip(variables, found, strict=True)}
 
 
 def _class_moments(

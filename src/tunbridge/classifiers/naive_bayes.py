@@ -214,7 +214,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         names = [v.name for v in statistics.variables]
         given = self.smoothing if isinstance(self.smoothing, Mapping) else {}
         _check_columns("smoothing", given, names, "columns")
-        default = 1.0 if isinstance(self.smoothing, Mapping) else self.smoothing
+        default = as_smoothing(1.0 if isinstance(self.smoothing, Mapping) else self.smoothing)
         return {j: as_smoothing(given.get(names[j], default)) for j in statistics.counts}
 
     # Prediction

@@ -20,7 +20,7 @@ What is read, and how:
 - Nominal attributes are categorical and keep their declared states in the declared order, also those that never occur;
   any other value is an error.
 - ``numeric``, ``real`` and ``integer`` are continuous, because the file says so; ``string`` is categorical, with its
-  states sorted; ``date`` is continuous (milliseconds since 1970).
+  states sorted; ``date`` is continuous (seconds since 1970).
 - An unquoted ``?`` is missing, and nothing else is.
 - In a sparse row, ``{index value, …}`` with indices from 0, what is left out is 0, the first declared state, or the
   empty text; a date that is left out is missing.

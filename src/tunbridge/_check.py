@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import numbers
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
@@ -52,6 +54,14 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     """
     known = list(known)
     return _nearest(name, known) or (f"Known: {listed(known)}." if known else "There are none.")
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn, naming the first line outside this package as the place: what the user wrote, however deep we are."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __name__.split(".")[0]:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def check_choice(what: str, value: object, choices: Sequence[object]) -> None:

@@ -6,12 +6,12 @@ from os import PathLike
 from typing import Any
 
 from tunbridge._check import listed
+from tunbridge.classifiers import NaiveBayesClassifier
 from tunbridge.classifiers.files import KIND as NAIVE_BAYES
-from tunbridge.classifiers.files import load_naive_bayes
 from tunbridge.errors import FormatError
 from tunbridge.formats.native import read_model
 
-_LOADERS = {NAIVE_BAYES: load_naive_bayes}
+_LOADERS = {NAIVE_BAYES: NaiveBayesClassifier.from_content}
 
 
 def load(path: str | PathLike[str]) -> Any:
@@ -34,4 +34,9 @@ def load(path: str | PathLike[str]) -> Any:
         raise FormatError(
             f"the model must be one of {listed(_LOADERS)}; {path!s} holds {kind!r}. Is Tunbridge too old?"
         )
-    return _LOADERS[kind](content)
+    try:
+        return _LOADERS[kind](content)
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        raise FormatError(
+            f"{path!s} must hold a model of kind {kind!r}; its content does not fit ({error})."
+        ) from error

@@ -6,26 +6,26 @@ of one byte each. Everything else (frames, dicts, tables) comes column by column
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
-from tunbridge._check import did_you_mean, listed
-from tunbridge._threads import map_threads, row_pieces
+from tunbridge._check import did_you_mean, listed, warn_user
+from tunbridge._threads import row_pieces
+from tunbridge.classifiers.integers import coded_integers, encoded_integers, has_few_values
 from tunbridge.counts.moments import block_of
-from tunbridge.data import Column, State, Table, Variable
-from tunbridge.data.columns import code_type, column_to_arrow, encode_column, infer_column, to_floats
-from tunbridge.data.frames import frame_columns
+from tunbridge.data import Column, State, Table, Variable, encode
+from tunbridge.data.columns import column_to_arrow, encode_column, infer_column
+from tunbridge.data.frames import check_column_names, frame_columns
 from tunbridge.errors import DataError, UnseenStateWarning
 
-_TABLE_WIDTH = 2**16
 _PIECE_ROWS = 1 << 15
-_FAST_CELLS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +49,11 @@ class Batch:
     numbers: np.ndarray | list[np.ndarray]
     n_rows: int
 
+    @cached_property
+    def numeric(self) -> dict[int, int]:
+        """Where each continuous feature, by its position, stands among the continuous ones."""
+        return {j: i for i, j in enumerate(j for j, v in enumerate(self.variables) if v.is_continuous)}
+
     def number_column(self, which: int) -> np.ndarray:
         """Return one continuous feature, by its position among the continuous ones."""
         column = self.numbers[:, which] if isinstance(self.numbers, np.ndarray) else self.numbers[which]
@@ -63,59 +68,62 @@ class Batch:
         for start, stop in row_pieces(self.n_rows, _PIECE_ROWS):
             self.number_block(start, stop)
 
+    def rows(self, start: int, stop: int) -> Batch:
+        """Return some of the rows."""
+        numbers = (
+            self.numbers[start:stop] if isinstance(self.numbers, np.ndarray) else [c[start:stop] for c in self.numbers]
+        )
+        codes = {j: c[start:stop] for j, c in self.codes.items()}
+        return Batch(self.variables, codes, numbers, min(stop, self.n_rows) - start)
+
     def value(self, feature: int, row: int) -> Any:
         """Return the value of one cell; None when it is missing."""
         variable = self.variables[feature]
         if variable.is_categorical:
             code = int(self.codes[feature][row])
             return (variable.states or ())[code] if code >= 0 else None
-        which = sum(v.is_continuous for v in self.variables[:feature])
+        which = self.numeric[feature]
         cell = self.numbers[row, which] if isinstance(self.numbers, np.ndarray) else self.numbers[which][row]
         return None if np.isnan(cell) else float(cell)
 
 
-def learn_batch(estimator: Any, X: Any, *, categorical: Any, known: Sequence[Variable] | None = None) -> Batch:
+def learn_batch(
+    estimator: Any, X: Any, *, categorical: Any, known: Sequence[Variable] | None, n_jobs: int | None
+) -> Batch:
     """Return the features of training rows, kinds inferred; with ``known`` variables their kinds are kept.
 
     Sets ``n_features_in_`` and ``feature_names_in_`` of the estimator, or checks against them when variables are known.
     """
     data = _validated(estimator, X, reset=known is None)
-    names = _names(estimator, data)
-    kinds = [v.is_categorical for v in known] if known is not None else categorical_mask(categorical, names)
     if isinstance(data, np.ndarray):
-        return _batch_of_array(data, names, kinds)
-    columns = [_column(data[n], n, k) for n, k in zip(names, kinds, strict=True)]
-    variables = tuple(c.variable for c in columns)
+        names = _array_names(estimator, data)
+        kinds = _kinds(categorical, names, known)
+        return _batch_of_array(data, names, kinds, n_jobs)
+    data = data if known is None else _by_position(estimator, data, known)
+    names = list(data) if known is None else [v.name for v in known]
+    columns = [_column(data[n], n, k) for n, k in zip(names, _kinds(categorical, names, known), strict=True)]
     return Batch(
-        variables,
+        tuple(c.variable for c in columns),
         {j: c.values for j, c in enumerate(columns) if c.variable.is_categorical},
         [c.values for c in columns if c.variable.is_continuous],
         len(columns[0].values),
     )
 
 
-def known_batch(estimator: Any, X: Any, variables: Sequence[Variable]) -> Batch:
+def known_batch(estimator: Any, X: Any, variables: Sequence[Variable], n_jobs: int | None) -> Batch:
     """Return the features of rows to predict; states that the variables do not have are missing, with one warning."""
     data = _validated(estimator, X, reset=False)
-    if isinstance(data, np.ndarray) and data.dtype.kind in "iuf":
-        batch, unseen = _encode_array(data, variables)
+    if isinstance(data, np.ndarray):
+        batch, unseen = _encode_array(data, variables, n_jobs)
     else:
-        columns = data if not isinstance(data, np.ndarray) else {v.name: data[:, j] for j, v in enumerate(variables)}
-        batch, unseen = _encode_columns(columns, variables)
+        table, unseen = encode(_frame_of(_by_position(estimator, data, variables)), variables)
+        numbers = [c.values for c in table if c.variable.is_continuous]
+        codes = {j: c.values for j, c in enumerate(table) if c.variable.is_categorical}
+        batch = Batch(tuple(variables), codes, numbers, table.n_rows)
     if unseen:
         told = "; ".join(f"{name!r} holds {listed(states, most=5)}" for name, states in unseen.items())
-        warnings.warn(
-            f"states that were not there at learning count as missing: {told}.", UnseenStateWarning, stacklevel=4
-        )
+        warn_user(f"states that were not there at learning count as missing: {told}.", UnseenStateWarning)
     return batch
-
-
-def _finite(numbers: np.ndarray) -> np.ndarray:
-    if np.isinf(numbers).any():
-        raise DataError(
-            "features must be finite numbers; Input X contains infinity. Replace it, or leave the cell empty."
-        )
-    return numbers
 
 
 def is_frame(X: Any) -> bool:
@@ -126,14 +134,17 @@ def is_frame(X: Any) -> bool:
 def categorical_mask(categorical: Any, names: Sequence[str]) -> list[bool | None]:
     """Return for each column whether it is to be categorical; None leaves it to its type.
 
-    ``categorical`` is None, "all", a boolean mask, or a list of names or positions.
+    ``categorical`` is None, "all", a list of names or positions, a mask, or a mapping of columns to True or False.
     """
     if categorical is None:
         return [None] * len(names)
-    if isinstance(categorical, str):
+    if isinstance(categorical, str) or not isinstance(categorical, Iterable):
         if categorical != "all":
-            raise DataError(f"categorical must be None, 'all' or a list of columns; got {categorical!r}.")
+            raise DataError(f"categorical must be None, 'all', a list of columns or a mapping; got {categorical!r}.")
         return [True] * len(names)
+    if isinstance(categorical, Mapping):
+        asked = {_position(c, names): bool(yes) for c, yes in categorical.items()}
+        return [asked.get(j) for j in range(len(names))]
     chosen = list(categorical)
     if chosen and all(isinstance(c, (bool, np.bool_)) for c in chosen):
         if len(chosen) != len(names):
@@ -143,6 +154,10 @@ def categorical_mask(categorical: Any, names: Sequence[str]) -> list[bool | None
         return [True if c else None for c in chosen]
     positions = {_position(c, names) for c in chosen}
     return [True if j in positions else None for j in range(len(names))]
+
+
+def _kinds(categorical: Any, names: Sequence[str], known: Sequence[Variable] | None) -> list[bool | None]:
+    return [v.is_categorical for v in known] if known is not None else categorical_mask(categorical, names)
 
 
 def _position(column: Any, names: Sequence[str]) -> int:
@@ -157,7 +172,7 @@ def _column(values: Any, name: str, categorical: bool | None) -> Column:
     """Return a column of the kind asked for; a column of a Table keeps the kind it has there."""
     if isinstance(values, Column):
         if categorical is None or categorical == values.variable.is_categorical:
-            return values
+            return values._replace(variable=Variable(name, values.variable.states, values.variable.ordered))
         values = column_to_arrow(values)
     return infer_column(name, values, _kind(categorical))
 
@@ -170,34 +185,43 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return columns by name for frames, or a two-dimensional array, checked against what was seen at fit."""
     if is_frame(X):
         if hasattr(X, "iloc") or hasattr(X, "with_columns"):  # pandas, polars: scikit-learn knows their names
+            if all(isinstance(c, str) for c in X.columns):
+                check_column_names(X.columns)
             validate_data(estimator, X, reset=reset, skip_check_array=True)
-            return _frame(X)
+            return _with_rows(_frame_columns(X))
         columns = {c.variable.name: c for c in X} if isinstance(X, Table) else frame_columns(X)
         _check_names(estimator, list(columns), reset=reset)
         return _with_rows(columns)
+    if np.ma.isMaskedArray(X):
+        mask, numeric = np.ma.getmaskarray(X), X.dtype.kind in "iuf"
+        X = X.data.astype(np.float64 if numeric else object)
+        X[mask] = np.nan if numeric else None
     array = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
     if array.dtype.kind == "c":
-        raise DataError("features must be real; Complex data not supported.")
-    return array
+        raise DataError("features must be real numbers; Complex data not supported.")
+    return _native(array)
 
 
-def _frame(X: Any) -> dict[str, Any]:
+def _native(array: np.ndarray) -> np.ndarray:
+    """Return numbers in a type that the kernels know: this machine's byte order, floats of 4 or 8 bytes."""
+    if array.dtype.kind == "f" and array.dtype not in (np.float32, np.float64):
+        return array.astype(np.float64)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _frame_columns(X: Any) -> dict[str, Any]:
     if hasattr(X, "iloc") and not all(isinstance(c, str) for c in X.columns):
-        return _with_rows({f"x{j}": X.iloc[:, j].to_numpy() for j in range(X.shape[1])})
-    return _with_rows(frame_columns(X))
+        return {f"x{j}": X.iloc[:, j] for j in range(X.shape[1])}
+    return frame_columns(X)
 
 
 def _with_rows(columns: dict[str, Any]) -> dict[str, Any]:
     if not columns:
         raise DataError("features must have at least one column; got 0 feature(s) while a minimum of 1 is required.")
-    if not _n_rows(columns):
+    first = next(iter(columns.values()))
+    if not len(first.values if isinstance(first, Column) else first):
         raise DataError("features must have at least one row; got 0 sample(s) while a minimum of 1 is required.")
     return columns
-
-
-def _n_rows(columns: Mapping[str, Any]) -> int:
-    first = next(iter(columns.values()))
-    return len(first.values if isinstance(first, Column) else first)
 
 
 def _check_names(estimator: Any, names: list[str], *, reset: bool) -> None:
@@ -206,137 +230,87 @@ def _check_names(estimator: Any, names: list[str], *, reset: bool) -> None:
         estimator.feature_names_in_ = np.array(names, object)
         estimator.n_features_in_ = len(names)
         return
-    expected = [str(n) for n in getattr(estimator, "feature_names_in_", [])]
-    absent = [n for n in expected if n not in names]
+    absent = [str(n) for n in getattr(estimator, "feature_names_in_", []) if n not in names]
     if absent:
         raise DataError(f"the data must have the columns {listed(absent)}. {did_you_mean(absent[0], names)}")
 
 
-def _names(estimator: Any, data: Any) -> list[str]:
-    if not isinstance(data, np.ndarray):
-        known = getattr(estimator, "feature_names_in_", None)
-        return list(data) if known is None else [str(n) for n in known]
-    return [str(n) for n in getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(data.shape[1])])]
+def _by_position(estimator: Any, columns: dict[str, Any], variables: Sequence[Variable]) -> dict[str, Any]:
+    """Return the columns as they are when names were seen at fit, else called like the variables in their order."""
+    if not hasattr(estimator, "feature_names_in_"):
+        if len(columns) != len(variables):
+            raise DataError(f"the data must have {len(variables)} columns, as at fit; got {len(columns)}.")
+        columns = dict(zip([v.name for v in variables], columns.values(), strict=True))
+    return columns
 
 
-def _batch_of_array(array: np.ndarray, names: list[str], kinds: Sequence[bool | None]) -> Batch:
+def _frame_of(columns: dict[str, Any]) -> Any:
+    """Return columns as ``encode`` takes them: a Table where they come from one, so that codes stay codes."""
+    if not isinstance(next(iter(columns.values())), Column):
+        return columns
+    return Table.of([_column(c, name, None) for name, c in columns.items()])
+
+
+def _array_names(estimator: Any, array: np.ndarray) -> list[str]:
+    return [str(n) for n in getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(array.shape[1])])]
+
+
+def _batch_of_array(array: np.ndarray, names: list[str], kinds: Sequence[bool | None], n_jobs: int | None) -> Batch:
     if array.dtype.kind == "f":
-        categorical = [j for j, k in enumerate(kinds) if k]
-        columns = {j: infer_column(names[j], array[:, j], "categorical") for j in categorical}
+        columns = {j: infer_column(names[j], array[:, j], "categorical") for j, k in enumerate(kinds) if k}
     elif array.dtype.kind in "iu":
-        columns = _integer_columns(array, names, kinds)
+        columns = _integer_columns(array, names, kinds, n_jobs)
     else:
         columns = {j: infer_column(n, array[:, j], _kind(k)) for j, (n, k) in enumerate(zip(names, kinds, strict=True))}
     variables = tuple(columns[j].variable if j in columns else Variable(n) for j, n in enumerate(names))
     codes = {j: c.values for j, c in columns.items() if c.variable.is_categorical}
-    return Batch(variables, codes, _numbers(array, variables, columns), len(array))
-
-
-def _numbers(array: np.ndarray, variables: Sequence[Variable], columns: Mapping[int, Any]) -> Any:
-    which = [j for j, v in enumerate(variables) if v.is_continuous]
     if array.dtype.kind in "iuf":
-        return array if len(which) == len(variables) else [array[:, j] for j in which]
-    return [columns[j].values for j in which]
+        return Batch(variables, codes, _numbers(array, variables), len(array))
+    return Batch(variables, codes, [c.values for c in columns.values() if c.variable.is_continuous], len(array))
 
 
-def _integer_columns(array: np.ndarray, names: list[str], kinds: Sequence[bool | None]) -> dict[int, Any]:
-    """Return the columns that are categorical: those asked for, and those with at most two distinct values."""
-    asked = [j for j, k in enumerate(kinds) if k]
-    if len(asked) == array.shape[1] and array.size > _FAST_CELLS and array.dtype != np.uint64:
-        fast = _coded_integers(array, names)
-        if fast is not None:
-            return fast
-    open_ = [j for j, k in enumerate(kinds) if k is None]
-    found = {j: infer_column(names[j], array[:, j], "categorical") for j in asked}
-    inferred = {j: infer_column(names[j], array[:, j]) for j in open_}
-    return found | {j: c for j, c in inferred.items() if c.variable.is_categorical}
+def _numbers(array: np.ndarray, variables: Sequence[Variable]) -> np.ndarray | list[np.ndarray]:
+    which = [j for j, v in enumerate(variables) if v.is_continuous]
+    return array if len(which) == len(variables) else [array[:, j] for j in which]
 
 
-def _coded_integers(array: np.ndarray, names: list[str]) -> dict[int, Any] | None:
-    """Return all columns of a whole-number matrix coded in three passes; None where a range is too wide for that."""
-    import pyarrow as pa
-
-    from tunbridge.kernels.encode import mark_present
-
-    low = array[0].astype(np.int64)
-    high = low.copy()
-    ranges = map_threads(
-        lambda rows: _range_of(array[rows[0] : rows[1]], low, high), row_pieces(len(array), _PIECE_ROWS)
-    )
-    low, high = np.min([r[0] for r in ranges], axis=0), np.max([r[1] for r in ranges], axis=0)
-    width = int((high - low).max()) + 1
-    if not 0 < width <= _TABLE_WIDTH:
-        return None
-    present = np.zeros((len(names), width), bool)
-    map_threads(lambda rows: mark_present(array[rows[0] : rows[1]], low, present), row_pieces(len(array), _PIECE_ROWS))
-    variables = [Variable(n, (np.flatnonzero(p) + lo).tolist()) for n, p, lo in zip(names, present, low, strict=True)]
-    codes, _ = _looked_up(array, variables)
+def _integer_columns(
+    array: np.ndarray, names: list[str], kinds: Sequence[bool | None], n_jobs: int | None
+) -> dict[int, Column]:
+    """Return the columns that are categorical: those asked for, and those left open that have few values."""
+    few = has_few_values(array, n_jobs) if None in kinds else []
+    chosen = [j for j, k in enumerate(kinds) if k or (k is None and few[j])]
+    coded = coded_integers(array, names, n_jobs) if len(chosen) == len(names) else None
+    if coded is None:
+        return {j: infer_column(names[j], array[:, j], "categorical") for j in chosen}
     arrow_type = pa.from_numpy_dtype(array.dtype)
-    return {j: Column(v, codes[j], arrow_type) for j, v in enumerate(variables)}
+    return {j: Column(v, codes, arrow_type) for j, (v, codes) in enumerate(zip(*coded, strict=True))}
 
 
-def _range_of(array: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    from tunbridge.kernels.encode import fill_ranges
-
-    least, most = low.copy(), high.copy()
-    fill_ranges(array, least, most)
-    return least, most
-
-
-def _looked_up(array: np.ndarray, variables: Sequence[Variable]) -> tuple[np.ndarray, list[int]]:
-    """Return codes (features × rows) of a whole-number matrix, and the columns in which some value has no state."""
-    from tunbridge.kernels.encode import look_up
-
-    low = np.array([min(v.states, default=0) for v in variables], np.int64)  # type: ignore[type-var, arg-type]
-    high = np.array([max(v.states, default=-1) for v in variables], np.int64)  # type: ignore[type-var, arg-type]
-    table = np.full(
-        (len(variables), max(1, int((high - low).max()) + 1)), -1, code_type(max(v.n_states for v in variables))
-    )
-    for j, v in enumerate(variables):
-        table[j, np.array(v.states, np.int64) - low[j]] = np.arange(v.n_states)
-    out = np.empty((len(variables), len(array)), table.dtype)
-    map_threads(
-        lambda rows: look_up(array[rows[0] : rows[1]], low, high, table, out[:, rows[0] : rows[1]]),
-        row_pieces(len(array), _PIECE_ROWS),
-    )
-    return out, np.flatnonzero(out.min(axis=1, initial=0) < 0).tolist()
-
-
-def _encode_array(array: np.ndarray, variables: Sequence[Variable]) -> tuple[Batch, dict[str, list[State]]]:
+def _encode_array(
+    array: np.ndarray, variables: Sequence[Variable], n_jobs: int | None
+) -> tuple[Batch, dict[str, list[State]]]:
+    if array.dtype.kind not in "iuf":
+        table, unseen = encode({v.name: array[:, j] for j, v in enumerate(variables)}, variables)
+        codes = {j: c.values for j, c in enumerate(table) if c.variable.is_categorical}
+        return Batch(tuple(variables), codes, [c.values for c in table if c.variable.is_continuous], len(array)), unseen
     which = [j for j, v in enumerate(variables) if v.is_categorical]
-    unseen: dict[str, list[State]] = {}
-    if len(which) == len(variables) and array.dtype.kind in "iu" and array.size > _FAST_CELLS and _narrow(variables):
-        coded, odd = _looked_up(array, variables)
-        codes = dict(enumerate(coded))
-        for j in odd:
-            unseen[variables[j].name] = encode_column(variables[j], array[:, j])[1]
-    else:
-        codes = {}
-        for j in which:
-            codes[j], unknown = encode_column(variables[j], array[:, j])
-            if unknown:
-                unseen[variables[j].name] = unknown
-    return Batch(tuple(variables), codes, _numbers(array, variables, {}), len(array)), unseen
+    coded = None
+    if len(which) == len(variables) and array.dtype.kind in "iu":
+        coded = encoded_integers(array, variables, n_jobs)
+    found = {j: (coded[j], []) if coded is not None else encode_column(variables[j], array[:, j]) for j in which}
+    unseen = {variables[j].name: states for j, (_, states) in found.items() if states}
+    if coded is not None:  # whole numbers are never missing, so −1 is a value without a state
+        odd = np.flatnonzero(coded.min(axis=1) < 0).tolist()
+        unseen = {variables[j].name: encode_column(variables[j], array[:, j])[1] for j in odd}
+    return Batch(
+        tuple(variables), {j: c for j, (c, _) in found.items()}, _numbers(array, variables), len(array)
+    ), unseen
 
 
-def _narrow(variables: Sequence[Variable]) -> bool:
-    """Return whether all states are whole numbers in ranges that a look-up table can span."""
-    for v in variables:
-        states = v.states or ()
-        if not states or not all(type(s) is int for s in states) or max(states) - min(states) >= _TABLE_WIDTH:  # type: ignore[operator, type-var]
-            return False
-    return True
-
-
-def _encode_columns(columns: Mapping[str, Any], variables: Sequence[Variable]) -> tuple[Batch, dict[str, list[State]]]:
-    codes, numbers, unseen = {}, [], {}
-    for j, v in enumerate(variables):
-        column = columns[v.name]
-        values = column_to_arrow(column) if isinstance(column, Column) else column
-        if v.is_continuous:
-            numbers.append(to_floats(v.name, values))
-            continue
-        codes[j], unknown = encode_column(v, values)
-        if unknown:
-            unseen[v.name] = unknown
-    return Batch(tuple(variables), codes, numbers, _n_rows(columns)), unseen
+def _finite(numbers: np.ndarray) -> np.ndarray:
+    if np.isinf(numbers).any():
+        raise DataError(
+            "features must be finite numbers; Input X contains infinity. Replace it, or leave the cell empty."
+        )
+    return numbers

@@ -5,51 +5,38 @@ Everything else is derived from these again when the file is read, so a model th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from os import PathLike
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from tunbridge.classifiers.naive_bayes import NaiveBayesClassifier
-from tunbridge.classifiers.statistics import Statistics
+from tunbridge.classifiers.statistics import NUMERIC_ROLES, Statistics
 from tunbridge.counts import Counts, Moments
 from tunbridge.data import Variable
 from tunbridge.data.discretisation import Discretisation
-from tunbridge.errors import FormatError
-from tunbridge.formats.native import write_model
 from tunbridge.probability.kernel_density import Points
 from tunbridge.probability.smoothing import Laplace, MEstimate
 
 KIND = "naive-bayes"
 
 
-def save_naive_bayes(model: NaiveBayesClassifier, path: str | PathLike[str]) -> None:
-    """Write a fitted classifier to a native file."""
-    content = {
-        "parameters": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
-        "target_name": model.target_name_,
-        "has_feature_names": hasattr(model, "feature_names_in_"),
-        "statistics": _statistics_content(model.statistics_),
+def model_content(
+    parameters: Mapping[str, Any], statistics: Statistics, *, target_name: str | None, has_feature_names: bool
+) -> dict[str, Any]:
+    """Return what a native file holds of a classifier."""
+    return {
+        "parameters": {name: _plain(value) for name, value in parameters.items()},
+        "target_name": target_name,
+        "has_feature_names": has_feature_names,
+        "statistics": _statistics_content(statistics),
     }
-    write_model(path, KIND, content)
 
 
-def load_naive_bayes(content: Mapping[str, Any]) -> NaiveBayesClassifier:
-    """Return the classifier that a native file holds."""
-    try:
-        parameters = {name: _rule(value) for name, value in content["parameters"].items()}
-        model = NaiveBayesClassifier(**parameters)
-        statistics = _statistics(content["statistics"])
-        _check_shapes(statistics)
-        model._check_parameters()
-        model._adopt(statistics, content["target_name"])
-        model.n_features_in_ = len(statistics.variables)
-        if content["has_feature_names"]:
-            model.feature_names_in_ = np.array([v.name for v in statistics.variables], object)
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-        raise FormatError(f"the file must hold a naive Bayes model; its content does not fit ({error}).") from error
-    return model
+def model_parts(content: Mapping[str, Any]) -> tuple[dict[str, Any], Statistics]:
+    """Return the parameters and the statistics that a native file holds; raise where they do not fit each other."""
+    statistics = _statistics(content["statistics"])
+    _check_shapes(statistics)
+    return {name: _rule(value) for name, value in content["parameters"].items()}, statistics
 
 
 def _statistics_content(s: Statistics) -> dict[str, Any]:
@@ -81,19 +68,35 @@ def _statistics(content: Mapping[str, Any]) -> Statistics:
 
 def _check_shapes(s: Statistics) -> None:
     """Raise ValueError unless the parts fit each other: a damaged file must not make a model that answers."""
-    n_classes, n_features = s.target.n_states, len(s.variables)
+    n_classes = s.target.n_states
+    moments = (s.moments.count, s.moments.mean, s.moments.m2)
+    of_role = {role: {j for j, r in enumerate(s.roles) if r == role} for role in ("categorical", *NUMERIC_ROLES)}
+    points = [p for group in s.points.values() for p in group]
     fits = [
         s.class_weight.shape == (n_classes,),
-        len(s.roles) == n_features,
+        len(s.roles) == len(s.variables) == sum(map(len, of_role.values())),
+        of_role["categorical"] == {j for j, v in enumerate(s.variables) if v.is_categorical},
+        of_role["categorical"] | of_role["discretise"] == set(s.counts),
+        of_role["kernel"] == set(s.points) and of_role["discretise"] == set(s.cuts),
         all(c.table.shape == (n_classes, c.child.n_states) for c in s.counts.values()),
-        s.moments.count.shape == s.moments.mean.shape == s.moments.m2.shape == (n_classes, s.roles.count("gaussian")),
-        all(len(p) == n_classes for p in s.points.values()),
-        {j for j, r in enumerate(s.roles) if r in ("categorical", "discretise")} == set(s.counts),
-        {j for j, r in enumerate(s.roles) if r == "kernel"} == set(s.points),
-        {j for j, r in enumerate(s.roles) if r == "discretise"} == set(s.cuts),
+        all(c.child.states == _states(s, j) for j, c in s.counts.items()),
+        all(m.shape == (n_classes, len(of_role["gaussian"])) for m in moments),
+        all(len(group) == n_classes for group in s.points.values()),
+        all(p.values.shape == p.weights.shape and p.values.ndim == 1 for p in points),
+        all(np.isfinite(a).all() for a in (s.class_weight, *moments, *(p.values for p in points))),
+        all(_is_weight(a) for a in (s.class_weight, moments[0], moments[2], *(p.weights for p in points))),
+        all(_is_weight(c.table) for c in s.counts.values()),
     ]
     if not all(fits):
-        raise ValueError("shapes disagree")
+        raise ValueError("its parts do not belong together")
+
+
+def _states(s: Statistics, feature: int) -> Any:
+    return s.cuts[feature].labels if feature in s.cuts else s.variables[feature].states
+
+
+def _is_weight(array: np.ndarray) -> bool:
+    return bool(array.dtype.kind in "iuf" and np.isfinite(array).all() and (array >= 0).all())
 
 
 def _plain(value: Any) -> Any:
@@ -105,6 +108,8 @@ def _plain(value: Any) -> Any:
         return {"rule": "m-estimate", "m": value.m, "p": p}
     if isinstance(value, Mapping):
         return {"rule": "by-column", "columns": [[name, _plain(v)] for name, v in value.items()]}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return np.asarray(value).tolist() if hasattr(value, "__array__") else list(value)
     return value
 
 

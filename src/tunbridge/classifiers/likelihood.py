@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from tunbridge._check import check_choice, listed
 from tunbridge._threads import map_threads, row_pieces
 from tunbridge.classifiers.batch import Batch
 from tunbridge.classifiers.statistics import Statistics
 from tunbridge.counts.radix import SMALL_CELLS
 from tunbridge.data import Variable
 from tunbridge.data.discretisation import Discretisation
+from tunbridge.errors import DataError
 from tunbridge.probability.kernel_density import Points, bandwidth, log_density
 from tunbridge.probability.smoothing import Smoothing, smooth
 
@@ -31,12 +35,12 @@ class Gaussian:
     mean: np.ndarray
     variance: np.ndarray
 
-    @property
+    @cached_property
     def constant(self) -> np.ndarray:
         """−½ log 2πσ²."""
         return -0.5 * np.log(2.0 * np.pi * self.variance)
 
-    @property
+    @cached_property
     def precision(self) -> np.ndarray:
         """1/(2σ²)."""
         return 0.5 / self.variance
@@ -89,17 +93,18 @@ class Likelihood:
         """Return log P(x_f | c) of every feature, (n_features, n_classes, n_rows): for a few rows, to explain them."""
         block = batch.number_block(0, batch.n_rows) if self.numeric else np.empty((0, batch.n_rows))
         out = np.zeros((len(self.roles), len(self.log_prior), batch.n_rows))
-        g = 0
+        normal = [j for j, role in enumerate(self.roles) if role == "gaussian"]
+        if normal:
+            x = block[[self.numeric[j] for j in normal]][:, None, :]
+            mean, precision, constant = (
+                a.T[:, :, None] for a in (self.gaussian.mean, self.gaussian.precision, self.gaussian.constant)
+            )
+            with np.errstate(over="ignore"):
+                out[normal] = np.where(np.isnan(x), 0.0, constant - precision * (x - mean) ** 2)
         for j, role in enumerate(self.roles):
-            if role == "gaussian":
-                _add_gaussian(block[self.numeric[j]][None], self._gaussian_of(slice(g, g + 1)), out[j])
-                g += 1
-            else:
+            if role != "gaussian":
                 self._add_feature(j, batch, block, 0, out[j])
         return out
-
-    def _gaussian_of(self, which: slice) -> Gaussian:
-        return Gaussian(self.gaussian.mean[:, which], self.gaussian.variance[:, which])
 
     def _piece(self, batch: Batch, start: int, stop: int) -> np.ndarray:
         out = np.repeat(self.log_prior[:, None], stop - start, axis=1)
@@ -122,6 +127,52 @@ class Likelihood:
             _add_categorical(codes if j in self.cuts else codes[start : start + out.shape[1]], self.tables[j], out)
 
 
+def posterior(joint: np.ndarray) -> np.ndarray:
+    """Return P(c | x) from log P(x, c), class × row."""
+    shares = np.exp(joint - joint.max(axis=0))
+    shares /= shares.sum(axis=0)
+    return shares
+
+
+def log_posterior(joint: np.ndarray) -> np.ndarray:
+    """Return log P(c | x) from log P(x, c), class × row."""
+    shifted = joint - joint.max(axis=0)
+    return shifted - np.log(np.exp(shifted).sum(axis=0))
+
+
+def class_prior(given: Any, statistics: Statistics) -> np.ndarray:
+    """Return log P(c): relative frequencies, uniform, or as given."""
+    n_classes, total = statistics.target.n_states, statistics.class_weight.sum()
+    if total <= 0:
+        raise DataError("some row must have a weight above zero; all sample weights are zero.")
+    if given is None:
+        prior = statistics.class_weight / total
+    elif isinstance(given, str):
+        check_choice("class_prior", given, ("uniform",))
+        prior = np.full(n_classes, 1.0 / n_classes)
+    else:
+        prior = _given_prior(given, statistics.target)
+    with np.errstate(divide="ignore"):
+        return np.log(prior)
+
+
+def _given_prior(given: Any, target: Variable) -> np.ndarray:
+    if isinstance(given, Mapping):
+        by_code = {target.code(label): value for label, value in given.items()}
+        absent = [s for k, s in enumerate(target.states or ()) if k not in by_code]
+        if absent:
+            raise DataError(f"class_prior must give every class a probability; {listed(absent)} has none.")
+        given = [by_code[k] for k in range(target.n_states)]
+    prior = np.array(given, np.float64)
+    if prior.shape != (target.n_states,):
+        raise DataError(
+            f"class_prior must have one probability for each of {target.n_states} classes; got {prior.shape}."
+        )
+    if not (np.isfinite(prior) & (prior >= 0)).all() or abs(prior.sum() - 1.0) > 1e-6:
+        raise DataError(f"class_prior must be probabilities that sum to one; got {prior.tolist()}.")
+    return prior / prior.sum()
+
+
 def derive(
     statistics: Statistics,
     *,
@@ -131,8 +182,7 @@ def derive(
     variance_floor: float,
 ) -> Likelihood:
     """Return the likelihood whose parameters are estimated from the statistics."""
-    variables = statistics.variables
-    numeric = [j for j, v in enumerate(variables) if v.is_continuous]
+    numeric = [j for j, v in enumerate(statistics.variables) if v.is_continuous]
     return Likelihood(
         log_prior,
         {j: _log_table(counts.table, smoothing[j], counts.child) for j, counts in statistics.counts.items()},
@@ -191,7 +241,8 @@ def _add_categorical(codes: np.ndarray, table: np.ndarray, out: np.ndarray) -> N
 def _add_gaussian(block: np.ndarray, gaussian: Gaussian, out: np.ndarray) -> None:
     if out.size * len(block) <= SMALL_CELLS:
         for j, x in enumerate(block):
-            square = (x - gaussian.mean[:, j, None]) ** 2
+            with np.errstate(over="ignore"):  # a deviation whose square overflows has density zero
+                square = (x - gaussian.mean[:, j, None]) ** 2
             out += np.where(np.isnan(x), 0.0, gaussian.constant[:, j, None] - gaussian.precision[:, j, None] * square)
         return
     from tunbridge.kernels.likelihood import add_gaussian

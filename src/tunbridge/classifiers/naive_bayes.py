@@ -17,7 +17,6 @@ G. H. John, P. Langley (1995). Estimating continuous distributions in Bayesian c
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any
@@ -26,16 +25,21 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tunbridge._check import check_choice, check_number, did_you_mean, listed
+from tunbridge._check import check_choice, check_number, did_you_mean, warn_user
+from tunbridge._threads import n_threads, row_pieces
 from tunbridge.classifiers.batch import Batch, is_frame, known_batch, learn_batch
-from tunbridge.classifiers.likelihood import derive
+from tunbridge.classifiers.files import KIND, model_content, model_parts
+from tunbridge.classifiers.likelihood import class_prior, derive, log_posterior, posterior
 from tunbridge.classifiers.statistics import NUMERIC_ROLES, Statistics, collect
 from tunbridge.classifiers.target import encode_target, split_target
 from tunbridge.data import Variable
 from tunbridge.data.table import check_weights
 from tunbridge.decisions import REJECT, Explanation, explanation, loss_matrix, minimum_risk
 from tunbridge.errors import DataError, ZeroProbabilityWarning
+from tunbridge.formats import write_model
 from tunbridge.probability.smoothing import Smoothing, as_smoothing
+
+_TERMS_AT_ONCE = 1_000_000
 
 
 class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
@@ -46,16 +50,18 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    categorical : None, "all", or list of columns
+    categorical : None, "all", list of columns, or mapping of column to bool
         Which columns are categorical. ``None`` goes by type: text, truth values, categoricals, and whole numbers with
-        at most two distinct values are; other numbers are numeric. A list (names, positions or a mask) adds to that.
+        at most two distinct values are; other numbers are numeric. A list (names, positions or a mask) adds to that; a
+        mapping says yes or no for the columns it names. Positions count the features, without the target.
     numeric : {"gaussian", "kernel", "discretise"} or mapping of column to one of them
         How numeric columns are modelled: a normal density in each class, a kernel density, or frequencies of intervals
         cut by Fayyad & Irani's method. Columns that a mapping does not name are Gaussian.
     smoothing : float, Laplace, MEstimate, or mapping of column to one of them
-        How frequencies become probabilities; a number is Laplace's γ, added to every count (0: none).
+        How frequencies become probabilities; a number is Laplace's γ, added to every count (0: none). Columns that a
+        mapping does not name get γ = 1.
     class_prior : None, "uniform", array-like or mapping of class to probability
-        P(c); ``None`` takes the relative frequencies of the classes.
+        P(c); ``None`` takes the relative frequencies of the classes. An array follows the order of ``classes_``.
     variance : {"unbiased", "mle"}
         Whether Gaussian variances divide by n − 1 or by n.
     variance_floor : float
@@ -81,8 +87,9 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     Notes
     -----
     Learning and prediction take one pass over the data, in pieces: memory beyond the data themselves is a byte a cell
-    for categorical columns and nothing for numeric ones. A row that has probability zero under every class (possible
-    only without smoothing) gets the prior, with a warning.
+    for categorical columns and nothing for numeric ones. A row that has probability zero under every class (without
+    smoothing, or with a number absurdly far from all that were learned) gets the prior, with a warning. Weights are
+    numbers of rows: a row of weight 3 counts like three.
 
     Examples
     --------
@@ -133,15 +140,15 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        self._check_parameters()
-        for name in ("statistics_", "target_name_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-        return self._learn(X, y, None, sample_weight)
+        return self._learn(X, y, None, sample_weight, forget=True)
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> NaiveBayesClassifier:
         """Learn from further rows; new states and new classes are welcome.
+
+        The first batch settles which columns are categorical, how numeric ones are modelled, and where they are cut: if
+        it is small, say with ``categorical`` what its columns are.
 
         Parameters
         ----------
@@ -154,28 +161,42 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        self._check_parameters()
-        return self._learn(X, y, classes, sample_weight)
+        return self._learn(X, y, classes, sample_weight, forget=False)
 
-    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> NaiveBayesClassifier:
-        """Collect the statistics of a batch, merge them with those so far, and derive the parameters."""
+    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, forget: bool) -> NaiveBayesClassifier:
+        """Collect the statistics of a batch, merge them with those so far, and derive the parameters.
+
+        Whatever stops it, bad data or the user, leaves what was learned before as it was.
+        """
+        state = dict(self.__dict__)
+        try:
+            if forget:
+                for name in ("statistics_", "target_name_", "feature_names_in_"):
+                    self.__dict__.pop(name, None)
+            self._learn_batch(X, y, classes, sample_weight)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(state)
+            raise
+        return self
+
+    def _learn_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+        self._check_parameters()
         before: Statistics | None = getattr(self, "statistics_", None)
         X, y, sample_weight, target_name = split_target(X, y, sample_weight, getattr(self, "target_name_", None))
-        batch = learn_batch(self, X, categorical=self.categorical, known=None if before is None else before.variables)
+        known = None if before is None else before.variables
+        batch = learn_batch(self, X, categorical=self.categorical, known=known, n_jobs=self.n_jobs)
         target, codes = encode_target(y, classes, target_name or "class", batch.n_rows)
-        roles = before.roles if before is not None else self._roles(batch.variables)
-        weights = None if sample_weight is None else check_weights(np.asarray(sample_weight), batch.n_rows)
         new = collect(
             batch,
             codes,
             target,
-            roles=roles,
-            weights=weights,
+            roles=self._roles(batch.variables) if before is None else before.roles,
+            weights=None if sample_weight is None else check_weights(np.asarray(sample_weight), batch.n_rows),
             cuts=None if before is None else before.cuts,
             n_jobs=self.n_jobs,
         )
         self._adopt(new if before is None else before.merge(new), target_name)
-        return self
 
     def _adopt(self, statistics: Statistics, target_name: str | None) -> None:
         """Take the statistics as what has been learned, and derive everything else from them."""
@@ -194,6 +215,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         self.variables_ = statistics.variables
 
     def _check_parameters(self) -> None:
+        n_threads(self.n_jobs)
         check_choice("variance", self.variance, ("unbiased", "mle"))
         check_number("variance_floor", self.variance_floor, low=0)
         numeric = self.numeric.values() if isinstance(self.numeric, Mapping) else [self.numeric]
@@ -213,7 +235,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         """Return the rule of each feature that is counted."""
         names = [v.name for v in statistics.variables]
         given = self.smoothing if isinstance(self.smoothing, Mapping) else {}
-        _check_columns("smoothing", given, names, "columns")
+        _check_columns("smoothing", given, [names[j] for j in statistics.counts], "columns that are counted")
         default = as_smoothing(1.0 if isinstance(self.smoothing, Mapping) else self.smoothing)
         return {j: as_smoothing(given.get(names[j], default)) for j in statistics.counts}
 
@@ -299,30 +321,28 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         batch = self._batch(X)
-        found = [self._explained(batch, row, label, against) for row in range(batch.n_rows)]
+        size = max(1, _TERMS_AT_ONCE // (len(self.variables_) * len(self.classes_)))
+        pieces = [batch.rows(start, stop) for start, stop in row_pieces(batch.n_rows, size)]
+        found = [each for piece in pieces for each in self._explained(piece, label, against)]
         return found[0] if _is_one_row(X) else found
 
-    def _explained(self, batch: Batch, row: int, label: Any, against: Any) -> Explanation:
-        one = Batch(
-            batch.variables,
-            {j: c[row : row + 1] for j, c in batch.codes.items()},
-            batch.numbers[row : row + 1]
-            if isinstance(batch.numbers, np.ndarray)
-            else [c[row : row + 1] for c in batch.numbers],
-            1,
-        )
-        terms = self._likelihood.terms(one)[:, :, 0]
-        probabilities = self._posterior(one, posterior)[0]
-        c, d = self._compared(probabilities, label, against)
-        return explanation(
-            self.classes_.tolist()[c],
-            self.classes_.tolist()[d],
-            prior=_difference(self.class_log_prior_[c], self.class_log_prior_[d]),
-            names=[v.name for v in batch.variables],
-            values=[one.value(j, 0) for j in range(len(batch.variables))],
-            weights=[_difference(t[c], t[d]) for t in terms],
-            probabilities=dict(zip(self.classes_.tolist(), probabilities.tolist(), strict=True)),
-        )
+    def _explained(self, batch: Batch, label: Any, against: Any) -> list[Explanation]:
+        terms, probabilities = self._likelihood.terms(batch), self._posterior(batch, posterior)
+        classes, names = self.classes_.tolist(), [v.name for v in batch.variables]
+        found = []
+        for row, shares in enumerate(probabilities):
+            c, d = self._compared(shares, label, against)
+            evidence = explanation(
+                classes[c],
+                classes[d],
+                prior=_difference(self.class_log_prior_[c], self.class_log_prior_[d]),
+                names=names,
+                values=[batch.value(j, row) for j in range(len(names))],
+                weights=[_difference(t[c, row], t[d, row]) for t in terms],
+                probabilities=dict(zip(classes, shares.tolist(), strict=True)),
+            )
+            found.append(evidence)
+        return found
 
     def _compared(self, probabilities: np.ndarray, label: Any, against: Any) -> tuple[int, int]:
         """Return the positions of the class to explain and of the one to compare it with."""
@@ -345,7 +365,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             X = {name: [value] for name, value in X.items()}
         if self.target_name_ is not None:
             X = split_target(X, None, None, self.target_name_, required=False)[0]
-        return known_batch(self, X, self.variables_)
+        return known_batch(self, X, self.variables_, self.n_jobs)
 
     def _likelihood_of(self, batch: Batch, finish: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         return self._likelihood.joint(batch, finish, self.n_jobs)
@@ -361,11 +381,10 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
 
         found = self._likelihood_of(batch, finish)
         if sum(impossible):
-            warnings.warn(
-                f"{sum(impossible)} row(s) have probability zero under every class and get the class prior. "
-                "Use smoothing above 0.",
+            warn_user(
+                f"{sum(impossible)} row(s) have probability zero under every class and get the class prior. Smoothing "
+                "above 0 avoids it, unless a number is absurdly far from all that were learned.",
                 ZeroProbabilityWarning,
-                stacklevel=3,
             )
         return found
 
@@ -373,10 +392,32 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to one file, data only; :func:`tunbridge.load` reads it."""
-        from tunbridge.classifiers.files import save_naive_bayes  # it builds classifiers, so it imports this module
-
         check_is_fitted(self)
-        save_naive_bayes(self, path)
+        content = model_content(
+            self.get_params(deep=False),
+            self.statistics_,
+            target_name=self.target_name_,
+            has_feature_names=hasattr(self, "feature_names_in_"),
+        )
+        write_model(path, KIND, content)
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> NaiveBayesClassifier:
+        """Return the classifier that a native file holds (:func:`tunbridge.load` is the way to call it)."""
+        parameters, statistics = model_parts(content)
+        model = cls(**parameters)
+        model._check_parameters()
+        model._adopt(statistics, content["target_name"])
+        model.n_features_in_ = len(statistics.variables)
+        if content["has_feature_names"]:
+            model.feature_names_in_ = np.array([v.name for v in statistics.variables], object)
+        return model
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the share of rows whose class is predicted; y may be the name of a column, as in :meth:`fit`."""
+        check_is_fitted(self)
+        X, y, sample_weight, _ = split_target(X, y, sample_weight, self.target_name_)
+        return super().score(X, y, sample_weight)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "statistics_")
@@ -387,53 +428,6 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-
-def posterior(joint: np.ndarray) -> np.ndarray:
-    """Return P(c | x) from log P(x, c), class × row."""
-    shares = np.exp(joint - joint.max(axis=0))
-    shares /= shares.sum(axis=0)
-    return shares
-
-
-def log_posterior(joint: np.ndarray) -> np.ndarray:
-    """Return log P(c | x) from log P(x, c), class × row."""
-    shifted = joint - joint.max(axis=0)
-    return shifted - np.log(np.exp(shifted).sum(axis=0))
-
-
-def class_prior(given: Any, statistics: Statistics) -> np.ndarray:
-    """Return log P(c): relative frequencies, uniform, or as given."""
-    classes = list(statistics.target.states or ())
-    total = statistics.class_weight.sum()
-    if total <= 0:
-        raise DataError("some row must have a weight above zero; all sample weights are zero.")
-    if given is None:
-        prior = statistics.class_weight / total
-    elif isinstance(given, str):
-        check_choice("class_prior", given, ("uniform",))
-        prior = np.full(len(classes), 1.0 / len(classes))
-    else:
-        prior = _given_prior(given, statistics.target)
-    with np.errstate(divide="ignore"):
-        return np.log(prior)
-
-
-def _given_prior(given: Any, target: Variable) -> np.ndarray:
-    if isinstance(given, Mapping):
-        by_code = {target.code(label): value for label, value in given.items()}
-        absent = [s for k, s in enumerate(target.states or ()) if k not in by_code]
-        if absent:
-            raise DataError(f"class_prior must give every class a probability; {listed(absent)} has none.")
-        given = [by_code[k] for k in range(target.n_states)]
-    prior = np.array(given, np.float64)
-    if prior.shape != (target.n_states,):
-        raise DataError(
-            f"class_prior must have one probability for each of {target.n_states} classes; got {prior.shape}."
-        )
-    if not (np.isfinite(prior) & (prior >= 0)).all() or abs(prior.sum() - 1.0) > 1e-6:
-        raise DataError(f"class_prior must be probabilities that sum to one; got {prior.tolist()}.")
-    return prior / prior.sum()
 
 
 def _check_columns(what: str, given: Mapping[str, Any], names: list[str], rule: str) -> None:

@@ -14,10 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from tunbridge.classifiers.batch import Batch
+from tunbridge.classifiers.target import sorted_labels
 from tunbridge.counts import Counter, Counts, Moments, moments_within
 from tunbridge.data import Column, Table, Variable
 from tunbridge.data.columns import code_type
 from tunbridge.data.discretisation import Discretisation, mdl_cuts
+from tunbridge.errors import DataError
 from tunbridge.probability.kernel_density import Points, points_of
 
 NUMERIC_ROLES = ("gaussian", "kernel", "discretise")
@@ -60,7 +62,7 @@ class Statistics:
         """Return the statistics of the rows of both; classes and states may be new."""
         target = sorted_target(self.target, other.target)
         a, b = self._over(target), other._over(target)
-        counts = {j: c.merge(b.counts[j]) for j, c in a.counts.items()}
+        counts = {j: c.merge(b.counts[j]).dense() for j, c in a.counts.items()}
         return replace(
             a,
             class_weight=a.class_weight + b.class_weight,
@@ -106,7 +108,7 @@ def collect(
 
     Cut points of features to discretise are found in this batch (Fayyad & Irani's method) unless they are given.
     """
-    numeric = {j: i for i, j in enumerate(j for j, v in enumerate(batch.variables) if v.is_continuous)}
+    numeric = batch.numeric
     discretised = [j for j in numeric if roles[j] == "discretise"]
     found = dict(cuts or {j: mdl_cuts(batch.number_column(numeric[j]), classes, weights) for j in discretised})
     codes = dict(batch.codes) | {j: found[j].codes(batch.number_column(numeric[j])) for j in discretised}
@@ -134,7 +136,7 @@ def sorted_target(a: Variable, b: Variable) -> Variable:
     """Return the class variable with the classes of both, in sorted order."""
     if a.states == b.states:
         return a
-    return Variable(a.name, np.unique(np.array([*(a.states or ()), *(b.states or ())])).tolist())
+    return Variable(a.name, sorted_labels([*(a.states or ()), *(b.states or ())]))
 
 
 def _class_counts(
@@ -174,6 +176,11 @@ def _class_moments(
     moments = moments_within(numbers, classes, target.n_states, weights=weights, n_jobs=n_jobs)
     if not np.isfinite(moments.m2).all():
         batch.check_finite()
+        column = list(batch.numeric)[which[int(np.argmin(np.isfinite(moments.m2).all(axis=0)))]]
+        raise DataError(
+            f"numbers must be small enough to square; those of {batch.variables[column].name!r} overflow. Divide them "
+            "by a constant first."
+        )
     return moments
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from tunbridge._check import did_you_mean
+from tunbridge._check import did_you_mean, listed
 from tunbridge.classifiers.batch import is_frame
 from tunbridge.data import Table, Variable
 from tunbridge.data.columns import column_to_arrow, distinct_values
 from tunbridge.data.frames import frame_columns
+from tunbridge.data.variable import is_missing
 from tunbridge.errors import DataError
 
 
@@ -39,6 +40,7 @@ def split_target(
         if required:
             raise DataError(f"y must be an array of classes unless X is a frame with named columns; got y={name!r}.")
         return X, y, sample_weight, name
+    X = X if isinstance(X, (Table, Mapping)) or hasattr(X, "columns") else frame_columns(X)  # a stream is read once
     names = list(X.names) if isinstance(X, Table) else list(X) if isinstance(X, Mapping) else _frame_names(X)
     if name not in names:
         if not required:
@@ -53,71 +55,80 @@ def encode_target(y: Any, classes: Any, name: str, n_rows: int) -> tuple[Variabl
     if len(values) != n_rows:
         raise DataError(f"y must have a class for each row; got {len(values)} classes for {n_rows} rows.")
     distinct, codes = _distinct(values)
-    labels = np.unique(np.concatenate([np.asarray(distinct), np.asarray(classes)]) if classes is not None else distinct)
-    place = np.searchsorted(labels, distinct)
-    return Variable(name, labels.tolist()), place[codes].astype(np.int32)
+    labels = distinct if classes is None else sorted_labels([*distinct, *_class_array(classes).tolist()])
+    place = {label: code for code, label in enumerate(labels)}
+    return Variable(name, labels), np.array([place[d] for d in distinct], np.int32)[codes]
+
+
+def sorted_labels(labels: Iterable[Any]) -> list[Any]:
+    """Return distinct class labels in sorted order; raise unless they are all text, all numbers or all truth values."""
+    distinct = list(dict.fromkeys(labels))
+    kinds = {_label_kind(label) for label in distinct}
+    if len(kinds) > 1:
+        raise DataError(
+            f"classes must be of one kind, all text or all numbers; got {listed(distinct)}. Turn them all into text."
+        )
+    return sorted(distinct)
+
+
+def _label_kind(label: Any) -> str:
+    if isinstance(label, bool):
+        return "truth value"
+    return "number" if isinstance(label, (int, float)) else type(label).__name__
 
 
 def _class_array(y: Any) -> np.ndarray:
     """Return the classes as a one-dimensional array; raise for missing, continuous and odd ones."""
     values = column_or_1d(np.asarray(y), warn=True)
+    if values.dtype.kind in "mM":
+        raise DataError("classes must be text, numbers or truth values; got dates or times. Turn them into text.")
     if values.dtype.kind == "O":
-        missing = [i for i, v in enumerate(values) if v is None or v != v]
-        if missing:
-            raise DataError(_missing_message(len(missing), values.size, missing[0]))
-        if all(isinstance(v, str) for v in values):
-            return values.astype(str) if values.size else values
+        _check_missing(np.array([is_missing(v) for v in values], bool))
+        if all(isinstance(v, str) for v in values) and values.size:
+            return values.astype(str)
+        sorted_labels(values.tolist())
     if values.dtype.kind == "f":
-        nan = np.flatnonzero(np.isnan(values))
-        if nan.size:
-            raise DataError(_missing_message(nan.size, values.size, int(nan[0])))
+        _check_missing(np.isnan(values))
     if values.dtype.kind not in "iubU":
         check_classification_targets(values)
     return values
 
 
-def _missing_message(n_missing: int, n_rows: int, first: int) -> str:
-    if n_missing == n_rows:
-        return "the target must have classes; every row of it is missing (Input y contains NaN)."
-    return (
-        f"every row must have a class; {n_missing} of {n_rows} have none, row {first + 1} first. Leave these rows out. "
-        "(Input y contains NaN.)"
+def _check_missing(missing: np.ndarray) -> None:
+    if not missing.any():
+        return
+    if missing.all():
+        raise DataError("the target must have classes; every row of it is missing (Input y contains NaN).")
+    raise DataError(
+        f"every row must have a class; {int(missing.sum())} of {missing.size} have none, "
+        f"row {int(missing.argmax()) + 1} first. Leave these rows out. (Input y contains NaN.)"
     )
 
 
-def _distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _distinct(values: np.ndarray) -> tuple[list[Any], np.ndarray]:
     if values.dtype.kind in "iu":
-        distinct, codes = distinct_values("y", values)
-        return np.asarray(distinct), codes
-    return np.unique(values, return_inverse=True)
+        return distinct_values("y", values)
+    distinct, codes = np.unique(values, return_inverse=True)
+    return distinct.tolist(), codes
 
 
 def _frame_names(X: Any) -> list[str]:
-    names = getattr(X, "columns", None)
-    if names is not None and len(names) and isinstance(next(iter(names)), str):
-        return list(names)
-    return list(frame_columns(X))
+    names = X.columns if not hasattr(X, "column_names") else X.column_names
+    return [str(n) for n in names]
 
 
 def _without(X: Any, name: str) -> Any:
     if isinstance(X, Table):
         return X.drop([name])
-    if isinstance(X, Mapping):
-        return {k: v for k, v in X.items() if k != name}
     if hasattr(X, "iloc"):
         return X.drop(columns=name)
     if hasattr(X, "with_columns"):
         return X.drop(name)
-    return {k: v for k, v in frame_columns(X).items() if k != name}
+    columns = X if isinstance(X, Mapping) else frame_columns(X)
+    return {k: v for k, v in columns.items() if k != name}
 
 
 def _classes_of(X: Any, name: str) -> np.ndarray:
     if isinstance(X, Table):
-        column = X.column(name)
-        return column_to_arrow(column).to_numpy(zero_copy_only=False)
-    values = (
-        X[name]
-        if isinstance(X, Mapping) or hasattr(X, "iloc") or hasattr(X, "with_columns")
-        else frame_columns(X)[name]
-    )
-    return np.asarray(values)
+        return column_to_arrow(X.column(name)).to_numpy(zero_copy_only=False)
+    return np.asarray(X[name] if hasattr(X, "__getitem__") else frame_columns(X)[name])

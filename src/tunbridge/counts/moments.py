@@ -24,7 +24,6 @@ import numpy as np
 from tunbridge._check import check_number
 from tunbridge._threads import map_threads, row_pieces
 from tunbridge.counts.radix import SMALL_CELLS
-from tunbridge.errors import DataError
 
 Columns = Sequence[np.ndarray] | np.ndarray
 
@@ -51,9 +50,14 @@ class Moments:
     m2: np.ndarray
 
     def variance(self, *, unbiased: bool) -> np.ndarray:
-        """Return M₂/n or M₂/(n − 1); NaN where that is undefined (weights count as repeated rows)."""
-        divisor = self.count - 1.0 if unbiased else self.count
-        return np.divide(self.m2, divisor, out=np.full(self.m2.shape, np.nan), where=divisor > 0)
+        """Return M₂/n, or M₂/(n − 1) if unbiased; NaN where that is undefined.
+
+        Weights count as repeated rows. Weights that sum to less than two are no numbers of rows (normalised ones, say);
+        then n/2 takes the place of n − 1, which would blow up there.
+        """
+        divisor = np.maximum(self.count - 1.0, 0.5 * self.count) if unbiased else self.count
+        defined = (self.count > 1.0) | (self.m2 > 0.0) if unbiased else self.count > 0.0
+        return np.divide(self.m2, divisor, out=np.full(self.m2.shape, np.nan), where=defined)
 
     def merge(self, other: Moments) -> Moments:
         """Return the moments of the rows of both.
@@ -84,15 +88,6 @@ class Moments:
         """Return the moments of all groups together, as one group."""
         groups = (Moments(*(a[g : g + 1] for a in self._arrays)) for g in range(len(self.count)))
         return reduce(Moments.merge, groups, _no_moments(1, self.count.shape[1]))
-
-    def with_groups(self, n_groups: int) -> Moments:
-        """Return the moments with further, empty groups."""
-        n_more = n_groups - len(self.count)
-        if n_more < 0:
-            raise DataError(
-                f"the number of groups must be at least {len(self.count)}, as many as there are; got {n_groups}."
-            )
-        return Moments(*(np.pad(a, ((0, n_more), (0, 0))) for a in self._arrays))
 
     @property
     def _arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -132,6 +127,8 @@ def moments_within(
 def block_of(columns: Columns, start: int, stop: int) -> np.ndarray:
     """Return rows start … stop of the columns as a contiguous columns × rows array."""
     if isinstance(columns, np.ndarray):
+        if (stop - start) * columns.shape[1] <= SMALL_CELLS:
+            return columns[start:stop].T.astype(np.float64, order="C")
         from tunbridge.kernels.moments import fill_block
 
         block = np.empty((columns.shape[1], stop - start))

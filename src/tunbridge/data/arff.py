@@ -46,6 +46,7 @@ _QUOTED = r"""'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*\""""
 _NAME = re.compile(rf"""\s*({_QUOTED}|[^\s{{}}'"%][^\s{{}}]*)""")
 _VALUE = re.compile(rf"""\s*({_QUOTED}|[^\s,%'"][^,%]*|)\s*""")
 _STATE = re.compile(rf"""\s*({_QUOTED}|[^\s,}}%'"][^,}}%]*|)\s*""")
+_WORD = re.compile(r"[^\s%]*")
 _INDEX = re.compile(r"\s*([0-9]{1,9})\s")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
@@ -178,14 +179,14 @@ def _attribute(line: str, number: int, at: int) -> Attribute:
     rest = line[at:].lstrip()
     if rest.startswith("{"):
         return Attribute(name, "nominal", _states(line, number, line.index("{", at) + 1))
-    words = rest.split("%")[0].split(None, 1)
-    word = words[0].lower() if words else ""
+    word = _WORD.match(rest).group().lower()  # type: ignore[union-attr]
     if word in _NUMERIC:
         return Attribute(name, _NUMERIC[word])  # type: ignore[arg-type]
     if word == "string":
         return Attribute(name, "string")
     if word == "date":
-        return Attribute(name, "date", layout=_date_layout(_unquoted(words[1].strip()) if words[1:] else "", number))
+        pattern = _VALUE.match(rest, len(word)).group(1)  # type: ignore[union-attr]
+        return Attribute(name, "date", layout=_date_layout(_unquoted(pattern.rstrip()), number))
     known = ["numeric", "real", "integer", "string", "date", "{state, …}"]
     hint = "" if word == "relational" else " " + did_you_mean(word, known)
     return _fail(f"the type of attribute {name!r} must be one of {listed(known)}; got {word!r}.{hint}", number, at)
@@ -377,11 +378,11 @@ def _date_layout(pattern: str, number: int) -> str:
         part = found.group()
         if part.startswith("'"):
             part = found.group(1) or "'"
-        elif part in _DATE_CODES:
+        elif part in _DATE_CODES and _DATE_CODES[part] not in layout:
             layout += _DATE_CODES[part]
             continue
         elif part.isalpha() or part == "'":
-            _fail(f"the layout of a date must use {listed(_DATE_CODES, most=11)}; got {pattern!r}.", number)
+            _fail(f"the layout of a date must use {listed(_DATE_CODES, most=11)}, each once; got {pattern!r}.", number)
         layout += part.replace("%", "%%")
     return layout
 

@@ -30,7 +30,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tunbridge._check import check_choice, listed, shortened
+from tunbridge._check import check_choice, shortened
 from tunbridge.data.arrow import as_arrow, is_text
 from tunbridge.data.distinct import (
     as_integers,
@@ -44,7 +44,7 @@ from tunbridge.data.variable import MISSING, State, Variable
 from tunbridge.errors import DataError
 
 __all__ = [
-    "KINDS", "Column", "Kind", "as_arrow", "code_type", "column_to_arrow", "describe_unseen", "distinct_values",
+    "KINDS", "Column", "Kind", "as_arrow", "code_type", "column_to_arrow", "distinct_values",
     "encode_column", "fitting_type", "infer_column", "is_float_array", "state_type", "to_floats",
 ]  # fmt: skip
 
@@ -190,14 +190,6 @@ def fitting_type(variable: Variable, arrow_type: pa.DataType) -> pa.DataType:
     except pa.ArrowException:
         return state_type(variable)
     return arrow_type
-
-
-def describe_unseen(name: str, unseen: list[State]) -> str:
-    """Return the sentence of the warning about states that the model has not seen."""
-    return f"column {name!r} holds states that were not there at learning: {listed(unseen)}; they count as missing."
-
-
-# Kinds
 
 
 def _natural_kind(column: pa.ChunkedArray, exact: bool) -> Kind:

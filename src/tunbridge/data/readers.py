@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tunbridge._check import check_number, did_you_mean, listed
 from tunbridge._threads import map_threads
@@ -26,7 +27,7 @@ from tunbridge.data.delimited import Layout, find_layout, iter_delimited, read_d
 from tunbridge.data.frames import as_table, check_column_names, column_kinds
 from tunbridge.data.source import Source, check_size, count_lines, find_source, no_rows, reading, scan
 from tunbridge.data.table import Table
-from tunbridge.data.texts import is_text, marker_counts, nulled, text_column, texts_of_nan, without_markers
+from tunbridge.data.texts import holds_text, marker_counts, nulled, text_column, texts_of_nan, without_markers
 from tunbridge.data.typed import iter_arrow, iter_json, iter_parquet, read_arrow, read_json, read_parquet
 from tunbridge.errors import DataError, DataWarning
 
@@ -232,7 +233,8 @@ def _read_delimited(source: Source, wish: _Wish) -> Table:
     raw = read_delimited(source, layout, columns=columns, text=as_text, missing=wish.missing)
     if raw.num_rows == 0:
         raise no_rows(source)
-    whole = map_threads(lambda name: _delimited_column(name, raw[name], kinds.get(name), wish.missing), columns)
+    values = {name: raw[name] for name in columns} | _long_numbers(source, layout, raw, kinds, wish.missing)
+    whole = map_threads(lambda name: _delimited_column(name, values[name], kinds.get(name), wish.missing), columns)
     parts = [without_markers(column, wish.missing) for column in whole]
     found = {column.variable.name: counts for column, counts in parts if counts}
     table = Table.of([column for column, _ in parts])
@@ -242,11 +244,24 @@ def _read_delimited(source: Source, wish: _Wish) -> Table:
 
 def _delimited_column(name: str, values: pa.ChunkedArray, kind: Kind | None, missing: tuple[str, ...]) -> Column:
     """Return a column as Arrow has read it; among the states of text the missing markers still are."""
-    if not is_text(values.type):
+    if not holds_text(values.type):
         return infer_column(name, values, kind)
     if kind == "continuous":
         return infer_column(name, to_floats(name, nulled(values, missing)))
     return text_column(name, values)
+
+
+def _long_numbers(
+    source: Source, layout: Layout, raw: pa.Table, kinds: Mapping[str, Kind], missing: tuple[str, ...]
+) -> dict[str, pa.ChunkedArray]:
+    """Return as text the columns of whole numbers so long that Arrow has read them as floats, and has rounded them."""
+    free = [f.name for f in raw.schema if pa.types.is_floating(f.type) and f.name not in kinds]
+    huge = [name for name in free if (pc.max(pc.abs(raw[name])).as_py() or 0.0) >= 2.0**63]
+    if not huge:
+        return {}
+    texts = read_delimited(source, layout, columns=huge, text=huge, missing=missing)
+    digits = {name: pc.match_substring_regex(nulled(texts[name], missing), r"^\s*[+-]?[0-9]+\s*$") for name in huge}
+    return {name: texts[name] for name in huge if pc.all(digits[name]).as_py()}
 
 
 def _second_look(
@@ -333,7 +348,7 @@ def _typed_table(
     """Return a table of columns that have types and nulls, with further missing markers in those of text."""
     parts = []
     for name, column in values.items():
-        if markers and kinds.get(name) == "continuous" and is_text(column.type):
+        if markers and kinds.get(name) == "continuous" and holds_text(column.type):
             column = nulled(column, markers)
         part, counts = without_markers(infer_column(name, column, kinds.get(name)), markers)
         parts.append(part)
@@ -399,7 +414,7 @@ def _as_text(name: str, values: Any, markers: tuple[str, ...]) -> Any:
     """Return a column as text: other values as Python writes them, which is how states are found by their text."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
-    if pa.types.is_null(values.type) or is_text(values.type):
+    if pa.types.is_null(values.type) or holds_text(values.type):
         return nulled(values, markers) if markers else values.cast(pa.string())
     distinct, codes = distinct_values(name, values)
     texts = pa.array([str(value) for value in distinct], pa.string())

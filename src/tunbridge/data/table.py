@@ -280,6 +280,9 @@ def check_weights(weights: Any, n_rows: int) -> np.ndarray:
     bad = np.flatnonzero(~(array >= 0))
     if bad.size:
         raise DataError(f"weights must be finite and not negative; row {bad[0] + 1} has {array[bad[0]]}.")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(array.sum()):
+            raise DataError("weights must have a finite sum; theirs overflows. Divide them by a constant first.")
     return _locked(array.copy() if array.flags.writeable else array)  # what may still change is the caller's
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tunbridge.data.arrow import is_text
 from tunbridge.data.columns import Column, code_type
 from tunbridge.data.variable import MISSING, Variable
 
@@ -60,10 +61,9 @@ def texts_of_nan(column: Column) -> list[str]:
     return [str(s) for s in column.variable.states or () if str(s).strip().lstrip("+-").lower() == "nan"]
 
 
-def is_text(arrow_type: pa.DataType) -> bool:
+def holds_text(arrow_type: pa.DataType) -> bool:
     """Return whether a column of this type holds text, in a dictionary or not."""
-    plain = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
-    return pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_string_view(plain)
+    return is_text(arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type)
 
 
 def nulled(values: pa.ChunkedArray, markers: Collection[str]) -> pa.ChunkedArray:

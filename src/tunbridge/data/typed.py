@@ -40,8 +40,7 @@ def iter_parquet(source: Source, batch_rows: int) -> Iterator[pa.RecordBatch]:
 
     with reading(source), source.seekable() as stream:
         for batch in parquet.ParquetFile(stream).iter_batches(batch_size=batch_rows):
-            batch.validate(full=True)
-            yield batch
+            yield _checked(batch)
 
 
 def read_arrow(source: Source, choose: Callable[[Sequence[str]], list[str]]) -> pa.Table:
@@ -65,8 +64,7 @@ def iter_arrow(source: Source) -> Iterator[pa.RecordBatch]:
         if head.startswith(b"FEA1"):
             raise FormatError(f"{source.named} must be an Arrow or Feather 2 file; it is Feather 1. Write it anew.")
         for batch in _ipc_file(stream) if head == b"ARROW1" else pa.ipc.open_stream(stream):
-            batch.validate(full=True)
-            yield batch
+            yield _checked(batch)
 
 
 def read_json(source: Source) -> pa.Table:
@@ -98,6 +96,12 @@ def iter_json(source: Source, numbers: Collection[str], batch_rows: int) -> Iter
         names = list(dict.fromkeys(name for _, row in _json_rows(source) for name in row))
         for rows in _grouped((row for _, row in _json_rows(source)), batch_rows):
             yield pa.table({name: _json_column([row.get(name) for row in rows], name in numbers) for name in names})
+
+
+def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
+    batch.validate(full=True)
+    batch.schema.names  # noqa: B018 - names are decoded when they are looked at, and may be damaged as well
+    return batch
 
 
 def _ipc_file(stream: pa.NativeFile) -> Iterator[pa.RecordBatch]:

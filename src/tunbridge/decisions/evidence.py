@@ -13,7 +13,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, inf, isinf
+from math import exp, inf, isfinite, isinf
 from typing import Any, NamedTuple
 
 _BAR = 12
@@ -51,23 +51,32 @@ class Explanation:
 
     @property
     def log_odds(self) -> float:
-        """The log of the posterior odds of ``label`` against ``against``."""
-        return _sum([self.prior, *(e.weight for e in self.evidence)])
+        """The log of the posterior odds of ``label`` against ``against``.
+
+        Where the evidence excludes both classes it says nothing between them, and the prior odds remain.
+        """
+        weights = [e.weight for e in self.evidence]
+        if inf in weights and -inf in weights:
+            return self.prior
+        return float(self.prior + sum(weights))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for JSON."""
+        """Return everything as values that JSON knows; infinite weights and other odd ones as text."""
         return {
-            "label": self.label,
-            "against": self.against,
-            "prior": self.prior,
-            "evidence": [e._asdict() for e in self.evidence],
-            "log_odds": self.log_odds,
+            "label": _json_value(self.label),
+            "against": _json_value(self.against),
+            "prior": _json_value(self.prior),
+            "evidence": [
+                {"feature": e.feature, "value": _json_value(e.value), "weight": _json_value(e.weight)}
+                for e in self.evidence
+            ],
+            "log_odds": _json_value(self.log_odds),
             "probabilities": {str(c): p for c, p in self.probabilities.items()},
         }
 
     def rows(self) -> list[tuple[str, str, float]]:
         """Return (feature, value, weight) lines: the prior, the evidence, heaviest first, and the sum."""
-        found = [(e.feature, "missing" if e.value is None else str(e.value), e.weight) for e in self.evidence]
+        found = [(e.feature, _value_text(e.value), e.weight) for e in self.evidence]
         return [("prior", "", self.prior), *found, ("sum", "", self.log_odds)]
 
     def __str__(self) -> str:
@@ -78,8 +87,8 @@ class Explanation:
         ]
         lines.append(f"{'feature':<{widths[0]}}  {'value':<{widths[1]}}  {'weight':>7}  {'odds ×':>8}")
         largest = max((abs(w) for _, _, w in rows[:-1] if not isinf(w)), default=0.0)
-        for feature, value, weight in rows:
-            bar = "" if feature == "sum" else _bar(weight, largest)
+        for i, (feature, value, weight) in enumerate(rows):
+            bar = "" if i == len(rows) - 1 else _bar(weight, largest)
             lines.append(
                 f"{feature:<{widths[0]}}  {value:<{widths[1]}}  {weight:+7.2f}  {_factor(weight):>8}  {bar}".rstrip()
             )
@@ -116,12 +125,15 @@ def explanation(
     return Explanation(label, against, float(prior), tuple(ordered), dict(probabilities))
 
 
-def _sum(terms: list[float]) -> float:
-    """Return the sum, where evidence that excludes one class outweighs everything and two exclusions cancel."""
-    infinite = sum((t > 0) - (t < 0) for t in terms if isinf(t))
-    if any(isinf(t) for t in terms):
-        return inf * infinite if infinite else 0.0
-    return float(sum(terms))
+def _json_value(value: Any) -> Any:
+    plain = value is None or isinstance(value, (str, bool, int)) or (isinstance(value, float) and isfinite(value))
+    return value if plain else str(value)
+
+
+def _value_text(value: Any) -> str:
+    if value is None:
+        return "missing"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _bar(weight: float, largest: float) -> str:

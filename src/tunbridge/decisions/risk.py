@@ -48,8 +48,9 @@ def loss_matrix(loss: Any, classes: Sequence[Any]) -> np.ndarray:
 
     Parameters
     ----------
-    loss : array-like of shape (n_classes, n_classes), or mapping
-        A mapping ``{true: {chosen: loss}}``; pairs that are not named cost 0 if equal, else 1.
+    loss : array-like of shape (n_classes, n_classes), pandas frame, or mapping
+        An array in the order of the classes; a frame with the true classes as index and the chosen ones as columns; or
+        a mapping ``{true: {chosen: loss}}``. Pairs that are not named cost 0 if equal, else 1.
     classes : sequence
         The class labels.
 
@@ -59,6 +60,8 @@ def loss_matrix(loss: Any, classes: Sequence[Any]) -> np.ndarray:
     [[0.0, 10.0], [1.0, 0.0]]
     """
     labels = list(classes)
+    if hasattr(loss, "index") and hasattr(loss, "columns"):  # a frame: its labels say which row and column is which
+        loss = loss.T.to_dict()
     if isinstance(loss, Mapping):
         return _from_mapping(loss, labels)
     try:

@@ -63,11 +63,15 @@ _AS_TEXT: dict[type, tuple[str, Callable[[Any], str]]] = {
     Decimal: ("$decimal", str),
     datetime.date: ("$date", datetime.date.isoformat),
     datetime.datetime: ("$datetime", datetime.datetime.isoformat),
+    datetime.time: ("$time", datetime.time.isoformat),
+    datetime.timedelta: ("$duration", lambda d: f"{d.days} {d.seconds} {d.microseconds}"),
 }
 _FROM_TEXT: dict[str, Callable[[str], Any]] = {
     "$decimal": Decimal,
     "$date": datetime.date.fromisoformat,
     "$datetime": datetime.datetime.fromisoformat,
+    "$time": datetime.time.fromisoformat,
+    "$duration": lambda text: datetime.timedelta(*map(int, text.split(" "))),
     "$float": {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}.__getitem__,
     "$int": lambda text: int(text, 16),
 }

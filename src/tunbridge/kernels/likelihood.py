@@ -27,23 +27,22 @@ def add_gaussian(block, mean, precision, constant, out):
 
 
 @njit(cache=True, nogil=True)
-def add_kernel_density(values, points, log_weights, bandwidth, out):
+def add_kernel_density(values, points, log_weights, bandwidth, farthest, out):
     """Add the log of Σ_p w_p N(values[i]; points[p], bandwidth) to out[i]; NaN adds nothing.
 
-    The terms are taken relative to the largest, so that a value far from all points has a log-density that is finite
-    and falls like a Gaussian's tail.
+    The terms are taken relative to the largest, and no value is farther than ``farthest`` bandwidths from a point, so
+    that every log-density is finite.
     """
-    scale = 0.5 / (bandwidth * bandwidth)
     constant = -np.log(bandwidth * np.sqrt(2.0 * np.pi))
     for i in range(values.shape[0]):
         x = values[i]
         if x == x:
             top = -np.inf
             for p in range(points.shape[0]):
-                d = x - points[p]
-                top = max(top, log_weights[p] - scale * d * d)
+                d = min(abs(x - points[p]) / bandwidth, farthest)
+                top = max(top, log_weights[p] - 0.5 * d * d)
             total = 0.0
             for p in range(points.shape[0]):
-                d = x - points[p]
-                total += np.exp(log_weights[p] - scale * d * d - top)
+                d = min(abs(x - points[p]) / bandwidth, farthest)
+                total += np.exp(log_weights[p] - 0.5 * d * d - top)
             out[i] += constant + top + np.log(total)

@@ -2,9 +2,9 @@
 
     p(x) = Σ_p w_p N(x; x_p, h²),     h = 0.9 min(σ, IQR/1.34) n^(−1/5)   (Silverman's rule)
 
-Equal values are one point with their weights added. Beyond a number of points the values are put on a grid, each
-split between its two neighbours so that the mean is kept (linear binning): memory and time stay bounded, and the points
-of further rows can be merged.
+Equal values are one point with their weights added. Beyond a number of points, neighbours are joined into points of
+about equal weight at their mean: memory and time stay bounded, outliers stay alone, and the points of further rows can
+be merged.
 
 References
 ----------
@@ -19,6 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 MOST_POINTS = 512
+_TAIL = 64
+_FARTHEST = 1e150  # deviations whose square is still a number
 _SMALL_TERMS = 200_000
 
 
@@ -48,21 +50,21 @@ class Points:
 
 
 def points_of(values: np.ndarray, weights: np.ndarray) -> Points:
-    """Return the distinct values that are present with their weights, on a grid when there are too many."""
+    """Return the distinct values that are present with their weights, neighbours joined when there are too many."""
     use = ~np.isnan(values) & (weights > 0)
     distinct, where = np.unique(values[use], return_inverse=True)
     summed = np.bincount(where, weights[use], minlength=distinct.size)
-    return Points(distinct, summed) if distinct.size <= MOST_POINTS else _on_grid(distinct, summed)
+    return Points(distinct, summed) if distinct.size <= MOST_POINTS else _joined(distinct, summed)
 
 
 def bandwidth(points: Points) -> float:
     """Return Silverman's bandwidth; 0 when all values are equal or there are none."""
-    n = points.total
     if points.values.size < 2:
         return 0.0
+    n = max(points.total, points.values.size)  # weights that are no numbers of rows must not widen the bumps
     mean = np.average(points.values, weights=points.weights)
     spread = np.sqrt(np.average((points.values - mean) ** 2, weights=points.weights))
-    shares = (np.cumsum(points.weights) - 0.5 * points.weights) / n
+    shares = (np.cumsum(points.weights) - 0.5 * points.weights) / points.total
     quartiles = np.interp([0.25, 0.75], shares, points.values)
     iqr = (quartiles[1] - quartiles[0]) / 1.34
     return float(0.9 * (min(spread, iqr) if iqr > 0 else spread) * n**-0.2)
@@ -78,19 +80,28 @@ def log_density(values: np.ndarray, points: Points, h: float) -> np.ndarray:
         from tunbridge.kernels.likelihood import add_kernel_density
 
         out = np.zeros(values.size)
-        add_kernel_density(np.ascontiguousarray(values), points.values, log_weights, h, out)
+        add_kernel_density(np.ascontiguousarray(values), points.values, log_weights, h, _FARTHEST, out)
         return out
-    terms = log_weights - 0.5 * ((values[:, None] - points.values) / h) ** 2
+    apart = np.clip((values[:, None] - points.values) / h, -_FARTHEST, _FARTHEST)
+    terms = log_weights - 0.5 * apart**2
     top = terms.max(axis=1, keepdims=True)
     density = top[:, 0] + np.log(np.exp(terms - top).sum(axis=1)) - np.log(h * np.sqrt(2.0 * np.pi))
     return np.where(np.isnan(values), 0.0, density)
 
 
-def _on_grid(values: np.ndarray, weights: np.ndarray) -> Points:
-    grid = np.linspace(values[0], values[-1], MOST_POINTS)
-    place = (values - values[0]) / (grid[1] - grid[0])
-    left = np.clip(place.astype(np.intp), 0, MOST_POINTS - 2)
-    share = place - left
-    binned = np.bincount(left, weights * (1.0 - share), minlength=MOST_POINTS)
-    binned += np.bincount(left + 1, weights * share, minlength=MOST_POINTS)
-    return Points(grid[binned > 0], binned[binned > 0])
+def _joined(values: np.ndarray, weights: np.ndarray) -> Points:
+    """Return points that stand for runs of neighbouring values of about equal weight, each at its run's mean.
+
+    The tails, 64 values at either end, stay as they are: there the density is thin, and a mean would move it.
+    """
+    inner = slice(_TAIL, values.size - _TAIL)
+    middle = np.cumsum(weights[inner]) - 0.5 * weights[inner]
+    n_runs = MOST_POINTS - 2 * _TAIL
+    run = np.minimum((middle / weights[inner].sum() * n_runs).astype(np.intp), n_runs - 1)
+    joined = np.bincount(run, weights[inner], minlength=n_runs)
+    centre = np.bincount(run, weights[inner] * values[inner], minlength=n_runs)
+    used = joined > 0
+    return Points(
+        np.concatenate([values[:_TAIL], centre[used] / joined[used], values[-_TAIL:]]),
+        np.concatenate([weights[:_TAIL], joined[used], weights[-_TAIL:]]),
+    )

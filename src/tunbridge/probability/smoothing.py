@@ -126,16 +126,17 @@ def smooth(counts: np.ndarray, rule: Smoothing, variable: Variable, marginal: np
 
 
 def _given_probabilities(variable: Variable, given: Mapping[State, float]) -> np.ndarray:
-    states = variable.states or ()
-    for state in given:
-        if state not in states:
-            raise DataError(
-                f"p of {variable.name!r} must name its states; got {state!r}. {did_you_mean(state, states)}"
-            )
-    absent = [s for s in states if s not in given]
+    states, by_code = variable.states or (), {}
+    for state, share in given.items():
+        code = variable.find(state)
+        if code < 0:
+            hint = did_you_mean(state, states)
+            raise DataError(f"p of {variable.name!r} must name its states; got {state!r}. {hint}")
+        by_code[code] = check_number(f"p of state {state!r}", share, low=0)
+    absent = [s for code, s in enumerate(states) if code not in by_code]
     if absent:
         raise DataError(f"p of {variable.name!r} must give every state a probability; {listed(absent)} has none.")
-    p = np.array([check_number(f"p of state {s!r}", given[s], low=0) for s in states])
+    p = np.array([by_code[code] for code in range(len(states))])
     if abs(p.sum() - 1.0) > 1e-6:
         raise DataError(f"p of {variable.name!r} must sum to one; got {p.sum():g}.")
     return p / p.sum()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,7 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 
 import tunbridge as tb
+from tunbridge.data import Variable
 from tunbridge.errors import UnseenStateWarning, ZeroProbabilityWarning
+from tunbridge.formats import read_model, write_model
 
 SUNNY = {"outlook": ["Sunny"], "temperature": ["Cool"], "humidity": ["High"], "wind": ["Strong"]}
 
@@ -161,9 +166,11 @@ class TestFrames:
         frame, y = mixed_frame()
         before = frame.copy(deep=True)
         X = np.random.default_rng(0).normal(size=(60, 3))
+        X0 = X.copy()
         tb.NaiveBayesClassifier().fit(frame, y).predict(frame)
         tb.NaiveBayesClassifier().fit(X, y).predict(X)
         pd.testing.assert_frame_equal(frame, before)
+        np.testing.assert_array_equal(X, X0)
         assert X.flags.writeable
 
     def test_columns_that_are_absent_at_prediction_are_named(self):
@@ -301,10 +308,13 @@ class TestParameters:
             ({"numeric": {"siz": "kernel"}}, "numeric must name numeric columns; got 'siz'. Did you mean 'size'"),
             ({"smoothing": -1}, "smoothing must be at least 0"),
             ({"smoothing": "laplace"}, "smoothing must be a number"),
-            ({"smoothing": {"nme": 1}}, "smoothing must name columns; got 'nme'"),
+            ({"smoothing": {"size": 1}}, "smoothing must name columns that are counted; got 'size'"),
+            ({"smoothing": {"nme": 1}}, "smoothing must name columns that are counted; got 'nme'"),
             ({"variance": "biased"}, "variance must be one of"),
             ({"variance_floor": -0.1}, "variance_floor must be at least 0"),
-            ({"categorical": "some"}, "categorical must be None, 'all' or a list"),
+            ({"categorical": "some"}, "categorical must be None, 'all', a list of columns or a mapping"),
+            ({"categorical": 3}, "categorical must be None"),
+            ({"n_jobs": "x"}, "n_jobs must be a whole number"),
             ({"categorical": ["colou"]}, "Did you mean 'colour'"),
             ({"categorical": [True, False]}, "each of 5 columns; got 2"),
             ({"class_prior": "flat"}, "class_prior must be one of 'uniform'"),
@@ -332,6 +342,7 @@ class TestParameters:
             {"variance": "mle"},
             {"variance_floor": 0.5},
             {"categorical": ["count"]},
+            {"categorical": {"count": True}},
         ],
     )
     def test_each_parameter_changes_the_result(self, parameters):
@@ -510,3 +521,194 @@ def test_in_pipeline_search_and_cross_validation():
     pipe = make_pipeline(StandardScaler().set_output(transform="pandas"), tb.NaiveBayesClassifier())
     search = GridSearchCV(pipe, {"naivebayesclassifier__numeric": ["gaussian", "kernel", "discretise"]}, cv=3).fit(X, y)
     assert search.best_score_ > 0.93
+
+
+class TestOddInput:
+    """What once went wrong, or could."""
+
+    def test_hashes_as_categories(self):
+        rng = np.random.default_rng(0)
+        X = np.column_stack([rng.integers(-(2**63), 2**63 - 1, 12_000), rng.integers(0, 10, 12_000)])
+        y = X[:, 1] > 4
+        assert tb.NaiveBayesClassifier(categorical="all").fit(X, y).score(X, y) > 0.99
+
+    def test_one_wide_column_does_not_widen_the_others(self):
+        X = np.random.default_rng(1).integers(0, 2, (20, 3000))
+        X[0, 0] = 2**40
+        clf = tb.NaiveBayesClassifier(categorical="all").fit(X, [0, 1] * 10)
+        assert clf.variables_[0].states[-1] == 2**40
+        assert clf.predict(X).tolist() == [0, 1] * 10
+
+    def test_partial_fit_with_many_states_and_a_class_without_counts(self):
+        names = [f"n{i}" for i in range(40_000)]
+        first = {"name": [None, *names[:20_000]]}, ["a", *["b"] * 20_000]
+        second = {"name": names[20_000:]}, ["c"] * 20_000
+        parts = tb.NaiveBayesClassifier().partial_fit(*first).partial_fit(*second)
+        whole = tb.NaiveBayesClassifier().fit({"name": first[0]["name"] + names[20_000:]}, first[1] + second[1])
+        rows = {"name": [names[0], names[-1], None]}
+        np.testing.assert_allclose(parts.predict_proba(rows), whole.predict_proba(rows), rtol=1e-12)
+
+    @pytest.mark.parametrize("numeric", ["gaussian", "kernel"])
+    def test_weights_that_are_no_numbers_of_rows(self, numeric):
+        rng = np.random.default_rng(2)
+        y = rng.integers(0, 2, 200)
+        X = rng.normal(y[:, None], [[1.0, 5.0]])
+        plain = tb.NaiveBayesClassifier(numeric=numeric).fit(X, y).score(X, y)
+        for factor in (1 / 200, 0.0101, 1e-6):
+            scaled = tb.NaiveBayesClassifier(numeric=numeric).fit(X, y, sample_weight=np.full(200, factor))
+            assert scaled.score(X, y) == pytest.approx(plain, abs=0.03)  # variances may differ, by two at most
+
+    def test_outlier_does_not_flatten_the_kernel_density(self):
+        rng = np.random.default_rng(3)
+        y = np.repeat([0, 1], 1000)
+        X = rng.normal(3.0 * y)[:, None]
+        clean = tb.NaiveBayesClassifier(numeric="kernel").fit(X, y).score(X, y)
+        X[0] = X[-1] = 1e6
+        assert tb.NaiveBayesClassifier(numeric="kernel").fit(X, y).score(X, y) > clean - 0.01
+
+    @pytest.mark.parametrize("numeric", ["gaussian", "kernel"])
+    def test_absurd_numbers_never_give_nan(self, numeric):
+        clf = tb.NaiveBayesClassifier(numeric=numeric).fit([[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ZeroProbabilityWarning)
+            assert np.isfinite(clf.predict_proba([[1e160], [-1e300]])).all()
+
+    def test_numbers_too_large_to_square(self):
+        with pytest.raises(tb.DataError, match="those of 'x1' overflow"):
+            tb.NaiveBayesClassifier().fit(np.array([[1.0, 1e200], [2.0, -1e200], [0.0, 3.0]]), [0, 0, 1])
+
+    def test_weights_that_overflow(self):
+        with pytest.raises(tb.DataError, match="finite sum"):
+            tb.NaiveBayesClassifier().fit([[1.0], [2.0]], [0, 1], sample_weight=[1e308, 1e308])
+
+    @pytest.mark.parametrize("dtype", ["f2", ">f8", ">i8", "g", "f4", "u1", "i2"])
+    @pytest.mark.parametrize("n", [30, 15_000])
+    def test_every_numeric_type(self, dtype, n):
+        rng = np.random.default_rng(4)
+        y = rng.integers(0, 2, n)
+        X = (rng.integers(0, 50, (n, 2)) + 40 * y[:, None]).astype(float)
+        expected = tb.NaiveBayesClassifier().fit(X, y).predict_proba(X)
+        found = tb.NaiveBayesClassifier().fit(X.astype(dtype), y).predict_proba(X.astype(dtype))
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+    def test_masked_cells_are_missing(self):
+        X = np.ma.masked_greater(np.array([[1.0], [2.0], [99.0], [8.0], [9.0]]), 50)
+        gaps = X.filled(np.nan)
+        y = [0, 0, 0, 1, 1]
+        np.testing.assert_array_equal(
+            tb.NaiveBayesClassifier().fit(X, y).predict_proba(X),
+            tb.NaiveBayesClassifier().fit(gaps, y).predict_proba(gaps),
+        )
+
+    def test_learned_from_an_array_asked_with_a_frame(self):
+        X, y = load_iris(return_X_y=True)
+        clf = tb.NaiveBayesClassifier().fit(X, y)
+        expected = clf.predict(X)
+        for frame in (tb.as_table(X), {f"c{j}": X[:, j] for j in range(4)}):
+            assert (clf.predict(frame) == expected).all()
+        with pytest.warns(UserWarning, match="feature names"):
+            assert (clf.predict(pd.DataFrame(X, columns=list("abcd"))) == expected).all()
+        with pytest.raises(tb.DataError, match="4 columns, as at fit; got 2"):
+            clf.predict({"a": [1.0], "b": [2.0]})
+
+    def test_a_fit_that_fails_leaves_the_old_model(self):
+        clf = tb.NaiveBayesClassifier().fit([[1.0], [9.0]], ["a", "b"])
+        with pytest.raises(tb.DataError, match="infinity"):
+            clf.fit([[1.0, 2.0], [np.inf, 0.0]], ["c", "d"])
+        assert clf.predict([[8.0]]).tolist() == ["b"]
+        assert clf.n_features_in_ == 1
+
+    @pytest.mark.parametrize(
+        ("first", "second"), [([0, 1, 0], ["9", "9", "9"]), ([True, False, True], [2, 2, 2]), (["a", 1, "b"], None)]
+    )
+    def test_labels_of_several_kinds(self, first, second):
+        X = [[1.0], [2.0], [3.0]]
+        clf = tb.NaiveBayesClassifier()
+        with pytest.raises((tb.DataError, ValueError), match=r"of one kind|Unknown label type"):
+            clf.fit(X, np.array(first, object) if second is None else first).partial_fit(X, second)
+
+    def test_dates_are_no_classes(self):
+        with pytest.raises(tb.DataError, match="got dates or times"):
+            tb.NaiveBayesClassifier().fit([[1.0], [2.0]], np.array(["2020-01-01", "2021-01-01"], "M8[ns]"))
+
+    def test_pandas_na_in_the_target(self):
+        with pytest.raises(tb.DataError, match="1 of 3 have none, row 2 first"):
+            tb.NaiveBayesClassifier().fit([[1.0], [2.0], [3.0]], pd.Series(["a", pd.NA, "b"], dtype="string"))
+
+    def test_stream_of_arrow_batches(self):
+        frame, y = mixed_frame()
+        table = pa.Table.from_pandas(frame.assign(label=y), preserve_index=False)
+        clf = tb.NaiveBayesClassifier().fit(table.to_reader(max_chunksize=7), "label")
+        expected = tb.NaiveBayesClassifier().fit(frame, y).predict_proba(frame)
+        np.testing.assert_allclose(clf.predict_proba(frame), expected, rtol=1e-9)
+
+    def test_repeated_column_names(self):
+        frame = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["a", "a"])
+        with pytest.raises(tb.DataError, match="got 'a' more than once"):
+            tb.NaiveBayesClassifier().fit(frame, [0, 1])
+
+    def test_loss_with_labels_is_read_by_its_labels(self):
+        clf = tb.NaiveBayesClassifier(class_prior={"x": 0.6, "y": 0.4}).fit({"a": ["p", "p"]}, ["x", "y"])
+        loss = pd.DataFrame([[0, 9], [1, 0]], index=["y", "x"], columns=["y", "x"])
+        assert clf.decide({"a": "p"}, loss).tolist() == clf.decide({"a": "p"}, {"y": {"x": 9}}).tolist() == ["y"]
+
+    def test_explanation_of_a_row_that_both_classes_exclude(self):
+        table = tb.as_table({"a": list("pq"), "b": list("rs"), "c": list("tu"), "y": list("xy")})
+        clf = tb.NaiveBayesClassifier(smoothing=0, class_prior={"x": 0.4, "y": 0.6}).fit(table, "y")
+        with pytest.warns(ZeroProbabilityWarning):
+            found = clf.explain({"a": "q", "b": "r", "c": "t"})
+        assert found.log_odds == pytest.approx(np.log(0.6 / 0.4), rel=1e-12)
+        assert (found.label, round(found.probabilities["y"], 12)) == ("y", 0.6)
+
+    def test_score_takes_the_name_of_the_target(self):
+        table = tb.datasets.play_tennis()
+        clf = tb.NaiveBayesClassifier().fit(table, "play")
+        assert clf.score(table, "play") == clf.score(table) == np.mean(clf.predict(table) == table.to_pandas()["play"])
+
+    def test_warning_names_the_line_of_the_user(self):
+        clf = tb.NaiveBayesClassifier().fit(tb.datasets.play_tennis(), "play")
+        for method in (clf.predict, clf.predict_proba, lambda X: clf.decide(X, {}), clf.explain):
+            with pytest.warns(UnseenStateWarning) as caught:
+                method(SUNNY | {"wind": ["Storm"]})
+            assert caught[0].filename == __file__
+
+    def test_text_arrays(self):
+        X = np.array([["a", "x"], ["b", "y"], ["a", "y"], ["b", "x"]])
+        clf = tb.NaiveBayesClassifier().fit(X, [0, 1, 0, 1])
+        assert clf.predict(X).tolist() == [0, 1, 0, 1]
+        assert clf.predict(X.astype(object)).tolist() == [0, 1, 0, 1]
+
+
+class TestDamagedFiles:
+    @pytest.mark.parametrize(
+        ("damage", "numeric"),
+        [
+            (lambda c: c["statistics"]["roles"].__setitem__(0, "banana"), "gaussian"),
+            (lambda c: c["statistics"]["counts"][0].__setitem__("table", np.ones((3, 1))), "gaussian"),
+            (
+                lambda c: c["statistics"]["counts"][0].__setitem__("child", Variable("colour", ["a", "b", "c"])),
+                "gaussian",
+            ),
+            (lambda c: c["statistics"].__setitem__("class_weight", np.array([1.0, np.nan, 2.0])), "gaussian"),
+            (lambda c: c["statistics"]["moments"].__setitem__("m2", -c["statistics"]["moments"]["m2"]), "gaussian"),
+            (lambda c: c["statistics"]["points"][0]["classes"].pop(), "kernel"),
+            (lambda c: c["statistics"]["cuts"][0].__setitem__("cuts", []), "discretise"),
+            (lambda c: c.pop("parameters"), "gaussian"),
+            (lambda c: c["parameters"].__setitem__("variance", "odd"), "gaussian"),
+        ],
+    )
+    def test_parts_that_do_not_belong_together(self, tmp_path, damage, numeric):
+        frame, y = mixed_frame(200)
+        path = tmp_path / "m.tb"
+        tb.NaiveBayesClassifier(numeric=numeric).fit(frame, y).save(path)
+        kind, content = read_model(path)
+        damage(content)
+        write_model(path, kind, content)
+        with pytest.raises(tb.FormatError, match="content does not fit"):
+            tb.load(path)
+
+    def test_states_that_are_times(self, tmp_path):
+        day = [datetime.time(8, 30), datetime.time(9, 0), datetime.time(8, 30)]
+        clf = tb.NaiveBayesClassifier(categorical=("at",)).fit({"at": day}, ["a", "b", "a"])
+        clf.save(tmp_path / "m.tb")
+        assert tb.load(tmp_path / "m.tb").variables_ == clf.variables_

@@ -95,14 +95,6 @@ def test_an_empty_side_does_not_overflow() -> None:
         assert merged.m2.item() == 0.0
 
 
-def test_groups_are_added() -> None:
-    more = moments_within([AGES], DRUGS, 2).with_groups(4)
-    assert more.count.ravel().tolist() == [6, 6, 0, 0]
-    assert more.with_groups(4).mean.shape == (4, 1)
-    with pytest.raises(DataError, match="the number of groups must be at least 4, as many as there are; got 3"):
-        more.with_groups(3)
-
-
 @pytest.mark.parametrize("factor", [-1, 2, float("nan"), None])
 def test_decay_refuses(factor: object) -> None:
     with pytest.raises(DataError, match="the factor of decay must be"):

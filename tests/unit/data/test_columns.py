@@ -13,7 +13,6 @@ from tunbridge.data.columns import (
     Column,
     code_type,
     column_to_arrow,
-    describe_unseen,
     distinct_values,
     encode_column,
     fitting_type,
@@ -261,11 +260,6 @@ def test_distinct_values_of_a_categorical_are_those_that_occur() -> None:
     values, codes = distinct_values("x", pd.Series(pd.Categorical(["b", None, "c"], ["c", "a", "b"])))
     assert values == ["c", "b"]
     assert codes.tolist() == [1, -1, 0]
-
-
-def test_describe_unseen() -> None:
-    text = "column 'x' holds states that were not there at learning: 'a', 'b'; they count as missing."
-    assert describe_unseen("x", ["a", "b"]) == text
 
 
 # Floats

@@ -199,6 +199,13 @@ class TestDelimited:
         assert table.identifiers == ("id",)
         assert "identifier" in table.summary()
 
+    def test_whole_numbers_too_long_for_any_integer_stay_what_they_are(self, write) -> None:
+        long = ["12345678901234567890", "12345678901234567891", "7", "?"]
+        table = read_table(write("id,x\n" + "".join(f"{text},1e30\n" for text in long)))
+        assert states(table, "id") == tuple(sorted(long[:3]))
+        assert table.read_as_missing == {"id": {"?": 1}}
+        assert table.floats("x").tolist() == [1e30] * 4
+
     def test_rows_longer_than_a_block(self, write) -> None:
         long = "x" * 3_000_000
         path = write(f'a,b\n1,y\n2,"{long}\n{long}"\n3,z\n')

@@ -48,7 +48,7 @@ def test_json():
 
 @pytest.mark.parametrize(
     ("weights", "log_odds"),
-    [((inf, -2.0, 0.0), inf), ((1.0, -inf, 0.0), -inf), ((inf, -inf, 3.0), 0.0), ((0.0, 0.0, 0.0), 0.25)],
+    [((inf, -2.0, 0.0), inf), ((1.0, -inf, 0.0), -inf), ((inf, -inf, 3.0), 0.25), ((0.0, 0.0, 0.0), 0.25)],
 )
 def test_infinite_weights(weights, log_odds):
     found = example(weights)

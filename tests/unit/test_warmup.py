@@ -1,0 +1,45 @@
+"""The warm-up compiles what real work calls: after it, nothing is compiled any more."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import tunbridge as tb
+from tunbridge.kernels.warmup import kernels, warm_up
+
+
+def signatures() -> dict[str, set[object]]:
+    return {name: set(kernel.signatures) for name, kernel in kernels().items()}
+
+
+def work() -> None:
+    """Do what users do, on data large enough for the kernels."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 30_000)
+    numbers, codes = rng.normal(size=(30_000, 3)), rng.integers(0, 300, (30_000, 2))
+    for X in (numbers, numbers.astype(np.float32), np.asfortranarray(numbers), {"a": numbers[:, 0], "b": codes[:, 0]}):
+        tb.NaiveBayesClassifier().fit(X, y).predict_proba(X)
+    for numeric in ("kernel", "discretise"):
+        tb.NaiveBayesClassifier(numeric=numeric).fit(numbers, y).predict_proba(numbers)
+    tb.NaiveBayesClassifier(categorical="all").fit(codes, y, sample_weight=rng.random(30_000)).predict_proba(codes)
+    tb.NaiveBayesClassifier().fit(codes, y).predict(codes)
+    words = tb.as_table({"w": codes[:, 0].astype(str), "v": (codes[:, 1] % 7).astype(str), "y": y}, kinds="categorical")
+    for table in (words, words.with_weights(rng.random(30_000))):
+        counter = tb.Counter(table)
+        counter.pairs()
+        counter.pairs_within("y")
+        counter.extend("y", ["v"])
+        counter.family("y", ["w", "v"])
+    tb.NaiveBayesClassifier().fit(words, "y").predict(words)
+
+
+def test_nothing_is_left_to_compile():
+    warm_up()
+    before = signatures()
+    work()
+    assert {name: found - before[name] for name, found in signatures().items() if found - before[name]} == {}
+
+
+def test_all_kernels_are_warm():
+    assert warm_up() == len(kernels()) >= 17
+    assert all(signatures().values())

@@ -31,7 +31,15 @@ if TYPE_CHECKING:
         read_table,
     )
     from tunbridge.decisions import Explanation
-    from tunbridge.errors import DataError, FormatError, MemoryForecastError, TunbridgeError, TunbridgeWarning
+    from tunbridge.errors import (
+        DataError,
+        FormatError,
+        MemoryForecastError,
+        TunbridgeError,
+        TunbridgeWarning,
+        UnseenStateWarning,
+        ZeroProbabilityWarning,
+    )
     from tunbridge.models import load
     from tunbridge.probability import Laplace, MEstimate
 
@@ -51,7 +59,9 @@ __all__ = [
     "Table",
     "TunbridgeError",
     "TunbridgeWarning",
+    "UnseenStateWarning",
     "Variable",
+    "ZeroProbabilityWarning",
     "__version__",
     "as_table",
     "conditional_mutual_information",
@@ -69,12 +79,20 @@ _ROOMS = {
     "counts": ("Counter", "Counts", "PairCounts", "conditional_mutual_information", "entropy", "mutual_information"),
     "data": ("Discretisation", "Table", "Variable", "as_table", "discretise", "read_table"),
     "decisions": ("Explanation",),
-    "errors": ("DataError", "FormatError", "MemoryForecastError", "TunbridgeError", "TunbridgeWarning"),
+    "errors": (
+        "DataError",
+        "FormatError",
+        "MemoryForecastError",
+        "TunbridgeError",
+        "TunbridgeWarning",
+        "UnseenStateWarning",
+        "ZeroProbabilityWarning",
+    ),
     "models": ("load",),
     "probability": ("Laplace", "MEstimate"),
 }
 _WHERE = {name: room for room, names in _ROOMS.items() for name in names}
-_MODULES = {"datasets": "tunbridge.data.datasets", "plots": "tunbridge.plots"}
+_MODULES = {"datasets": "tunbridge.data.datasets", "errors": "tunbridge.errors", "plots": "tunbridge.plots"}
 
 
 def __getattr__(name: str) -> Any:

@@ -190,7 +190,7 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
             validate_data(estimator, X, reset=reset, skip_check_array=True)
             return _with_rows(_frame_columns(X))
         columns = {c.variable.name: c for c in X} if isinstance(X, Table) else frame_columns(X)
-        _check_names(estimator, list(columns), reset=reset)
+        check_names(estimator, list(columns), reset=reset)
         return _with_rows(columns)
     if np.ma.isMaskedArray(X):
         mask, numeric = np.ma.getmaskarray(X), X.dtype.kind in "iuf"
@@ -224,7 +224,7 @@ def _with_rows(columns: dict[str, Any]) -> dict[str, Any]:
     return columns
 
 
-def _check_names(estimator: Any, names: list[str], *, reset: bool) -> None:
+def check_names(estimator: Any, names: list[str], *, reset: bool) -> None:
     """Do for tables and dicts what scikit-learn does for the frames it knows."""
     if reset:
         estimator.feature_names_in_ = np.array(names, object)

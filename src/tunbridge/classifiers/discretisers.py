@@ -12,11 +12,18 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
 
 from tunbridge._check import check_choice, did_you_mean, listed
+from tunbridge.classifiers.batch import check_names, is_frame
+from tunbridge.classifiers.target import encode_target
+from tunbridge.data.columns import to_floats
 from tunbridge.data.discretisation import METHODS, Cuts, Discretisation, Method, at_cuts, learn_cuts
+from tunbridge.data.frames import frame_columns
 from tunbridge.errors import DataError
 
 ENCODINGS = ("codes", "labels")
@@ -76,7 +83,7 @@ class Discretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : frame, Table, dict of columns, or array-like of shape (n_samples, n_features)
             Numbers; NaN is missing.
         y : array-like of shape (n_samples,), optional
             The classes, which "mdl" needs and the other methods ignore.
@@ -125,6 +132,11 @@ class Discretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return isinstance(self.method, str) and self.method == "mdl"
 
     def _checked(self, X: Any, *, reset: bool) -> np.ndarray:
+        if is_frame(X) and not (hasattr(X, "iloc") or hasattr(X, "with_columns")):
+            columns = frame_columns(X)
+            check_names(self, list(columns), reset=reset)
+            names = getattr(self, "feature_names_in_", list(columns))
+            return np.column_stack([to_floats(name, columns[name]) for name in names])
         return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
 
     def _checked_with_classes(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -133,9 +145,8 @@ class Discretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 "method 'mdl' must know the classes: it requires y to be passed, but the target y is None. "
                 "Pass y, or use method='frequency'."
             )
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
-        check_classification_targets(y)
-        return X, np.unique(y, return_inverse=True)[1]
+        X = self._checked(X, reset=True)
+        return X, encode_target(y, None, "class", len(X))[1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

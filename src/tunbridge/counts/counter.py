@@ -142,6 +142,8 @@ class Counter:
 
     def merge(self, other: Counter) -> Counter:
         """Return the counter over the rows of both; states are matched by name, new ones come last."""
+        if not isinstance(other, Counter):
+            raise DataError(f"a counter must be merged with a counter; got {type(other).__name__}.")
         mine, theirs = ({v.name: v for v in counter.variables} for counter in (self, other))
         if mine.keys() != theirs.keys():
             differ = listed(sorted(mine.keys() ^ theirs.keys()))

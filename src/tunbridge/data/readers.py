@@ -104,7 +104,7 @@ def read_table(
       smokes  categorical  no, yes        1 missing (NA)
       stage   categorical  II, III, None
     """
-    source = _source(path, format, encoding, delimiter)
+    source = _source(path, format, encoding, delimiter).unpacked()
     named = weights if isinstance(weights, str) else None
     table = _READERS[source.format](source, _Wish(columns, kinds, named, check_missing(missing), delimiter))
     if table.n_rows == 0:

@@ -15,7 +15,7 @@ import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
@@ -77,12 +77,13 @@ class Scan(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A file that can be opened: its path, format, text encoding, and whether it is gzipped."""
+    """A file that can be opened: its path, format, text encoding, whether it is gzipped, its bytes where they are held."""
 
     path: Path
     format: str
     encoding: str
     gzipped: bool
+    content: pa.Buffer | None = None
 
     @property
     def named(self) -> str:
@@ -90,7 +91,9 @@ class Source:
         return f"the file {str(self.path)!r}"
 
     def open(self) -> pa.NativeFile:
-        """Return the bytes as a stream, unpacked; only a plain file can be searched."""
+        """Return the bytes as a stream, unpacked on the way if they are not held."""
+        if self.content is not None:
+            return pa.BufferReader(self.content)
         plain = pa.OSFile(str(self.path))
         return pa.CompressedInputStream(plain, "gzip") if self.gzipped else plain
 
@@ -99,17 +102,18 @@ class Source:
         encoding = "utf-8-sig" if self.encoding == "utf-8" else self.encoding
         return io.TextIOWrapper(self.open(), encoding=encoding, newline="")
 
-    def seekable(self) -> pa.NativeFile:
-        """Return the bytes as a file that can be searched: a gzipped one is unpacked into memory."""
-        if not self.gzipped:
-            return self.open()
-        unpacked, size = [], 0
-        with self.open() as stream:
+    def unpacked(self) -> Source:
+        """Return the source with a gzipped file's bytes held in memory, which can be read again, and in any order."""
+        if not self.gzipped or self.content is not None:
+            return self
+        out = pa.BufferOutputStream()
+        with reading(self), self.open() as stream:
             while chunk := stream.read(_CHUNK):
-                size += len(chunk)
-                check_memory(f"unpacking {self.named}", size, ways_out="Unpack it to disk first.")
-                unpacked.append(chunk)
-        return pa.BufferReader(b"".join(unpacked))
+                out.write(chunk)
+                check_memory(
+                    f"unpacking {self.named}", out.tell(), ways_out="Unpack it to disk, or read it in batches."
+                )
+        return replace(self, content=out.getvalue())
 
 
 def find_source(path: str | os.PathLike[str], format: str | None, encoding: str) -> Source:

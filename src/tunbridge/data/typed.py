@@ -25,7 +25,7 @@ def read_parquet(source: Source, choose: Callable[[Sequence[str]], list[str]]) -
     """Return the columns that ``choose`` picks from the names in a Parquet file."""
     from pyarrow import parquet
 
-    with reading(source), source.seekable() as stream:
+    with reading(source), source.unpacked().open() as stream:
         file = parquet.ParquetFile(stream)
         columns = choose(file.schema_arrow.names)
         check_size(source, 8.0 * file.metadata.num_rows * len(columns))
@@ -38,7 +38,7 @@ def iter_parquet(source: Source, batch_rows: int) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a Parquet file in batches."""
     from pyarrow import parquet
 
-    with reading(source), source.seekable() as stream:
+    with reading(source), source.unpacked().open() as stream:
         for batch in parquet.ParquetFile(stream).iter_batches(batch_size=batch_rows):
             yield _checked(batch)
 
@@ -58,7 +58,7 @@ def read_arrow(source: Source, choose: Callable[[Sequence[str]], list[str]]) -> 
 
 def iter_arrow(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield the record batches of an Arrow file, as they were written."""
-    with reading(source), source.seekable() as stream:
+    with reading(source), source.unpacked().open() as stream:
         head = stream.read(6)
         stream.seek(0)
         if head.startswith(b"FEA1"):

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tunbridge.classifiers.discretisers import Discretiser
+from tunbridge.data import as_table
 from tunbridge.data.discretisation import Discretisation, equal_frequency, equal_width, mdl_cuts
 from tunbridge.errors import DataError
 
@@ -188,3 +189,16 @@ class TestComposition:
         X, y = iris
         some = make_column_transformer((Discretiser("frequency", n_bins=3), ["petal width (cm)"]), remainder="drop")
         assert sorted(set(some.fit_transform(X, y).ravel())) == [0.0, 1.0, 2.0]
+
+
+def test_tables_and_dicts():
+    X, y = load_iris(return_X_y=True)
+    names = list("abcd")
+    frame = {name: X[:, j] for j, name in enumerate(names)}
+    expected = Discretiser().fit(X, y).transform(X)
+    for data in (frame, as_table(frame)):
+        discretiser = Discretiser().fit(data, y)
+        np.testing.assert_array_equal(discretiser.transform(data), expected)
+        assert discretiser.get_feature_names_out().tolist() == names
+    with pytest.raises(DataError, match="must have the columns 'd'"):
+        discretiser.transform({name: frame[name] for name in "abc"})

@@ -410,9 +410,12 @@ class TestBadFiles:
 
     def test_more_than_memory_holds(self, write, monkeypatch) -> None:
         monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "1000000")
-        path = write(gzip.compress(b"a,b\n" + b"1,2\n" * 20_000_000), "d.csv.gz")
-        message = refusal(path, MemoryForecastError)
+        text = b"a,b\n" + b"1,2\n" * 20_000_000
+        message = refusal(write(text), MemoryForecastError)
         assert "would need 76.3 MiB, and the limit is 976.6 KiB. Read fewer columns, or read it in batches." in message
+        message = refusal(write(gzip.compress(text, 1), "d.csv.gz"), MemoryForecastError)
+        assert message.startswith("unpacking the file")
+        assert message.endswith("Unpack it to disk, or read it in batches.")
         sparse = "".join(f"@attribute a{i} real\n" for i in range(10_000)) + "@data\n" + "{}\n" * 10_000
         assert "would need" in refusal(write(sparse, "d.arff"), MemoryForecastError)
 

@@ -77,7 +77,7 @@ class Scan(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A file that can be opened: its path, format, text encoding, whether it is gzipped, its bytes where they are held."""
+    """A file that can be opened: its path, format, text encoding, whether it is gzipped, and its bytes if held."""
 
     path: Path
     format: str

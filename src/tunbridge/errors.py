@@ -16,6 +16,10 @@ class DataError(TunbridgeError, ValueError):
     """The data or an argument do not fit what was asked of them."""
 
 
+class FileMissingError(DataError, FileNotFoundError):
+    """There is no file of that name."""
+
+
 class FormatError(DataError):
     """A file is damaged, hostile, or not of the format it was read as.
 

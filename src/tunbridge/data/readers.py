@@ -215,14 +215,19 @@ class _Wish:
             raise DataError(f"columns must be a list of names; got the text {self.columns!r}.")
         chosen = list(names if self.columns is None else self.columns)
         if not chosen:
-            raise DataError("columns must name at least one column; got none.")
-        if self.weights is not None and self.weights not in chosen:
-            chosen.append(self.weights)
-        for name in chosen:
-            if name not in names:
-                raise DataError(f"columns must name columns of the file; got {name!r}. {did_you_mean(name, names)}")
+            raise DataError(f"{'columns' if names else 'a file'} must name at least one column; got none.")
+        self._check_known("columns", chosen, names)
         check_column_names(chosen)
-        return chosen
+        if self.weights is None or self.weights in chosen:
+            return chosen
+        self._check_known("weights", [self.weights], names)
+        return [*chosen, self.weights]
+
+    def _check_known(self, what: str, chosen: Sequence[str], names: Sequence[str]) -> None:
+        known = set(names)
+        for name in chosen:
+            if name not in known:
+                raise DataError(f"{what} must name columns of the file; got {name!r}. {did_you_mean(name, names)}")
 
 
 def _read_delimited(source: Source, wish: _Wish) -> Table:

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from tunbridge._check import did_you_mean, listed
 from tunbridge._memory import check_memory
-from tunbridge.errors import DataError, FormatError
+from tunbridge.errors import DataError, FileMissingError, FormatError
 
 SUFFIXES = {
     ".csv": "csv",
@@ -61,10 +61,6 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _CHUNK = 1 << 20
-
-
-class FileMissingError(DataError, FileNotFoundError):
-    """There is no file of that name."""
 
 
 class Scan(NamedTuple):

@@ -126,8 +126,9 @@ def explanation(
 
 
 def _json_value(value: Any) -> Any:
-    plain = value is None or isinstance(value, (str, bool, int)) or (isinstance(value, float) and isfinite(value))
-    return value if plain else str(value)
+    if isinstance(value, float) and not isfinite(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)
 
 
 def _value_text(value: Any) -> str:

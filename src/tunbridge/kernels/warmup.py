@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tunbridge.kernels import counts, encode, likelihood, moments, planes
+from tunbridge.kernels import counts, encode, likelihood, moments, planes, text
 
 _CODES = (np.int8, np.int16, np.int32)
 _FLOATS = (np.float64, np.float32)
@@ -24,12 +24,13 @@ def warm_up() -> int:
     _warm_moments()
     _warm_encode()
     _warm_likelihood()
+    _warm_text()
     return len(kernels())
 
 
 def kernels() -> dict[str, object]:
     """Return the kernels by name."""
-    modules = (counts, encode, likelihood, moments, planes)
+    modules = (counts, encode, likelihood, moments, planes, text)
     return {n: f for m in modules for n, f in vars(m).items() if hasattr(f, "signatures") and not n.startswith("_")}
 
 
@@ -93,3 +94,11 @@ def _warm_likelihood() -> None:
             likelihood.add_categorical(codes, np.zeros((2, 3)), out)
     likelihood.add_gaussian(block, parameter, parameter, parameter, out)
     likelihood.add_kernel_density(np.zeros(8), np.zeros(3), np.zeros(3), 1.0, 1e150, np.zeros(8))
+
+
+def _warm_text() -> None:
+    *_, offsets = _both(np.array([0, 1], np.int32))
+    *_, data = _both(np.zeros(8, np.uint8))
+    keys, slots = np.zeros(text.SLOTS, np.uint64), np.full(text.SLOTS, -1, np.int16)
+    ends, known = np.zeros(4, np.int64), np.zeros(1, np.int64)
+    text.encode_texts(offsets, data, keys, slots, np.zeros(16, np.uint8), ends, known, np.zeros(1, np.int16))

@@ -431,7 +431,7 @@ class TestArguments:
             ({"columns": "age"}, "columns must be a list of names; got the text 'age'."),
             ({"columns": []}, "columns must name at least one column; got none."),
             ({"columns": ["age", "age"]}, "column names must be distinct; got 'age' more than once. Rename one."),
-            ({"weights": "wt"}, "columns must name columns of the file; got 'wt'. Known: 'age', 'sex'."),
+            ({"weights": "wt"}, "weights must name columns of the file; got 'wt'. Known: 'age', 'sex'."),
             ({"kinds": {"sx": "continuous"}}, "kinds must name columns; got 'sx'. Did you mean 'sex'?"),
             ({"delimiter": ";;"}, "delimiter must be one ASCII character such as ',' or ';'; got ';;'."),
             ({"delimiter": '"'}, "delimiter must be one ASCII character such as ',' or ';'; got '\"'."),
@@ -638,7 +638,7 @@ class TestJsonLines:
     def test_wrong_encoding_and_no_columns(self, write) -> None:
         assert "byte 6 is 0xe9" in refusal(write(b'{"a":"\xe9"}\n', "d.jsonl"), FormatError)
         assert "byte 6 is 0xe9" in stream_refusal(write(b'{"a":"\xe9"}\n', "d.jsonl"), FormatError)
-        refusal(write("{}\n{}\n", "d.jsonl"))
+        assert refusal(write("{}\n{}\n", "d.jsonl")) == "a file must name at least one column; got none."
         assert refusal(write("\n", "d.jsonl"), FormatError).endswith("it holds nothing but blank lines.")
 
     def test_braces_within_text_are_text(self, write) -> None:

@@ -13,13 +13,14 @@ from math import prod
 import numpy as np
 
 from tunbridge._memory import check_memory
-from tunbridge._threads import map_threads
+from tunbridge._threads import map_threads, row_pieces
 
 PLANE_STATES = 16
 """Columns with more states are counted by histogram: r² ANDs of N/64 words cost more than N additions."""
 
-_TILE = 32
+_TILE = 64
 _WORDS_WORTH_A_THREAD = 2_000_000
+_CELLS_WORTH_A_THREAD = 200_000
 
 
 def has_planes(n_states: int) -> bool:
@@ -89,12 +90,14 @@ def cross_counts(a: np.ndarray, b: np.ndarray, *, symmetric: bool = False, n_job
 
 def pair_matrix(planes: BitPlanes, *, n_jobs: int | None) -> np.ndarray:
     """Return the matrix of all pair counts, states without a plane included."""
-    from tunbridge.kernels.planes import expand_pairs
+    from tunbridge.kernels.planes import expand_pairs, fill_margins
 
     kept = cross_counts(planes.words, planes.words, symmetric=True, n_jobs=n_jobs)
-    n_all = int(planes.n_states.sum())
-    out = np.empty((n_all, n_all), np.int64)
-    expand_pairs(kept, planes.first, planes.n_states, planes.n_rows, out)
+    start = np.concatenate([[0], np.cumsum(planes.n_states)])
+    margins, out = np.empty(start[-1], np.int64), np.empty((start[-1], start[-1]), np.int64)
+    fill_margins(kept, planes.first, start, planes.n_rows, margins)
+    pieces = row_pieces(len(planes.n_states), max(16, _CELLS_WORTH_A_THREAD // int(start[-1])))
+    map_threads(lambda rows: expand_pairs(kept, planes.first, start, margins, *rows, out), pieces, n_jobs)
     return out
 
 

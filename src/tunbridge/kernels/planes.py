@@ -118,26 +118,28 @@ def add_tiles(a, b, tiles, out):
 
 
 @njit(cache=True, nogil=True)
-def expand_pairs(kept, first, n_states, n_rows, out):
-    """Fill out, the counts of all pairs of states, from those of the states that have a plane.
-
-    ``kept[p, q]`` counts planes p ≤ q; ``first`` says where each variable's planes begin. A variable with one plane
-    less than states is complete, and its last state gets what the others leave of each margin.
-    """
-    n_variables = n_states.shape[0]
-    margins = np.zeros(out.shape[0], np.int64)
-    start = np.zeros(n_variables + 1, np.int64)
-    for v in range(n_variables):
-        start[v + 1] = start[v] + n_states[v]
+def fill_margins(kept, first, start, n_rows, margins):
+    """Fill the count of every state: the diagonal of ``kept``, and for a last state without plane what is left."""
+    for v in range(start.shape[0] - 1):
+        n_kept = first[v + 1] - first[v]
         rest = n_rows
-        for i in range(first[v + 1] - first[v]):
+        for i in range(n_kept):
             margins[start[v] + i] = kept[first[v] + i, first[v] + i]
             rest -= margins[start[v] + i]
-        if first[v + 1] - first[v] < n_states[v]:
+        if n_kept < start[v + 1] - start[v]:
             margins[start[v + 1] - 1] = rest
-    for a in range(n_variables):
+
+
+@njit(cache=True, nogil=True)
+def expand_pairs(kept, first, start, margins, low, high, out):
+    """Fill the counts of all pairs of states of a variable a, low ≤ a < high, with a variable b ≥ a.
+
+    ``kept[p, q]`` counts planes p ≤ q; variable v's planes begin at first[v], its states at start[v]. One plane less
+    than states means that the variable is complete, and its last state gets what the others leave of each margin.
+    """
+    for a in range(low, high):
         n_a = first[a + 1] - first[a]
-        for b in range(a, n_variables):
+        for b in range(a, start.shape[0] - 1):
             n_b = first[b + 1] - first[b]
             for i in range(n_a):
                 rest = margins[start[a] + i]
@@ -146,14 +148,14 @@ def expand_pairs(kept, first, n_states, n_rows, out):
                     cell = kept[p, q] if p <= q else kept[q, p]
                     out[start[a] + i, start[b] + j] = cell
                     rest -= cell
-                if n_b < n_states[b]:
+                if n_b < start[b + 1] - start[b]:
                     out[start[a] + i, start[b + 1] - 1] = rest
-            if n_a < n_states[a]:
-                for j in range(n_states[b]):
-                    rest = margins[start[b] + j]
-                    for i in range(n_a):
-                        rest -= out[start[a] + i, start[b] + j]
-                    out[start[a + 1] - 1, start[b] + j] = rest
-            for i in range(n_states[a]):
-                for j in range(n_states[b]):
-                    out[start[b] + j, start[a] + i] = out[start[a] + i, start[b] + j]
+            if n_a < start[a + 1] - start[a]:
+                for t in range(start[b], start[b + 1]):
+                    rest = margins[t]
+                    for s in range(start[a], start[a] + n_a):
+                        rest -= out[s, t]
+                    out[start[a + 1] - 1, t] = rest
+            for s in range(start[a], start[a + 1]):
+                for t in range(start[b], start[b + 1]):
+                    out[t, s] = out[s, t]

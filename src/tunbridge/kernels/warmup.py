@@ -48,9 +48,11 @@ def _warm_planes() -> None:
         planes.fill_planes(codes, words)
     planes.cross_planes(words, words, np.zeros((4, 2), np.uint64))
     planes.count_planes(words, np.zeros(2, np.int64))
-    counted, first, n_states = np.zeros((2, 2), np.int64), np.array([0, 1, 2]), np.array([2, 2])
+    counted, first, start = np.zeros((2, 2), np.int64), np.array([0, 1, 2]), np.array([0, 2, 4])
+    margins = np.zeros(4, np.int64)
     planes.add_tiles(words, words, np.array([[0, 2, 0, 2]]), counted)
-    planes.expand_pairs(counted, first, n_states, 70, np.zeros((4, 4), np.int64))
+    planes.fill_margins(counted, first, start, 70, margins)
+    planes.expand_pairs(counted, first, start, margins, 0, 2, np.zeros((4, 4), np.int64))
 
 
 def _warm_counts() -> None:

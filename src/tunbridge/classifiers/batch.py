@@ -127,8 +127,13 @@ def known_batch(estimator: Any, X: Any, variables: Sequence[Variable], n_jobs: i
 
 
 def is_frame(X: Any) -> bool:
-    """Return whether X has named columns (some sparse matrices call themselves mappings, and have none)."""
-    return not issparse(X) and (isinstance(X, (Table, Mapping)) or hasattr(X, "__arrow_c_stream__"))
+    """Return whether X has named columns: a frame, table, dict or list of records, but no sparse matrix or Series."""
+    if issparse(X) or (hasattr(X, "iloc") and not hasattr(X, "columns")):  # a pandas Series is no frame
+        return False
+    records = isinstance(X, list) and bool(X) and all(isinstance(row, Mapping) for row in X)
+    return (
+        records or isinstance(X, (Table, Mapping)) or hasattr(X, "__arrow_c_stream__") or hasattr(X, "collect_schema")
+    )
 
 
 def categorical_mask(categorical: Any, names: Sequence[str]) -> list[bool | None]:
@@ -184,9 +189,10 @@ def _kind(categorical: bool | None) -> Any:
 def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return columns by name for frames, or a two-dimensional array, checked against what was seen at fit."""
     if is_frame(X):
-        if hasattr(X, "iloc") or hasattr(X, "with_columns"):  # pandas, polars: scikit-learn knows their names
+        if is_known_frame(X):
             if all(isinstance(c, str) for c in X.columns):
                 check_column_names(X.columns)
+            X = _expected_columns(estimator, X, reset=reset)
             validate_data(estimator, X, reset=reset, skip_check_array=True)
             return _with_rows(_frame_columns(X))
         columns = {c.variable.name: c for c in X} if isinstance(X, Table) else frame_columns(X)
@@ -200,6 +206,19 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     if array.dtype.kind == "c":
         raise DataError("features must be real numbers; Complex data not supported.")
     return _native(array)
+
+
+def is_known_frame(X: Any) -> bool:
+    """Return whether X is a frame whose column names scikit-learn looks at: pandas or polars."""
+    makers = {base.__module__.partition(".")[0] for base in type(X).__mro__}
+    return hasattr(X, "shape") and hasattr(X, "columns") and not makers.isdisjoint(("pandas", "polars"))
+
+
+def _expected_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return the frame without columns that were not there at fit, provided that all of those are there."""
+    expected = [] if reset else [str(n) for n in getattr(estimator, "feature_names_in_", [])]
+    surplus = len(X.columns) > len(expected) and set(expected) <= set(X.columns)
+    return X[expected] if expected and surplus else X
 
 
 def _native(array: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 )
 
 from tunbridge._check import check_choice, did_you_mean, listed
-from tunbridge.classifiers.batch import check_names, is_frame
+from tunbridge.classifiers.batch import check_names, is_frame, is_known_frame
 from tunbridge.classifiers.target import encode_target
 from tunbridge.data.columns import to_floats
 from tunbridge.data.discretisation import METHODS, Cuts, Discretisation, Method, at_cuts, learn_cuts
@@ -132,7 +132,7 @@ class Discretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return isinstance(self.method, str) and self.method == "mdl"
 
     def _checked(self, X: Any, *, reset: bool) -> np.ndarray:
-        if is_frame(X) and not (hasattr(X, "iloc") or hasattr(X, "with_columns")):
+        if is_frame(X) and not is_known_frame(X):
             columns = frame_columns(X)
             check_names(self, list(columns), reset=reset)
             names = getattr(self, "feature_names_in_", list(columns))

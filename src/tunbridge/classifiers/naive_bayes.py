@@ -36,7 +36,7 @@ from tunbridge.data import Variable
 from tunbridge.data.table import check_weights
 from tunbridge.decisions import REJECT, Explanation, explanation, loss_matrix, minimum_risk
 from tunbridge.errors import DataError, ZeroProbabilityWarning
-from tunbridge.formats import write_model
+from tunbridge.formats import is_other_file, write_model
 from tunbridge.probability.smoothing import Smoothing, as_smoothing
 
 _TERMS_AT_ONCE = 1_000_000
@@ -46,7 +46,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     """Naive Bayes for mixed tables: text, categories, numbers, missing values, weights, data that keep arriving.
 
     What is predicted, decided or explained may be rows of any make (frame, dict of columns, Table, array), or one row
-    as a mapping of features to values.
+    as a mapping of features to values, in which a feature that is not named is missing.
 
     Parameters
     ----------
@@ -186,6 +186,9 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         X, y, sample_weight, target_name = split_target(X, y, sample_weight, getattr(self, "target_name_", None))
         known = None if before is None else before.variables
         batch = learn_batch(self, X, categorical=self.categorical, known=known, n_jobs=self.n_jobs)
+        if target_name is None:  # a Series brings its name along
+            name = getattr(y, "name", None)
+            target_name = name if isinstance(name, str) and name not in {v.name for v in batch.variables} else None
         target, codes = encode_target(y, classes, target_name or "class", batch.n_rows)
         new = collect(
             batch,
@@ -362,10 +365,16 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     def _batch(self, X: Any) -> Batch:
         check_is_fitted(self)
         if _is_one_row(X):
-            X = {name: [value] for name, value in X.items()}
+            X = self._completed(X)
         if self.target_name_ is not None:
             X = split_target(X, None, None, self.target_name_, required=False)[0]
         return known_batch(self, X, self.variables_, self.n_jobs)
+
+    def _completed(self, row: Any) -> dict[str, list[Any]]:
+        """Return one row as columns, with what it does not name missing."""
+        given, names = dict(row.items()), [v.name for v in self.variables_]
+        _check_columns("a row", {n: v for n, v in given.items() if n != self.target_name_}, names, "features")
+        return {name: [given.get(name)] for name in names}
 
     def _likelihood_of(self, batch: Batch, finish: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         return self._likelihood.joint(batch, finish, self.n_jobs)
@@ -391,8 +400,15 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     # Files
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to one file, data only; :func:`tunbridge.load` reads it."""
+        """Write the model to one file, data only; :func:`tunbridge.load` reads it.
+
+        A model that is there is replaced, any other file is not.
+        """
         check_is_fitted(self)
+        if is_other_file(path):
+            raise DataError(
+                f"a model must not replace a file that is no model; got {str(path)!r}. Choose another name."
+            )
         content = model_content(
             self.get_params(deep=False),
             self.statistics_,
@@ -437,13 +453,12 @@ def _check_columns(what: str, given: Mapping[str, Any], names: list[str], rule: 
 
 
 def _is_one_row(X: Any) -> bool:
-    """Return whether X is a mapping of features to plain values rather than to columns."""
-    plain = (isinstance(v, (str, bytes)) or not hasattr(v, "__len__") for v in X.values()) if _is_mapping(X) else ()
-    return _is_mapping(X) and len(X) > 0 and all(plain)
-
-
-def _is_mapping(X: Any) -> bool:
-    return isinstance(X, Mapping) and is_frame(X)
+    """Return whether X gives features their values rather than their columns: a mapping, or a row of a pandas frame."""
+    if hasattr(X, "iloc") and hasattr(X, "items") and not hasattr(X, "columns"):
+        return all(isinstance(name, str) for name in X.index)
+    if not (isinstance(X, Mapping) and is_frame(X)):
+        return False
+    return len(X) > 0 and all(isinstance(v, (str, bytes)) or not hasattr(v, "__len__") for v in X.values())
 
 
 def _difference(a: float, b: float) -> float:

@@ -10,7 +10,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from tunbridge._check import did_you_mean, listed
-from tunbridge.classifiers.batch import is_frame
+from tunbridge.classifiers.batch import is_frame, is_known_frame
 from tunbridge.data import Table, Variable
 from tunbridge.data.columns import column_to_arrow, distinct_values
 from tunbridge.data.frames import frame_columns
@@ -40,8 +40,9 @@ def split_target(
         if required:
             raise DataError(f"y must be an array of classes unless X is a frame with named columns; got y={name!r}.")
         return X, y, sample_weight, name
-    X = X if isinstance(X, (Table, Mapping)) or hasattr(X, "columns") else frame_columns(X)  # a stream is read once
-    names = list(X.names) if isinstance(X, Table) else list(X) if isinstance(X, Mapping) else _frame_names(X)
+    if not (isinstance(X, (Table, Mapping)) or is_known_frame(X)):
+        X = frame_columns(X)  # once: it may be a stream
+    names = list(X.names) if isinstance(X, Table) else list(X) if isinstance(X, Mapping) else list(X.columns)
     if name not in names:
         if not required:
             return X, y, sample_weight, name
@@ -112,11 +113,6 @@ def _distinct(values: np.ndarray) -> tuple[list[Any], np.ndarray]:
     return distinct.tolist(), codes
 
 
-def _frame_names(X: Any) -> list[str]:
-    names = X.columns if not hasattr(X, "column_names") else X.column_names
-    return [str(n) for n in names]
-
-
 def _without(X: Any, name: str) -> Any:
     if isinstance(X, Table):
         return X.drop([name])
@@ -124,11 +120,10 @@ def _without(X: Any, name: str) -> Any:
         return X.drop(columns=name)
     if hasattr(X, "with_columns"):
         return X.drop(name)
-    columns = X if isinstance(X, Mapping) else frame_columns(X)
-    return {k: v for k, v in columns.items() if k != name}
+    return {k: v for k, v in X.items() if k != name}
 
 
 def _classes_of(X: Any, name: str) -> np.ndarray:
     if isinstance(X, Table):
         return column_to_arrow(X.column(name)).to_numpy(zero_copy_only=False)
-    return np.asarray(X[name] if hasattr(X, "__getitem__") else frame_columns(X)[name])
+    return np.asarray(X[name])

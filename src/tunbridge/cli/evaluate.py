@@ -93,7 +93,7 @@ def evaluate_model(
     column = target or model.target_name_
     if column is None:
         raise UsageError("--target must name the column of the classes; the model does not know it.")
-    parts, without_class, strangers = [], 0, set()
+    parts, without_class, strangers, known_any = [], 0, set(), False
     for rows in tracked(iter_rows(model, path, reading, verbatim=False), "evaluating"):
         _check_target(column, path, rows.features.column_names)
         true, unknown = _true_codes(model, rows.features[column])
@@ -101,12 +101,18 @@ def evaluate_model(
         present = true >= -1
         without_class += int((~present).sum())
         strangers |= unknown
+        known_any = known_any or bool((true >= 0).any())
         if present.any():
             batch = rows.features.filter(present)
             parts.append(_scored(model, batch, true[present], weight[present]))
     if not parts:
         raise DataError(f"{path.name} must have rows with a class; every cell of column {column!r} is missing.")
     notes = [f"{counted(without_class, 'row')} without {column} left out"] if without_class else []
+    if strangers and not known_any:
+        raise DataError(
+            f"column {column!r} must hold classes of the model, {listed(model.classes_.tolist())}; got "
+            f"{listed(sorted(strangers))} only."
+        )
     if strangers:
         notes.append(f"the model does not know the classes {listed(sorted(strangers))}; their rows count as wrong")
     return _evaluation(f"{model_file} on {path}", parts, _usual(model), notes, folds=[])
@@ -192,8 +198,17 @@ def _true_codes(model: Any, column: Any) -> tuple[np.ndarray, set[str]]:
     from tunbridge.data.columns import distinct_values
 
     distinct, codes = distinct_values("class", column)
-    known = np.array([model.statistics_.target.find(value) for value in distinct] + [-2])
+    find = model.statistics_.target.find
+    known = np.array([find(value) if find(value) >= 0 else find(_as_number(value)) for value in distinct] + [-2])
     return known[codes], {str(value) for value, code in zip(distinct, known, strict=False) if code == -1}
+
+
+def _as_number(value: Any) -> Any:
+    """Return the number that a text means: 0.0 where the classes are 0 and 1; anything else as it is."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return value
 
 
 def _weights(features: Any, name: str | None, path: Path) -> np.ndarray:

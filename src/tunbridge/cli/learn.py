@@ -15,7 +15,7 @@ from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
     from tunbridge.cli.training import Training
-    from tunbridge.data import Table
+    from tunbridge.data import Column, Table
 
 _SHOWN = 12
 
@@ -107,7 +107,32 @@ def _oddities(table: Table, target: str) -> list[str]:
     odd = dict.fromkeys(table.constants, "holds one value only")
     odd |= {name: "holds nothing but missing cells" for name, n in table.missing.items() if n == table.n_rows}
     odd |= dict.fromkeys(table.identifiers, "looks like an identifier")
-    return [f"{name} {what}: --ignore {quote(name)} leaves it out" for name, what in odd.items() if name != target]
+    lines = [f"{name} {what}: --ignore {quote(name)} leaves it out" for name, what in odd.items() if name != target]
+    return lines + [line for c in table if c.variable.name != target and (line := _nearly_numbers(c))]
+
+
+def _nearly_numbers(column: Column) -> str:
+    """Return a line about a column of numbers that a few other texts have made categorical."""
+    import numpy as np
+
+    states = column.variable.states or ()
+    odd = [code for code, state in enumerate(states) if isinstance(state, str) and not _is_number(state)]
+    if not odd or len(odd) > len(states) / 2 or not all(isinstance(state, str) for state in states):
+        return ""
+    n_odd, n_all = int(np.isin(column.values, odd).sum()), int((column.values >= 0).sum())
+    if n_odd > n_all / 10:
+        return ""
+    word = str(states[odd[0]])
+    numbers = f"{column.variable.name} is categorical, but {n_all - n_odd} of its {n_all} cells are numbers"
+    return f"{numbers}; {word!r} is none: --missing {quote(word)} leaves it empty"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _features(model: Any) -> str:

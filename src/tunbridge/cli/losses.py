@@ -62,7 +62,14 @@ def _read(file: Path) -> Any:
 
 def _table(text: str, file: Path) -> dict[str, dict[str, float]]:
     """Return the losses in a CSV file: a header with the chosen classes, then a line for each true one."""
-    header, *lines = [line for line in csv.reader(text.splitlines()) if line] or [[]]
+    first = text.partition("\n")[0]
+    delimiter = max(",;\t", key=first.count)
+    header, *lines = [line for line in csv.reader(text.splitlines(), delimiter=delimiter) if line] or [[]]
+    if len(header) < 2 or not lines:
+        raise FormatError(
+            f"{file.name} must hold a header with the chosen classes and a line for each true one; got {first!r} and "
+            f"{len(lines)} more lines."
+        )
     losses: dict[str, dict[str, float]] = {}
     for number, line in enumerate(lines, start=2):
         if len(line) != len(header):
@@ -70,5 +77,7 @@ def _table(text: str, file: Path) -> dict[str, dict[str, float]]:
                 f"{file.name} must have as many fields in every line as in its first, {len(header)}; got {len(line)}.",
                 line=number,
             )
+        if line[0] in losses:
+            raise FormatError(f"{file.name} must have one line for each true class; {line[0]!r} has two.", line=number)
         losses[line[0]] = {chosen: float(value) for chosen, value in zip(header[1:], line[1:], strict=True)}
     return losses

@@ -7,17 +7,12 @@ from typing import Any
 
 from tunbridge.errors import DataError, FormatError
 
-_START, _MEMBER = b"PK\x03\x04", b"model.json"
-
 
 def is_model(path: Path) -> bool:
-    """Return whether a file starts like a model: a ZIP archive (as many other files are) with this first member."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(64)
-    except OSError:
-        return False
-    return head.startswith(_START) and head[30:].startswith(_MEMBER)
+    """Return whether there is a file that begins like a model."""
+    from tunbridge.formats import is_other_file
+
+    return path.is_file() and path.stat().st_size > 0 and not is_other_file(path)
 
 
 def load_model(path: Path, *, swapped_with: Path | None = None) -> Any:

@@ -103,7 +103,8 @@ def predict(
         for batch in tracked(batches, "predicting", hidden=output is None):
             added = _predictions(classifier, batch, losses, deciding)
             chosen.update(_counts(added[PREDICTION]))
-            yield _combined(batch, added, rows, keep=[] if only else keep or None, blank_is_null=_is_typed(output))
+            kept = _typed(classifier, batch) if _is_typed(output) else batch
+            yield _combined(kept, added, rows, keep=[] if only else keep or None)
 
     write_batches(output, predicted())
     if output is not None:
@@ -144,7 +145,23 @@ def _labels(model: Any, choices: np.ndarray) -> pa.Array:
     return pa.array(model.classes_.tolist()).take(pa.array(choices, mask=choices < 0))
 
 
-def _combined(rows: Rows, added: pa.Table, path: Path, *, keep: list[str] | None, blank_is_null: bool) -> pa.Table:
+def _typed(model: Any, rows: Rows) -> Rows:
+    """Return the rows for a typed file: the model's numbers as numbers, its classes as such, empty cells as null."""
+    import pyarrow as pa
+
+    numbers = {v.name for v in model.variables_ if v.is_continuous}
+    classes = pa.array(model.classes_.tolist()).type
+    columns = []
+    for name, column in zip(rows.verbatim.column_names, rows.verbatim.columns, strict=True):
+        if pa.types.is_string(column.type):
+            column = rows.features[name] if name in numbers else _null_if_blank(column)
+            if name == model.target_name_ and pa.types.is_integer(classes):
+                column = column.cast(classes)
+        columns.append(column)
+    return rows._replace(verbatim=pa.table(columns, names=rows.verbatim.column_names))
+
+
+def _combined(rows: Rows, added: pa.Table, path: Path, *, keep: list[str] | None) -> pa.Table:
     """Return the columns of the rows that are kept, and behind them the new ones."""
     import pyarrow as pa
 
@@ -157,8 +174,7 @@ def _combined(rows: Rows, added: pa.Table, path: Path, *, keep: list[str] | None
             f"{path.name} must not have the columns that are added; it has {listed(twice)}. "
             "Rename them, or choose columns with --keep."
         )
-    kept = [_null_if_blank(rows.verbatim[n]) if blank_is_null else rows.verbatim[n] for n in names]
-    return pa.table([*kept, *added.columns], names=[*names, *added.column_names])
+    return pa.table([*(rows.verbatim[n] for n in names), *added.columns], names=[*names, *added.column_names])
 
 
 def _null_if_blank(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -65,7 +65,7 @@ def with_classes(table: Table, target: str) -> Training:
     """Return the rows that have a class; raise unless there are features and at least two classes."""
     if table.n_columns < 2:
         raise DataError(f"there must be a column to learn from beside the target {target!r}; got none.")
-    coded = _with_lasting_kinds(table.with_column(_as_classes(table.column(target))))
+    coded = table.with_column(_as_classes(table.column(target)))
     present = coded.codes(target) >= 0
     if not present.any():
         raise DataError(f"the target must have classes; every cell of column {target!r} is missing.")
@@ -98,14 +98,6 @@ def _check_columns(path: Path, target: str, learning: Learning, names: list[str]
         check_column("--weights", learning.weights, path, names)
         if learning.weights == target or learning.weights in (learning.ignore or ()):
             raise DataError(f"--weights must not name the target or an ignored column; got {learning.weights!r}.")
-
-
-def _with_lasting_kinds(table: Table) -> Table:
-    """Return the table with all numbers as floats: in a part of it, whole numbers might be taken for categories."""
-    import pyarrow as pa
-
-    columns = [c._replace(type=pa.float64()) if c.variable.is_continuous else c for c in table]
-    return type(table).of(columns, weights=table.weights, read_as_missing=table.read_as_missing)
 
 
 def _as_classes(column: Column) -> Column:

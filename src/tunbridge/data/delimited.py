@@ -26,7 +26,7 @@ from tunbridge.data.frames import check_column_names
 from tunbridge.data.source import Scan, Source, check_decodes, check_size, no_rows, reading, scan
 from tunbridge.errors import DataError, FormatError
 
-_SNIFFED = (",", ";", "\t")
+_SNIFFED = (",", ";", "\t", "|")
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _LARGE = 32 * 2**20
 

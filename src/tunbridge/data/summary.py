@@ -17,6 +17,7 @@ _SURE_ROWS = 100  # in so many rows, whole numbers that all differ need not be c
 _SHOWN_STATES = 5
 _NAME_WIDTH = 40
 _STATE_WIDTH = 20
+_STATES_WIDTH = 60
 
 
 class Facts(NamedTuple):
@@ -62,7 +63,7 @@ def described(column: Column, facts: Facts) -> tuple[str, str, str]:
         return name, "continuous", _span(column, facts)
     states = ", ".join(_shown_text(state) for state in (variable.states or ())[:_SHOWN_STATES])
     more = f", … ({variable.n_states} states)" if variable.n_states > _SHOWN_STATES else ""
-    return name, "categorical", states + more or "no states"
+    return name, "categorical", shortened(states, _STATES_WIDTH) + more if states else "no states"
 
 
 def _span(column: Column, facts: Facts) -> str:

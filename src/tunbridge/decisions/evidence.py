@@ -147,4 +147,6 @@ def _bar(weight: float, largest: float) -> str:
 def _factor(weight: float) -> str:
     if isinf(weight):
         return "∞" if weight > 0 else "0"
-    return f"{exp(min(weight, 700.0)):.3g}"
+    if abs(weight) > 700.0:  # beyond the range of doubles
+        return "> 1e304" if weight > 0 else "< 1e-304"
+    return f"{exp(weight):.3g}"

@@ -1,5 +1,5 @@
 """Files: models written and read as data."""
 
-from tunbridge.formats.native import read_model, write_model
+from tunbridge.formats.native import is_other_file, read_model, write_model
 
-__all__ = ["read_model", "write_model"]
+__all__ = ["is_other_file", "read_model", "write_model"]

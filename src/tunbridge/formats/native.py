@@ -132,6 +132,16 @@ def write_model(path: str | os.PathLike[str], kind: str, content: Mapping[str, A
                 np.lib.format.write_array(member, little, version=(1, 0), allow_pickle=False)
 
 
+def is_other_file(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is a file of that name that does not begin like a model."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(64)
+    except OSError:
+        return False
+    return bool(head) and not (head.startswith(b"PK\3\4") and head[30:].startswith(_MODEL.encode()))
+
+
 def read_model(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
     """Return the kind and the content of a model file.
 
@@ -253,6 +263,9 @@ def _replacement(name: str) -> Iterator[BinaryIO]:
 # Reading
 
 
+_END = b"PK\5\6" + 18 * b"\0"  # the last record of a ZIP file without comment
+
+
 class _SmallReads(io.FileIO):
     """A file that refuses to be read in one large piece, as zipfile would read a hostile directory."""
 
@@ -264,6 +277,9 @@ class _SmallReads(io.FileIO):
 
 def _read(file: _SmallReads, limit: int) -> tuple[str, dict[str, Any]]:
     archive = _open_archive(file)
+    file.seek(-len(_END), io.SEEK_END)
+    if file.read(4) != _END[:4]:
+        raise _DamageError("a file that goes on behind its end")
     members = {info.filename: info for info in archive.infolist()}
     unpacked = _check_sizes(archive.infolist(), file.seek(0, io.SEEK_END), limit)
     if _MODEL not in members:

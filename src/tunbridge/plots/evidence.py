@@ -8,6 +8,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from tunbridge._check import check_number, shortened
+from tunbridge.errors import DataError
 from tunbridge.plots.axes import AGAINST, FOR, NEUTRAL, new_axes
 
 if TYPE_CHECKING:
@@ -65,6 +66,10 @@ def explanation(explanation: Explanation, ax: Axes | None = None, *, most: int =
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['prior', 'outlook = Sunny', 'humidity = High', 'temperature = Cool', 'wind is missing', 'sum']
     """
+    if not hasattr(explanation, "evidence"):
+        raise DataError(
+            f"an explanation must be drawn alone; got {type(explanation).__name__}. Take one out of it, as in found[0]."
+        )
     found = bars(explanation, most=int(check_number("most", most, low=1)))
     axes = new_axes(ax, 7.5, 1.3 + 0.32 * len(found))
     reach = max((abs(b.weight) for b in found if isfinite(b.weight)), default=0.0) or 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import warnings
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -671,6 +672,56 @@ class TestOddInput:
             with pytest.warns(UnseenStateWarning) as caught:
                 method(SUNNY | {"wind": ["Storm"]})
             assert caught[0].filename == __file__
+
+    def test_records_relations_and_rows_of_frames(self):
+        frame, y = mixed_frame()
+        frame = frame.astype({"colour": str}).drop(columns=["name", "size"])  # records have no NaN for missing text
+        clf = tb.NaiveBayesClassifier().fit(frame.assign(label=y), "label")
+        expected = clf.predict_proba(frame)
+        records = frame.assign(label=y).to_dict("records")
+        np.testing.assert_allclose(tb.NaiveBayesClassifier().fit(records, "label").predict_proba(records), expected)
+        whole = frame.assign(label=y)
+        relation = duckdb.sql("select * from whole")
+        np.testing.assert_allclose(tb.NaiveBayesClassifier().fit(relation, "label").predict_proba(relation), expected)
+        np.testing.assert_allclose(clf.predict_proba(frame.iloc[3])[0], expected[3])
+        assert clf.explain(whole.iloc[3]).label == clf.predict(frame)[3]
+        with pytest.raises(ValueError, match="collect"):
+            clf.predict(pl.from_pandas(frame).lazy())
+
+    def test_one_row_may_leave_features_out(self):
+        clf = tb.NaiveBayesClassifier().fit(tb.datasets.play_tennis(), "play")
+        some = {"outlook": "Sunny"}
+        rest = dict.fromkeys(["temperature", "humidity", "wind"])
+        np.testing.assert_array_equal(clf.predict_proba(some), clf.predict_proba(some | rest))
+        with pytest.raises(tb.DataError, match=r"a row must name features; got 'outlok'\. Did you mean 'outlook'"):
+            clf.predict({"outlok": "Sunny"})
+
+    def test_surplus_columns_are_left_out(self):
+        frame, y = mixed_frame()
+        clf = tb.NaiveBayesClassifier().fit(frame, y)
+        more = frame.assign(extra=1)[["extra", *frame.columns[::-1]]]
+        for data in (more, pl.from_pandas(more)):
+            np.testing.assert_array_equal(clf.predict_proba(data), clf.predict_proba(frame))
+
+    def test_name_of_a_series_is_the_targets(self):
+        frame, y = mixed_frame()
+        clf = tb.NaiveBayesClassifier().fit(frame, pd.Series(y, name="label"))
+        assert clf.target_name_ == "label"
+        np.testing.assert_array_equal(clf.predict_proba(frame.assign(label=y)), clf.predict_proba(frame))
+        assert tb.NaiveBayesClassifier().fit(frame, pd.Series(y, name="size")).target_name_ is None
+
+    def test_save_does_not_replace_other_files(self, tmp_path):
+        clf = tb.NaiveBayesClassifier().fit([[1.0], [2.0]], [0, 1])
+        (tmp_path / "data.csv").write_text("a,b\n1,2\n")
+        with pytest.raises(tb.DataError, match="must not replace a file that is no model"):
+            clf.save(tmp_path / "data.csv")
+        assert (tmp_path / "data.csv").read_text() == "a,b\n1,2\n"
+        clf.save(tmp_path / "m.tb")
+        clf.save(tmp_path / "m.tb")
+        with (tmp_path / "m.tb").open("ab") as file:
+            file.write(b"junk")
+        with pytest.raises(tb.FormatError, match="goes on behind its end"):
+            tb.load(tmp_path / "m.tb")
 
     def test_text_arrays(self):
         X = np.array([["a", "x"], ["b", "y"], ["a", "y"], ["b", "x"]])

@@ -158,3 +158,20 @@ def test_held_out_adult(run, shared_data, tmp_path: Path):
     clf = tb.load(tmp_path / "a.tb")
     right = clf.predict(table.drop(["income", "fnlwgt"])) == np.array(table.to_arrow()["income"].to_pylist())
     assert found["accuracy"] == pytest.approx(right.mean(), rel=1e-12)
+
+
+def test_labels_that_are_none_of_the_models(run, model, tennis):
+    text = tennis.read_text().replace(",yes", ",Ja").replace(",no", ",Nein")
+    Path("german.csv").write_text(text)
+    told = run("evaluate", model, "german.csv", code=1).stderr
+    assert "column 'play' must hold classes of the model, 'no', 'yes'; got 'Ja', 'Nein' only" in told
+
+
+def test_whole_numbers_written_with_a_point(run):
+    Path("a.csv").write_text("x,y\n" + "\n".join(f"{i},{int(i > 5)}" for i in range(12)) + "\n")
+    Path("b.csv").write_text("x,y\n" + "\n".join(f"{i},{float(i > 5)}" for i in range(12)) + "\n")
+    run("learn", "a.csv", "-t", "y", "-o", "m.tb")
+    assert (
+        run("evaluate", "m.tb", "b.csv").stdout.splitlines()[2:]
+        == run("evaluate", "m.tb", "a.csv").stdout.splitlines()[2:]
+    )

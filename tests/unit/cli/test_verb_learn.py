@@ -169,3 +169,12 @@ def test_delimiters_and_encodings(run, tmp_path):
     (tmp_path / "d.txt").write_bytes("x\till\nKöln\tno\nUlm\tyes\n".encode("latin-1"))
     run("learn", "d.txt", "-t", "ill", "--format", "csv", "--delimiter", r"\t", "--encoding", "latin-1")
     assert tb.load(tmp_path / "d.tb").variables_[0].states == ("Köln", "Ulm")
+
+
+def test_a_column_of_numbers_with_one_odd_word_is_told(run):
+    lines = [f"{i},{'n/a' if i == 5 else 20 + i},{'yes' if i % 3 else 'no'}" for i in range(30)]
+    Path("ages.csv").write_text("\n".join(["row,age,ill", *lines]) + "\n")
+    told = run("learn", "ages.csv", "-t", "ill").stdout
+    assert "age is categorical, but 29 of its 30 cells are numbers; 'n/a' is none: --missing n/a" in told
+    assert "row looks like an identifier" in told
+    assert "numbers" not in run("learn", "ages.csv", "-t", "ill", "--missing", "n/a").stdout

@@ -251,3 +251,35 @@ def test_jsonl_rows(run, model, tmp_path: Path):
     assert found["prediction"] == "no"
     assert float(found["P(no)"]) == pytest.approx(0.795, abs=5e-4)
     assert found["n"] == "3"
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_loss_files_of_any_delimiter(run, model, tennis, delimiter):
+    Path("losses.csv").write_text(",no,yes\nno,0,1\nyes,50,0\n".replace(",", delimiter))
+    found = run("predict", model, tennis, "--loss", "losses.csv", "--only").stdout
+    assert found == run("predict", model, tennis, "--cost", "yes:no=50", "--only").stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "must hold a header with the chosen classes"),
+        (",no,yes\n", "must hold a header with the chosen classes"),
+        ("x\ny\n", "must hold a header with the chosen classes"),
+        (",no,yes\nyes,5,0\nyes,7,0\n", "line 3: losses.csv must have one line for each true class; 'yes' has two"),
+    ],
+)
+def test_loss_files_that_say_nothing_clear(run, model, tennis, text, message):
+    Path("losses.csv").write_text(text)
+    assert message in run("predict", model, tennis, "--loss", "losses.csv", code=1).stderr
+
+
+def test_text_in_and_types_out(run, tmp_path):
+    lines = [f"{i:03d},{20 + i % 40},{i % 2},{'a' if i % 3 else ''}" for i in range(60)]
+    Path("rows.csv").write_text("\n".join(["id,age,ill,ward", *lines]) + "\n")
+    run("learn", "rows.csv", "-t", "ill", "--ignore", "id", "-o", "m.tb")
+    run("predict", "m.tb", "rows.csv", "-o", "out.parquet")
+    found = pq.read_table("out.parquet")
+    assert [str(t) for t in found.schema.types] == ["string", "double", "int64", "string", "int64"]
+    assert found["id"][7].as_py() == "007"
+    assert found["ward"].null_count == 20

@@ -98,8 +98,8 @@ def write_results(sections: dict[str, list[Result]]) -> None:
     lines = [
         "# Results",
         "",
-        f"Measured {datetime.date.today().isoformat()} by `make bench`. Both sides in one run on the same data, in "
-        "turns; least of several runs; compilation apart.",
+        f"Measured {datetime.date.today().isoformat()} by `make bench`. Both sides in one run on the same data; the "
+        "least of several runs; compilation apart.",
         "",
         f"Machine: {machine()}.",
         "",

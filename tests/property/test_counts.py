@@ -24,7 +24,7 @@ PATHS: dict[str, dict[str, int]] = {
     "as shipped": {},
     "NumPy": NUMPY,
     "kernels": KERNELS,
-    "kernels in small pieces": KERNELS | {"_BLOCK": 64, "_TILE": 2, "_WORDS_WORTH_A_THREAD": 1},
+    "kernels in small pieces": KERNELS | {"_BLOCK": 64, "_LARGEST_TILE": 2, "_WORDS_WORTH_A_THREAD": 1},
     "histograms": KERNELS | {"PLANE_STATES": 0},
     "one copy of a histogram": KERNELS | {"PLANE_STATES": 0, "_DENSE_CELLS": 1},
     "sparse NumPy": NUMPY | {"_DENSE_CELLS": 0, "_KEY_LIMIT": 64, "_PLANE_CELLS": 0},

@@ -18,7 +18,7 @@ from tunbridge._threads import map_threads, row_pieces
 PLANE_STATES = 16
 """Columns with more states are counted by histogram: r² ANDs of N/64 words cost more than N additions."""
 
-_TILE = 64
+_LARGEST_TILE = 64
 _WORDS_WORTH_A_THREAD = 2_000_000
 _CELLS_WORTH_A_THREAD = 200_000
 
@@ -76,10 +76,11 @@ def cross_counts(a: np.ndarray, b: np.ndarray, *, symmetric: bool = False, n_job
     from tunbridge.kernels.planes import add_tiles
 
     out = np.zeros((len(a), len(b)), np.int64)
+    tile = min(_LARGEST_TILE, max(8, len(a) // 32 * 2))  # small beside the matrix: a tile on its diagonal is half waste
     corners = [
-        (i, min(i + _TILE, len(a)), j, min(j + _TILE, len(b)))
-        for i in range(0, len(a), _TILE)
-        for j in range(i if symmetric else 0, len(b), _TILE)
+        (i, min(i + tile, len(a)), j, min(j + tile, len(b)))
+        for i in range(0, len(a), tile)
+        for j in range(i if symmetric else 0, len(b), tile)
     ]
     tiles = np.array(corners, np.intp).reshape(-1, 4)
     n_words = len(a) * len(b) * a.shape[1] // (2 if symmetric else 1)

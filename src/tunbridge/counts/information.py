@@ -15,8 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from tunbridge._threads import map_threads, row_pieces
 from tunbridge.counts.records import Counts, PairCounts
 from tunbridge.errors import DataError
+
+_SMALL_MATRIX = 100_000
+"""Up to so many cells NumPy does it at once, before any kernel has to be compiled or loaded."""
 
 
 def entropy(counts: Counts | np.ndarray) -> float:
@@ -60,7 +64,7 @@ def mutual_information(counts: Counts | PairCounts | np.ndarray) -> Any:
     if isinstance(counts, PairCounts):
         if counts.given is not None:
             return conditional_mutual_information(counts)
-        return _pair_information(counts, counts.matrix)
+        return _pair_information(counts, counts.matrix)[0]
     table = _table_of(counts, 2)
     total = table.sum()
     if total <= 0:
@@ -89,8 +93,8 @@ def conditional_mutual_information(counts: PairCounts) -> np.ndarray:
     n_variables = len(counts.variables)
     information, rows = np.zeros((n_variables, n_variables)), np.zeros((n_variables, n_variables))
     for matrix in counts.matrix:
-        n = _block_sums(counts, matrix.astype(np.float64))
-        information += n * _pair_information(counts, matrix)
+        within, n = _pair_information(counts, matrix)
+        information += n * within
         rows += n
     return np.divide(information, rows, out=np.zeros_like(rows), where=rows > 0)
 
@@ -104,16 +108,28 @@ def _table_of(counts: Counts | np.ndarray, low: int) -> np.ndarray:
     return np.atleast_2d(table)
 
 
-def _pair_information(counts: PairCounts, matrix: np.ndarray) -> np.ndarray:
-    """Return I for all pairs: Σ n log n over tables and margins are sums over blocks of one matrix."""
-    matrix = matrix.astype(np.float64)
+def _pair_information(counts: PairCounts, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return I for all pairs, and the rows that each rests on."""
+    if matrix.size <= _SMALL_MATRIX:
+        return _numpy_information(counts, matrix.astype(np.float64))
+    from tunbridge.kernels.information import fill_information
+
+    n_variables = len(counts.variables)
+    information, rows = np.empty((n_variables, n_variables)), np.empty((n_variables, n_variables))
+    pieces = row_pieces(n_variables, max(1, n_variables // 64))
+    map_threads(lambda some: fill_information(matrix, counts.first, *some, information, rows), pieces)
+    return information, rows
+
+
+def _numpy_information(counts: PairCounts, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same: Σ n log n over tables and margins are sums over blocks of one matrix."""
     margins = _sums_by_variable(counts, matrix, axis=1)
     rows = _sums_by_variable(counts, margins, axis=0)
     of_margins = _sums_by_variable(counts, _n_log_n(margins), axis=0)
     of_cells = _block_sums(counts, _n_log_n(matrix))
     total = _n_log_n(rows) + of_cells - of_margins - of_margins.T
     information = np.divide(total, rows, out=np.zeros_like(rows), where=rows > 0)
-    return np.maximum(information, 0.0)
+    return np.maximum(information, 0.0), rows
 
 
 def _block_sums(counts: PairCounts, matrix: np.ndarray) -> np.ndarray:

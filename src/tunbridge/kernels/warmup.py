@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tunbridge.kernels import counts, encode, likelihood, moments, planes, text
+from tunbridge.kernels import counts, encode, information, likelihood, moments, planes, text
 
 _CODES = (np.int8, np.int16, np.int32)
 _FLOATS = (np.float64, np.float32)
@@ -30,7 +30,7 @@ def warm_up() -> int:
 
 def kernels() -> dict[str, object]:
     """Return the kernels by name."""
-    modules = (counts, encode, likelihood, moments, planes, text)
+    modules = (counts, encode, information, likelihood, moments, planes, text)
     return {n: f for m in modules for n, f in vars(m).items() if hasattr(f, "signatures") and not n.startswith("_")}
 
 
@@ -63,6 +63,8 @@ def _warm_counts() -> None:
             counts.count_joint(rows, codes, 2, np.zeros((counts.LANES, 5), np.int64))
             for weights in _both(np.ones(8)):
                 counts.weigh_joint(rows, codes, 2, weights, np.zeros((counts.LANES, 5)))
+    for matrix in (np.ones((2, 2), np.int64), np.ones((2, 2))):
+        information.fill_information(matrix, np.array([0, 1, 2]), 0, 2, np.zeros((2, 2)), np.zeros((2, 2)))
     slots, found = np.empty(8, np.int64), np.empty(8, np.int64)
     counts.assign_slots(np.zeros(8, np.int64), np.empty(16, np.int64), np.full(16, -1, np.int32), slots, found)
 

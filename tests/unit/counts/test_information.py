@@ -16,6 +16,7 @@ from tunbridge.counts import (
     PairCounts,
     conditional_mutual_information,
     entropy,
+    information,
     mutual_information,
 )
 from tunbridge.data import Table, Variable, as_table, datasets
@@ -203,3 +204,21 @@ def test_refusals() -> None:
         entropy(np.zeros((1, 2, 3)))
     with pytest.raises(DataError, match=r"counted within a variable; got plain pairs\. Use pairs_within"):
         conditional_mutual_information(Counter({"a": ["p"]}).pairs())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_kernel_says_what_numpy_says(monkeypatch, weighted):
+    rng = np.random.default_rng(5)
+    states = [1, 2, 3, 5, 20, 2]
+    data = {
+        f"v{j}": [None if rng.random() < 0.1 else f"s{rng.integers(r)}" for _ in range(300)]
+        for j, r in enumerate(states)
+    }
+    data["empty"] = [None] * 300
+    counter = Counter(as_table(data, weights=rng.random(300) if weighted else None))
+    plain = mutual_information(counter.pairs())
+    within = conditional_mutual_information(counter.pairs_within("v2"))
+    monkeypatch.setattr(information, "_SMALL_MATRIX", 0)
+    np.testing.assert_allclose(mutual_information(counter.pairs()), plain, rtol=1e-9, atol=1e-13)
+    found = conditional_mutual_information(counter.pairs_within("v2"))
+    np.testing.assert_allclose(found, within, rtol=1e-9, atol=1e-13)

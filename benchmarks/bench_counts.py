@@ -16,8 +16,7 @@ def run() -> list[Result]:
 def alarm_pairs() -> list[Result]:
     table, remark = alarm(100_000)
     counter = tb.Counter(table)
-    # One side after the other: the threads of BLAS go on spinning for a while, which would fall on ours.
-    warm, product = best_of(counter.pairs, 50), best_of(lambda: one_hot_product(table), 10)
+    warm, product = interleaved(counter.pairs, lambda: one_hot_product(table), 10)
     cold = best_of(lambda: tb.Counter(table).pairs(), 20)
     within = best_of(lambda: counter.pairs_within(table.names[0]), 10)
     extended, loop = interleaved(

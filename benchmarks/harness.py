@@ -98,8 +98,9 @@ def write_results(sections: dict[str, list[Result]]) -> None:
     lines = [
         "# Results",
         "",
-        f"Measured {datetime.date.today().isoformat()} by `make bench`. Both sides in one run on the same data; the "
-        "least of several runs; compilation apart.",
+        f"Measured {datetime.date.today().isoformat()} by `make bench`. Both sides in one run on the same data, in "
+        "turns (pgmpy once); the least of several runs; compilation apart. Tunbridge uses all cores, as do BLAS and "
+        "pyarrow; scikit-learn's naive Bayes uses one.",
         "",
         f"Machine: {machine()}.",
         "",

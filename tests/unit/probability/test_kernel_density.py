@@ -45,7 +45,7 @@ def test_equal_values_are_one_point():
     assert points.weights.tolist() == [1.0, 4.0]
 
 
-def test_grid_keeps_weight_mean_and_density():
+def test_joined_points_keep_weight_mean_and_density():
     values = np.random.default_rng(2).normal(size=5000)
     points = points_of(values, np.ones(5000))
     assert points.values.size <= MOST_POINTS
@@ -54,7 +54,7 @@ def test_grid_keeps_weight_mean_and_density():
     h = bandwidth(points)
     x = np.linspace(-2, 2, 9)
     exact = np.array([norm.pdf(v, values, h).mean() for v in x])
-    np.testing.assert_allclose(np.exp(log_density(x, points, h)), exact, rtol=5e-3)  # grid of 512 over 7 deviations
+    np.testing.assert_allclose(np.exp(log_density(x, points, h)), exact, rtol=5e-3)  # 5000 values in at most 512 points
 
 
 def test_bandwidth_follows_the_scale_and_is_zero_without_spread():

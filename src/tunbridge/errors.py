@@ -56,3 +56,23 @@ class ZeroProbabilityWarning(TunbridgeWarning):
 
 class DataWarning(TunbridgeWarning):
     """The data are usable but something about them looks like a mistake."""
+
+
+class ImpossibleEvidenceError(DataError):
+    """The evidence has probability zero, so nothing can be concluded from it.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong and what to do about it.
+    conflict : mapping
+        A smallest part of the evidence that is impossible by itself.
+    """
+
+    def __init__(self, message: str, *, conflict: dict[str, object] | None = None) -> None:
+        super().__init__(message)
+        self.conflict = conflict or {}
+
+
+class PrecisionWarning(TunbridgeWarning):
+    """A sampled answer has a larger error than was asked for."""

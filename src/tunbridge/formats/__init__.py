@@ -1,5 +1,17 @@
-"""Files: models written and read as data."""
+"""Files: models and networks written and read as data."""
 
 from tunbridge.formats.native import is_other_file, read_model, write_model
+from tunbridge.formats.network_files import read_network_parts, write_network_parts
+from tunbridge.formats.parts import NetworkParts
+from tunbridge.formats.uai import read_uai_evidence, write_uai_evidence
 
-__all__ = ["is_other_file", "read_model", "write_model"]
+__all__ = [
+    "NetworkParts",
+    "is_other_file",
+    "read_model",
+    "read_network_parts",
+    "read_uai_evidence",
+    "write_model",
+    "write_network_parts",
+    "write_uai_evidence",
+]

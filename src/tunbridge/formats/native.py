@@ -123,7 +123,7 @@ def write_model(path: str | os.PathLike[str], kind: str, content: Mapping[str, A
     header = {"format": "tunbridge", "version": FORMAT_VERSION, "kind": kind, "written_by": f"tunbridge {__version__}"}
     model = {**header, "content": _pack(dict(content), (), arrays)}
     text = json.dumps(model, ensure_ascii=False, allow_nan=False).encode()
-    with _replacement(_file_name(path)) as file, zipfile.ZipFile(file, "w") as archive:
+    with replacement(file_name(path)) as file, zipfile.ZipFile(file, "w") as archive:
         with _member(archive, _MODEL, len(text)) as member:
             member.write(text)
         for n, array in enumerate(arrays):
@@ -154,7 +154,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
     -----
     Needs the memory of the content and little more; the forecast that is held against the limit is an upper bound.
     """
-    name, limit = _file_name(path), memory_limit()
+    name, limit = file_name(path), memory_limit()
     try:
         file = _SmallReads(name)
     except OSError as error:
@@ -239,7 +239,7 @@ def _member(archive: zipfile.ZipFile, name: str, size: int) -> Any:
 
 
 @contextmanager
-def _replacement(name: str) -> Iterator[BinaryIO]:
+def replacement(name: str, what: str = "a model") -> Iterator[BinaryIO]:
     """Give an empty file that takes the place of another when all is written, and goes away otherwise."""
     try:
         target = os.path.realpath(name)  # a link stays a link
@@ -257,7 +257,7 @@ def _replacement(name: str) -> Iterator[BinaryIO]:
                 os.unlink(temporary)
             raise
     except OSError as error:
-        raise DataError(f"a model must go to a place that can be written; got {name!r} ({_reason(error)}).") from error
+        raise DataError(f"{what} must go to a place that can be written; got {name!r} ({_reason(error)}).") from error
 
 
 # Reading
@@ -440,7 +440,8 @@ def _dtype(descr: str) -> np.dtype[Any]:
 # Both
 
 
-def _file_name(path: str | os.PathLike[str]) -> str:
+def file_name(path: str | os.PathLike[str], what: str = "a model") -> str:
+    """Return a path as text; raise when it is none, or of a folder or a device."""
     try:
         name = os.fsdecode(path)
     except TypeError:
@@ -448,7 +449,7 @@ def _file_name(path: str | os.PathLike[str]) -> str:
     if not name or "\0" in name:
         raise DataError(f"path must be the name of a file; got {path!r}.")
     if os.path.exists(name) and not os.path.isfile(name):
-        raise DataError(f"a model must be one file; got {name!r}, which is a folder or a device.")
+        raise DataError(f"{what} must be one file; got {name!r}, which is a folder or a device.")
     return name
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tunbridge.kernels import counts, encode, information, likelihood, moments, planes, text
+from tunbridge.kernels import counts, encode, information, likelihood, moments, planes, sampling, text
 
 _CODES = (np.int8, np.int16, np.int32)
 _FLOATS = (np.float64, np.float32)
@@ -24,13 +24,14 @@ def warm_up() -> int:
     _warm_moments()
     _warm_encode()
     _warm_likelihood()
+    _warm_sampling()
     _warm_text()
     return len(kernels())
 
 
 def kernels() -> dict[str, object]:
     """Return the kernels by name."""
-    modules = (counts, encode, information, likelihood, moments, planes, text)
+    modules = (counts, encode, information, likelihood, moments, planes, sampling, text)
     return {n: f for m in modules for n, f in vars(m).items() if hasattr(f, "signatures") and not n.startswith("_")}
 
 
@@ -98,6 +99,25 @@ def _warm_likelihood() -> None:
             likelihood.add_categorical(codes, np.zeros((2, 3)), out)
     likelihood.add_gaussian(block, parameter, parameter, parameter, out)
     likelihood.add_kernel_density(np.zeros(8), np.zeros(3), np.zeros(3), 1.0, 1e150, np.zeros(8))
+
+
+def _warm_sampling() -> None:
+    """Draw from one variable of two states, and make a sweep over it."""
+    one, two, none, starts = np.zeros(1, np.int64), np.full(1, 2), np.empty(0, np.int64), np.array([0, 2])
+    rows, state = sampling.ROWS, np.ones((4, sampling.LANES), np.uint64)
+    room = (np.empty(rows, np.int64), np.empty(rows, np.uint32), np.empty(rows, np.uint32))
+    tables, limits, sums = np.full(2, 0.5), np.empty(2, np.int64), np.zeros((2, 3))
+    network = (one, two, np.zeros(2, np.int64), none, starts, limits)
+    sampling.fill_draws(state, room[0])
+    sampling.fill_limits(tables, two, starts, limits)
+    for kind in _CODES:
+        sampling.fill_samples(np.zeros((1, rows), kind), *network, state, room, 0, rows)
+    weighted = (np.zeros((1, rows), np.int32), *network, np.full(1, -1), np.empty(0), state, room, np.empty(rows))
+    sampling.fill_weighted(*weighted)
+    sampling.sum_weighted(*weighted, 1, one, one, sums)
+    family = (starts, one, two, np.zeros(2, np.int64), none, none)  # likelihoods, scan, sizes; it has no children
+    chain = (np.zeros(1, np.int64), np.zeros(1, np.int64), state, room[0], np.empty(2))
+    sampling.sweep(tables, tables, *family, *chain, 1, one, np.zeros(2))
 
 
 def _warm_text() -> None:

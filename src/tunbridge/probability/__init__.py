@@ -1,5 +1,28 @@
-"""Probability: distributions and the rules that turn counts into them."""
+"""Probability: distributions, conditional tables, and the rules that turn counts into them."""
 
+from tunbridge.probability.building import as_cpt
+from tunbridge.probability.conditional import ConditionalTable
+from tunbridge.probability.cpt import CPT
+from tunbridge.probability.deterministic import deterministic
+from tunbridge.probability.distribution import Distribution, UnknownStateError
+from tunbridge.probability.noisy import NoisyMaxCPT, noisy_max, noisy_or
 from tunbridge.probability.smoothing import Laplace, MEstimate, Smoothing, as_smoothing, smooth
+from tunbridge.probability.sparse import SparseCPT
 
-__all__ = ["Laplace", "MEstimate", "Smoothing", "as_smoothing", "smooth"]
+__all__ = [
+    "CPT",
+    "ConditionalTable",
+    "Distribution",
+    "Laplace",
+    "MEstimate",
+    "NoisyMaxCPT",
+    "Smoothing",
+    "SparseCPT",
+    "UnknownStateError",
+    "as_cpt",
+    "as_smoothing",
+    "deterministic",
+    "noisy_max",
+    "noisy_or",
+    "smooth",
+]

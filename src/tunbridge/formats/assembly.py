@@ -1,0 +1,298 @@
+"""From what a file says to the parts of a network: the checks that all formats share.
+
+A parser finds which variables a file declares (:class:`Declared`) and which tables it gives (:class:`Given`), each with
+its place. Only when all of them are known are the numbers read, because a table may stand before the variables it is
+about: the parser's second half is called with the family of the table and returns its rows (:class:`Rows`).
+
+Everything that can be wrong with a network that is well written is found here, and reported with its place: a name
+that is declared twice or not at all, a node without a table or with two, a cycle, a row that is no distribution. A
+table is never larger than the numbers that the file has for it, so a hostile header costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tunbridge.data import Variable
+from tunbridge.errors import DataError, FormatError
+from tunbridge.formats.naming import first_repeated, restored
+from tunbridge.formats.parts import NetworkParts, cycle_text, find_cycle
+from tunbridge.formats.scanner import nearest_name, shown
+from tunbridge.probability import CPT, ConditionalTable, SparseCPT
+from tunbridge.probability.conditional import TOLERANCE, checked_rows, condition_text
+
+Place = Any
+"""Where something stands in a file; only the parser that made it knows what it means."""
+
+_MOST = 2**62  # configurations, so that their numbers are 64-bit integers
+_ROUNDING = 1.001  # three times 0.333333 is a little more than 1e-6 away from one
+
+
+@dataclass
+class Declared:
+    """A variable as a file declares it."""
+
+    name: str
+    states: tuple[str, ...]
+    place: Place
+    properties: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Given:
+    """A table that a file gives: whose, given what, and where."""
+
+    child: str
+    parents: tuple[str, ...]
+    place: Place
+    body: Any = None
+
+
+@dataclass
+class Draft:
+    """All that a parser has found."""
+
+    name: str = ""
+    properties: list[str] = field(default_factory=list)
+    declared: list[Declared] = field(default_factory=list)
+    given: list[Given] = field(default_factory=list)
+
+
+class Family(NamedTuple):
+    """The states of a variable and of its parents, as the file names them."""
+
+    given: Given
+    states: tuple[str, ...]
+    parent_states: tuple[tuple[str, ...], ...]
+
+    @property
+    def n_states(self) -> int:
+        """How many states the variable has."""
+        return len(self.states)
+
+    @property
+    def n_configurations(self) -> int:
+        """How many configurations the parents have."""
+        return math.prod(map(len, self.parent_states))
+
+
+class Rows(NamedTuple):
+    """The rows of a table: probabilities, their places, and their configurations where not all are there in order."""
+
+    values: np.ndarray
+    where: Callable[[int], Place]
+    configurations: Sequence[int] | None = None
+    default: np.ndarray | None = None
+
+
+Error = Callable[[str, Place], FormatError]
+
+
+def assemble(draft: Draft, read_rows: Callable[[Family], Rows], error: Error) -> NetworkParts:
+    """Return the parts of the network that a file describes.
+
+    Parameters
+    ----------
+    draft : Draft
+        What the parser has found.
+    read_rows : callable
+        Returns the rows of a table, of shape (n, n_states).
+    error : callable
+        Returns the FormatError for a message and a place.
+    """
+    declared = _by_name(draft, error)
+    tables = _tables(draft, declared, error)
+    variables = {name: _variable(each, error) for name, each in declared.items()}
+    _check_distinct(variables, declared, error)
+    _check_acyclic(tables, error)
+    cpts = [_table(tables[name], declared, variables, read_rows, error) for name in declared]
+    whole = _restored(draft.properties, error, None)
+    properties = {
+        variables[name].name: _restored(each.properties, error, each.place).properties
+        for name, each in declared.items()
+    }
+    name = draft.name if whole.name is None else whole.name
+    return NetworkParts(name, tuple(cpts), {"": whole.properties, **properties})
+
+
+def flat_rows(family: Family, values: np.ndarray, where: Callable[[int], Place], error: Error) -> Rows:
+    """Return the rows of a table that lists all numbers, the variable's states fastest; ``where`` is of a number."""
+    wanted, n = family.n_configurations * family.n_states, family.n_states
+    if len(values) != wanted:
+        raise error(numbers_text(family, wanted, len(values)), family.given.place)
+    return Rows(values.reshape(-1, n), lambda row: where(row * n))
+
+
+def numbers_text(family: Family, wanted: int, got: int) -> str:
+    """Return the message about a table of another size."""
+    number = str(wanted) if wanted < 10**15 else f"about 10^{math.log10(wanted):.0f}"
+    noun = "probability" if wanted == 1 else "probabilities"
+    return f"the table of {shown(family.given.child)} must have {number} {noun}; got {got}."
+
+
+def check_numberable(family: Family, error: Error) -> None:
+    """Raise when the configurations of the parents are too many to be numbered."""
+    if family.n_configurations > _MOST:
+        rule = f"the parents of {shown(family.given.child)} must have at most 2^62 configurations"
+        raise error(f"{rule}; got more.", family.given.place)
+
+
+def check_states(name: str, states: Sequence[str], declared: int | None, fail: Callable[[str], FormatError]) -> None:
+    """Raise unless there is a state, and as many as the file says."""
+    if not states:
+        raise fail(f"{shown(name)} must have states; got none.")
+    if declared is not None and declared != len(states):
+        raise fail(f"{shown(name)} must have {declared} states, as declared; got {len(states)}.")
+
+
+# The variables
+
+
+def _by_name(draft: Draft, error: Error) -> dict[str, Declared]:
+    found: dict[str, Declared] = {}
+    for each in draft.declared:
+        if each.name in found:
+            raise error(f"a variable must be declared once; got {shown(each.name)} again.", each.place)
+        found[each.name] = each
+    return found
+
+
+def _variable(declared: Declared, error: Error) -> Variable:
+    """Return the variable with its true names."""
+    name, states, _ = _restored(declared.properties, error, declared.place)
+    if states is not None and len(states) != len(declared.states):
+        rule = f"must be as many as it declares, {len(declared.states)}"
+        raise error(f"the true states of {shown(declared.name)} {rule}; got {len(states)}.", declared.place)
+    try:
+        return Variable(declared.name if name is None else name, declared.states if states is None else states)
+    except DataError as reason:
+        raise error(str(reason), declared.place) from None
+
+
+def _restored(properties: Sequence[str], error: Error, place: Place) -> Any:
+    try:
+        return restored(properties)
+    except ValueError:
+        raise error("a name that is percent-encoded must be UTF-8; got other bytes.", place) from None
+
+
+def _check_distinct(variables: dict[str, Variable], declared: dict[str, Declared], error: Error) -> None:
+    seen: set[str] = set()
+    for name, variable in variables.items():
+        if variable.name in seen:
+            raise error(f"true names must be distinct; got {shown(variable.name)} again.", declared[name].place)
+        seen.add(variable.name)
+
+
+# The tables
+
+
+def _tables(draft: Draft, declared: dict[str, Declared], error: Error) -> dict[str, Given]:
+    """Return the table of each variable; raise unless each has one and its family is declared."""
+    found: dict[str, Given] = {}
+    for given in draft.given:
+        _check_family(given, declared, error)
+        if given.child in found:
+            raise error(f"a variable must have one table; got another one of {shown(given.child)}.", given.place)
+        found[given.child] = given
+    for name, each in declared.items():
+        if name not in found:
+            raise error(f"a variable must have a table; {shown(name)} has none.", each.place)
+    return found
+
+
+def _check_family(given: Given, declared: dict[str, Declared], error: Error) -> None:
+    for name in (given.child, *given.parents):
+        if name not in declared:
+            hint = nearest_name(name, declared)
+            raise error(f"a table must be about declared variables; got {shown(name)}. {hint}", given.place)
+    if len({given.child, *given.parents}) <= len(given.parents):
+        twice = first_repeated([given.child, *given.parents])
+        raise error(f"the variables of a table must be distinct; got {shown(twice)} more than once.", given.place)
+
+
+def _check_acyclic(tables: dict[str, Given], error: Error) -> None:
+    if cycle := find_cycle({name: given.parents for name, given in tables.items()}):
+        raise error(cycle_text(cycle), tables[cycle[-1]].place)
+
+
+def _table(
+    given: Given,
+    declared: dict[str, Declared],
+    variables: dict[str, Variable],
+    read_rows: Callable[[Family], Rows],
+    error: Error,
+) -> ConditionalTable:
+    family = Family(given, declared[given.child].states, tuple(declared[p].states for p in given.parents))
+    rows = read_rows(family)
+    variable, parents = variables[given.child], tuple(variables[p] for p in given.parents)
+    if rows.configurations is None:
+        return _dense(variable, parents, _checked(variable, parents, rows, error), family, error)
+    if rows.default is not None and parents:
+        return _sparse(variable, parents, rows, family, error)
+    return _dense(variable, parents, _complete(variable, parents, rows, family, error), family, error)
+
+
+def _dense(variable: Variable, parents: tuple[Variable, ...], values: np.ndarray, family: Family, error: Error) -> CPT:
+    if len(parents) > 63:
+        raise error(f"a dense table must have at most 63 parents; {shown(variable.name)} has more.", family.given.place)
+    return CPT._trusted(variable, parents, values.reshape(*(p.n_states for p in parents), variable.n_states))
+
+
+def _sparse(variable: Variable, parents: tuple[Variable, ...], rows: Rows, family: Family, error: Error) -> SparseCPT:
+    numbers = _distinct(parents, rows, family, error)
+    values = _checked(variable, parents, rows, error)
+    default = Rows(rows.default[None, :], lambda _: family.given.place)  # type: ignore[index]
+    order = np.argsort(numbers)
+    return SparseCPT._trusted(
+        variable, parents, numbers[order], values[order], _checked(variable, (), default, error, "the default row: ")[0]
+    )
+
+
+def _complete(
+    variable: Variable, parents: tuple[Variable, ...], rows: Rows, family: Family, error: Error
+) -> np.ndarray:
+    """Return all rows in the order of their configurations; raise when one is missing."""
+    numbers = _distinct(parents, rows, family, error)
+    if len(numbers) < family.n_configurations:
+        here = np.sort(numbers)
+        gap = int(np.flatnonzero(np.append(here, -1) != np.arange(len(here) + 1))[0])
+        what = f"a row for every configuration of its parents; there is none{condition_text(parents, gap)}"
+        raise error(f"the table of {shown(family.given.child)} must have {what}.", family.given.place)
+    values = np.empty_like(rows.values)
+    values[numbers] = _checked(variable, parents, rows, error)
+    return values
+
+
+def _distinct(parents: tuple[Variable, ...], rows: Rows, family: Family, error: Error) -> np.ndarray:
+    """Return the numbers of the configurations; raise when one comes twice."""
+    name = shown(family.given.child)
+    numbers = np.array(rows.configurations, np.int64)
+    if len(set(rows.configurations or ())) < len(numbers):
+        first = np.unique(numbers, return_index=True)[1]
+        again = int(np.setdiff1d(np.arange(len(numbers)), first)[0])
+        where = condition_text(parents, int(numbers[again]))
+        raise error(f"a configuration must have one row; got another one of {name}{where}.", rows.where(again))
+    return numbers
+
+
+def _checked(
+    variable: Variable, parents: tuple[Variable, ...], rows: Rows, error: Error, prefix: str = ""
+) -> np.ndarray:
+    """Return the rows, which must be distributions."""
+    numbers = None if rows.configurations is None else np.array(rows.configurations)
+    try:
+        return checked_rows(variable, parents, rows.values, numbers)
+    except DataError as reason:
+        with np.errstate(invalid="ignore", over="ignore"):
+            off = np.abs(rows.values.sum(axis=1) - 1.0)
+            fine = (rows.values >= 0.0).all(axis=1) & (off <= _ROUNDING * TOLERANCE)
+        if not fine.all():
+            raise error(prefix + str(reason), rows.where(int(fine.argmin()))) from None
+    rows.values[:] /= rows.values.sum(axis=1)[:, None]
+    return rows.values

@@ -1,0 +1,98 @@
+"""A network as a native file: its tables as they are kept, sparse and noisy-MAX ones included, with their counts.
+
+Text files hold probabilities; a native file (:mod:`tunbridge.formats.native`, of the kind ``network``) holds the model:
+states keep their types, a sparse table stays sparse, a noisy-MAX table keeps its effects, and the Dirichlet counts
+behind a learned table are there for the next update and for credible intervals.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tunbridge.data import Variable
+from tunbridge.errors import DataError, FormatError
+from tunbridge.formats.native import read_model, write_model
+from tunbridge.formats.parts import NetworkParts
+from tunbridge.probability import CPT, ConditionalTable, NoisyMaxCPT, SparseCPT
+
+KIND = "network"
+
+
+def write_native(path: str | os.PathLike[str], parts: NetworkParts) -> None:
+    """Write a network to a native file."""
+    write_model(path, KIND, network_content(parts))
+
+
+def read_native(path: str | os.PathLike[str]) -> NetworkParts:
+    """Return the network of a native file."""
+    kind, content = read_model(path)
+    if kind != KIND:
+        hint = "load() reads other models."
+        raise FormatError(f"{os.fsdecode(path)!r} must hold a network; it holds a model of the kind {kind!r}. {hint}")
+    try:
+        return network_parts(content)
+    except (DataError, LookupError, TypeError, ValueError, AttributeError) as error:
+        raise FormatError(f"{os.fsdecode(path)!r} must hold an undamaged network; {error}") from error
+
+
+def network_content(parts: NetworkParts) -> dict[str, Any]:
+    """Return a network as the content of a native file."""
+    index = {variable.name: i for i, variable in enumerate(parts.variables)}
+    return {
+        "name": parts.name,
+        "variables": list(parts.variables),
+        "tables": [{"parents": [index[p.name] for p in cpt.parents], **_content(cpt)} for cpt in parts.cpts],
+        "properties": {name: list(lines) for name, lines in parts.properties.items()},
+    }
+
+
+def network_parts(content: Mapping[str, Any]) -> NetworkParts:
+    """Return the network that a content describes; raise where its pieces do not fit each other."""
+    variables, tables = content["variables"], content["tables"]
+    if len(variables) != len(tables) or not all(isinstance(v, Variable) for v in variables):
+        raise ValueError("its variables and tables do not belong together.")
+    cpts = [_table(variables[i], table, variables) for i, table in enumerate(tables)]
+    return NetworkParts(content["name"], tuple(cpts), content["properties"])
+
+
+def _content(cpt: ConditionalTable) -> dict[str, Any]:
+    if isinstance(cpt, CPT):
+        return {"kind": "dense", "probabilities": cpt.probabilities, "counts": cpt.counts}
+    if isinstance(cpt, SparseCPT):
+        rows = {"configurations": cpt.configurations, "probabilities": cpt.probabilities, "default": cpt.default}
+        return {"kind": "sparse", **rows, "counts": cpt.counts}
+    if isinstance(cpt, NoisyMaxCPT):
+        return {"kind": "noisy-max", "effects": list(cpt.effects), "leak": cpt.leak, "order": list(cpt.order)}
+    raise DataError(f"a table must be dense, sparse or noisy-MAX to be written; got {type(cpt).__name__}.")
+
+
+def _table(variable: Variable, content: Mapping[str, Any], variables: list[Variable]) -> ConditionalTable:
+    makers: dict[str, Callable[..., ConditionalTable]] = {"dense": _dense, "sparse": _sparse, "noisy-max": _noisy_max}
+    numbers = content["parents"]
+    if not all(type(i) is int and 0 <= i < len(variables) for i in numbers):
+        raise ValueError(f"a parent of {variable.name!r} is no variable.")
+    return makers[content["kind"]](variable, tuple(variables[i] for i in numbers), content)
+
+
+def _dense(variable: Variable, parents: tuple[Variable, ...], content: Mapping[str, Any]) -> CPT:
+    return CPT(variable, parents, content["probabilities"], counts=content["counts"])
+
+
+def _sparse(variable: Variable, parents: tuple[Variable, ...], content: Mapping[str, Any]) -> SparseCPT:
+    numbers = content["configurations"]
+    codes = np.empty((len(numbers), len(parents)), np.int64)
+    for j in reversed(range(len(parents))):
+        numbers, codes[:, j] = np.divmod(numbers, parents[j].n_states)
+    if np.any(numbers != 0):
+        raise ValueError(f"{variable.name!r} has a row for a configuration that its parents cannot have.")
+    rest = {"default": content["default"], "counts": content["counts"]}
+    return SparseCPT.from_codes(variable, parents, codes, content["probabilities"], **rest)
+
+
+def _noisy_max(variable: Variable, parents: tuple[Variable, ...], content: Mapping[str, Any]) -> NoisyMaxCPT:
+    order = [(variable.states or ())[code] for code in content["order"]]
+    return NoisyMaxCPT(variable, parents, content["effects"], content["leak"], order=order)

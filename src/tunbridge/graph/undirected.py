@@ -1,0 +1,140 @@
+"""Undirected graphs: moral graphs and skeletons.
+
+In an undirected graph a set of nodes separates two others when every path between them meets it. The moral graph of a
+directed one (arcs without their heads, the parents of each node joined) shows which variables share a table, and is
+what triangulation starts from; the skeleton is the arcs without their heads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tunbridge.graph.base import NamedGraph
+from tunbridge.graph.names import (
+    EDGE,
+    Names,
+    Pair,
+    as_pairs,
+    check_distinct,
+    counted,
+    index_nodes,
+    index_pairs,
+    joined_pairs,
+    positions,
+)
+from tunbridge.graph.walks import closure
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class UndirectedGraph(NamedGraph):
+    """An undirected graph over named nodes; it never changes.
+
+    Two graphs are equal when they have the same nodes and the same edges, in whatever order.
+
+    Parameters
+    ----------
+    nodes : iterable of str, optional
+        The names of the nodes; without them they are taken from the edges, in order of appearance.
+    edges : iterable of pairs of str
+        Pairs of nodes, each pair once, in either order.
+
+    Examples
+    --------
+    >>> graph = UndirectedGraph(edges=[("A", "B"), ("B", "C")])
+    >>> graph
+    UndirectedGraph(3 nodes, 2 edges: 'A' – 'B', 'B' – 'C')
+    >>> graph.neighbours("B")
+    ('A', 'C')
+    >>> graph.separated("A", "C", given="B")
+    True
+    """
+
+    edges: tuple[Pair, ...]
+    neighbour_indices: tuple[tuple[int, ...], ...] = field(init=False)
+    """For each node the positions of its neighbours, in order."""
+
+    def __init__(self, nodes: Iterable[str] | None = None, edges: Iterable[Iterable[str]] = ()) -> None:
+        pairs = as_pairs("edge", edges)
+        index = index_nodes(nodes, pairs)
+        self._fill(index, indexed_edges(pairs, index))
+
+    def _fill(self, index: dict[str, int], pairs: Iterable[tuple[int, int]]) -> None:
+        nodes = tuple(index)
+        neighbours: list[list[int]] = [[] for _ in nodes]
+        edges = []
+        for i, j in pairs:
+            neighbours[i].append(j)
+            neighbours[j].append(i)
+            edges.append((nodes[i], nodes[j]))
+        self.__dict__.update(nodes=nodes, edges=tuple(edges), _index=index)
+        self.__dict__["neighbour_indices"] = tuple(tuple(sorted(some)) for some in neighbours)
+
+    @classmethod
+    def _trusted(cls, index: dict[str, int], pairs: Iterable[tuple[int, int]]) -> UndirectedGraph:
+        """Return a graph of checked parts: distinct pairs of positions, the lower first."""
+        graph = object.__new__(cls)
+        graph._fill(index, pairs)
+        return graph
+
+    @property
+    def n_edges(self) -> int:
+        """The number of edges."""
+        return len(self.edges)
+
+    def neighbours(self, node: str) -> tuple[str, ...]:
+        """Return the nodes that share an edge with this one."""
+        return self._named(self.neighbour_indices[self.index(node)])
+
+    def has_edge(self, one: str, other: str) -> bool:
+        """Return whether two nodes share an edge."""
+        return self.index(other) in self.neighbour_indices[self.index(one)]
+
+    def subgraph(self, nodes: Names) -> UndirectedGraph:
+        """Return the graph of some of the nodes, in the order given, and of the edges among them."""
+        kept = positions("nodes", nodes, self._index)
+        check_distinct("nodes", self._named(kept))
+        new = {old: i for i, old in enumerate(kept)}
+        ends = [(new[i], new[j]) for i in kept for j in self.neighbour_indices[i] if j in new]
+        return self._trusted({self.nodes[i]: at for i, at in new.items()}, sorted((i, j) for i, j in ends if i < j))
+
+    def components(self) -> tuple[tuple[str, ...], ...]:
+        """Return the parts that hang together, each in the order of the nodes."""
+        found: list[tuple[str, ...]] = []
+        seen: set[int] = set()
+        for start in range(self.n_nodes):
+            if start not in seen:
+                part = closure(self.neighbour_indices, [start])
+                seen |= part
+                found.append(self._named(sorted(part)))
+        return tuple(found)
+
+    def separated(self, a: Names, b: Names, given: Names = ()) -> bool:
+        """Return whether every path from one of ``a`` to one of ``b`` meets a node of ``given``.
+
+        Nodes of ``a`` or ``b`` that are given too count as met; a node is not separated from itself.
+        """
+        wall = set(positions("given", given, self._index))
+        open_lists = [() if i in wall else some for i, some in enumerate(self.neighbour_indices)]
+        reach = closure(open_lists, set(positions("a", a, self._index)) - wall) - wall
+        return reach.isdisjoint(positions("b", b, self._index))
+
+    def _lines(self) -> frozenset[frozenset[str]]:
+        return frozenset(map(frozenset, self.edges))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return UndirectedGraph, (self.nodes, self.edges)
+
+    def __repr__(self) -> str:
+        shown = f": {joined_pairs(self.edges, EDGE)}" if self.edges else ""
+        return f"UndirectedGraph({counted(self.n_nodes, 'node')}, {counted(self.n_edges, 'edge')}{shown})"
+
+
+def indexed_edges(pairs: Iterable[tuple[object, object]], index: dict[str, int]) -> list[tuple[int, int]]:
+    """Return edges as pairs of positions, the lower first; raise when an edge is there twice, in either order."""
+    found = [(i, j) if i < j else (j, i) for i, j in index_pairs("edge", pairs, index)]
+    if len(set(found)) < len(found):
+        nodes = tuple(index)
+        check_distinct("edges", [(nodes[i], nodes[j]) for i, j in found])
+    return found

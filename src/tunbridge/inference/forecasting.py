@@ -1,0 +1,68 @@
+"""The size of an exact computation, told before it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tunbridge._memory import memory_limit, size_text
+from tunbridge.inference.engine import WAYS_OUT, Engine
+from tunbridge.inference.evidence import read_evidence
+from tunbridge.inference.queries import target_numbers
+
+
+@dataclass(frozen=True, repr=False)
+class Forecast:
+    """What an exact computation would take.
+
+    Attributes
+    ----------
+    n_cliques : int
+        The cliques of the junction tree, counting those of single steps of elimination.
+    n_entries : float
+        The entries of all their tables: what the time is in proportion to.
+    largest_clique : tuple of str
+        The variables of the largest clique.
+    largest_entries : float
+        The entries of its table.
+    n_bytes : float
+        The memory a query takes (an upper bound when the tree would be too large to compile).
+    limit : int
+        What may be taken: half the free memory, or ``TUNBRIDGE_MEMORY_LIMIT``.
+    """
+
+    n_cliques: int
+    n_entries: float
+    largest_clique: tuple[str, ...]
+    largest_entries: float
+    n_bytes: float
+    limit: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether the memory suffices."""
+        return self.n_bytes <= self.limit
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.largest_clique[:6]) + (", …" if len(self.largest_clique) > 6 else "")
+        verdict = "fits" if self.fits else f"does not fit. {WAYS_OUT}"
+        return (
+            f"Forecast: {self.n_entries:.3g} entries in {self.n_cliques} cliques, {size_text(self.n_bytes)} of "
+            f"{size_text(self.limit)}: {verdict}\n"
+            f"largest clique: {self.largest_entries:.3g} entries over {len(self.largest_clique)} variables ({names})"
+        )
+
+
+def forecast(
+    engine: Engine, evidence: Mapping[str, Any] | None = None, target: str | Sequence[str] | None = None
+) -> Forecast:
+    """Return the size of the computation that posteriors (of targets, or of all variables) given evidence take."""
+    findings = read_evidence(engine.variables, engine.index, evidence)
+    targets = None if target is None else target_numbers(engine, target)
+    joint = [] if targets is None or isinstance(target, str) else targets
+    sketch = engine.sketch(findings, targets, joint)
+    members, size = sketch.found.largest_clique(sketch.potentials.n_states)
+    numbers = sorted(int(sketch.variables[v]) for v in members)
+    names = tuple(engine.variables[v].name for v in numbers if v < engine.n_variables)
+    return Forecast(len(sketch.found.order), sketch.found.n_entries, names, size, sketch.n_bytes(), memory_limit())

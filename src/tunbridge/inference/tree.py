@@ -1,0 +1,140 @@
+"""A junction tree: potentials triangulated and compiled once into a flat program, and run as often as wanted.
+
+Potentials are tables over some of the variables (their scopes); the joint distribution is their product. Triangulation
+(:mod:`tunbridge.kernels.elimination`) and the compiler (:mod:`tunbridge.kernels.propagation`) only look at scopes and
+numbers of states, so that new numbers, and new findings on the same variables, use the same program.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tunbridge.inference.potentials import Potentials
+from tunbridge.kernels import elimination, junction, program, propagation
+
+_KEPT_BUFFERS = 4
+_KEPT_BYTES = 2**30
+_NOTHING = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Triangulation:
+    """An elimination order with its cliques, and how many entries the tables of all cliques have together."""
+
+    n_entries: float
+    order: np.ndarray
+    clique_start: np.ndarray
+    clique_nodes: np.ndarray
+    group: np.ndarray
+
+    def sizes(self, n_states: np.ndarray) -> np.ndarray:
+        """Return the entries of the clique of each step, for these numbers of states."""
+        logs = np.log(n_states)
+        sums = np.concatenate([[0.0], np.cumsum(logs[self.clique_nodes[: self.clique_start[-1]]])])
+        return np.exp(np.minimum(logs[self.order] + sums[self.clique_start[1:]] - sums[self.clique_start[:-1]], 700.0))
+
+    def largest_clique(self, n_states: np.ndarray) -> tuple[list[int], float]:
+        """Return the variables of the clique with the largest table, and its number of entries."""
+        sizes = self.sizes(n_states)
+        if not len(sizes):
+            return [], 1.0
+        step = int(sizes.argmax())
+        nodes = self.clique_nodes[self.clique_start[step] : self.clique_start[step + 1]]
+        return [int(self.order[step]), *nodes.tolist()], float(sizes[step])
+
+
+def triangulate(potentials: Potentials, *, together: np.ndarray = _NOTHING, last: Any = None) -> Triangulation:
+    """Return a good elimination order.
+
+    Parameters
+    ----------
+    potentials : Potentials
+        What is to be eliminated.
+    together : ndarray of int
+        Variables that are to stand in one clique.
+    last : ndarray of bool, optional
+        Variables that are eliminated only when all others are.
+    """
+    n = len(potentials.n_states)
+    group = np.zeros(n, np.int64) if last is None else np.asarray(last, np.int64)
+    starts, scopes = _with_scope(potentials, together)
+    graph = elimination.join_scopes(n, starts, scopes)
+    n_entries, order, clique_start, nodes = elimination.best_order(np.log(potentials.n_states), group, *graph)
+    return Triangulation(n_entries, order, clique_start, nodes, group)
+
+
+def _with_scope(potentials: Potentials, together: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if not len(together):
+        return potentials.scope_start, potentials.scope_vars
+    scopes = np.concatenate([potentials.scope_vars, together])
+    return np.append(potentials.scope_start, len(scopes)), scopes
+
+
+class Run(NamedTuple):
+    """A buffer while it is in use: its layout, the memory, and whose potentials are in it."""
+
+    parts: np.ndarray
+    buffer: np.ndarray
+    potentials: Potentials
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A compiled junction tree. Several threads may run it at once, each with a buffer of its own."""
+
+    program: np.ndarray
+    n_entries: float
+    _kept: dict[int, list[Run]] = field(default_factory=dict)
+    _lock: Any = field(default_factory=threading.Lock)
+
+    def section(self, k: Any) -> np.ndarray:
+        """Return one section of the program."""
+        return self.program[self.program[k] : self.program[k + 1]]
+
+    def n_bytes(self, lanes: int = 1) -> int:
+        """Return the bytes that a run takes."""
+        return 8 * int(propagation.layout(self.program, lanes)[-1])
+
+    def clique_of(self, variables: Sequence[int]) -> list[int]:
+        """Return the variables of the clique in which the first of the variables is eliminated, in its axes' order."""
+        home = self.section(program.HOME)[list(variables)].min()
+        starts = self.section(program.CLIQUE_START)
+        return self.section(program.CLIQUE_VARS)[starts[home] : starts[home + 1]].tolist()
+
+    @contextmanager
+    def borrow(self, potentials: Potentials, lanes: int = 1, extra: int = 0) -> Iterator[Run]:
+        """Lend a buffer with the potentials in it. It is kept: to touch new memory costs more than most runs."""
+        with self._lock:
+            kept = self._kept.setdefault(lanes, [])
+            run = kept.pop() if kept else None
+        parts = propagation.layout(self.program, lanes) if run is None else run.parts
+        if run is None or len(run.buffer) < parts[-1] + extra:
+            run = Run(parts, np.empty(int(parts[-1]) + extra), potentials)
+            self._load(run)
+        elif run.potentials is not potentials:
+            run = run._replace(potentials=potentials)
+            self._load(run)
+        yield run
+        with self._lock:
+            if len(kept) < _KEPT_BUFFERS and run.buffer.nbytes * (len(kept) + 1) <= _KEPT_BYTES:
+                kept.append(run)
+
+    def _load(self, run: Run) -> None:
+        p = run.potentials
+        propagation.load_potentials(self.program, p.scope_start, p.scope_vars, p.tables, run.buffer)
+
+
+def compile_tree(potentials: Potentials, triangulation: Triangulation, together: np.ndarray = _NOTHING) -> Tree:
+    """Return the compiled tree, which takes memory for its structure only."""
+    starts, scopes = _with_scope(potentials, together)
+    t = triangulation
+    program = junction.compile_program(
+        potentials.n_states, t.group, starts, scopes, potentials.n_potentials, t.order, t.clique_start, t.clique_nodes
+    )
+    return Tree(program, t.n_entries)

@@ -1,0 +1,258 @@
+"""Kernels that choose an elimination order: greedy triangulation of the interaction graph.
+
+Eliminating a node joins its neighbours to one another and removes it; the node with its neighbours is a clique whose
+table has the product of their numbers of states as entries. The order is chosen greedily by one of three rules
+(fewest fill edges, lightest fill edges, smallest table), ties broken by the table's size and then at random, the
+scores disturbed at random when asked; of several orders the one with the smallest total table size is kept.
+
+The graph under elimination lies in one pool: node ``v`` has its neighbours in ``pool[first[v] : first[v] + degree[v]]``
+and room for ``room[v]``; a node that outgrows its room moves to the end of the pool.
+"""
+
+import numpy as np
+from numba import njit
+
+MIN_FILL = np.int64(0)
+WEIGHTED_MIN_FILL = np.int64(1)
+MIN_WEIGHT = np.int64(2)
+
+_TINY_TABLES = 512.0  # below this many entries in all a second opinion costs more than it can save
+_STEPS_PER_ENTRY = 1.0  # steps spent on finding a better order for each entry of the best tables so far
+_MOST_ORDERS = 300
+
+
+@njit(cache=True, nogil=True)
+def join_scopes(n, scope_start, scope_vars):
+    """Return the interaction graph: two nodes are neighbours when they stand in one scope. (start, neighbours)."""
+    n_pairs = 0
+    for f in range(scope_start.shape[0] - 1):
+        k = scope_start[f + 1] - scope_start[f]
+        n_pairs += k * (k - 1)
+    first = np.zeros(n + 1, np.int64)
+    for f in range(scope_start.shape[0] - 1):
+        k = scope_start[f + 1] - scope_start[f]
+        for i in range(scope_start[f], scope_start[f + 1]):
+            first[scope_vars[i] + 1] += k - 1
+    for v in range(n):
+        first[v + 1] += first[v]
+    loose = np.empty(n_pairs, np.int64)
+    filled = first[:-1].copy()
+    for f in range(scope_start.shape[0] - 1):
+        for i in range(scope_start[f], scope_start[f + 1]):
+            for j in range(scope_start[f], scope_start[f + 1]):
+                if i != j:
+                    loose[filled[scope_vars[i]]] = scope_vars[j]
+                    filled[scope_vars[i]] += 1
+    return _distinct_neighbours(n, first, loose)
+
+
+@njit(cache=True, nogil=True)
+def _distinct_neighbours(n, first, loose):
+    start = np.zeros(n + 1, np.int64)
+    neighbours = np.empty_like(loose)
+    seen = np.full(n, -1, np.int64)
+    m = 0
+    for v in range(n):
+        for i in range(first[v], first[v + 1]):
+            u = loose[i]
+            if seen[u] != v and u != v:
+                seen[u] = v
+                neighbours[m] = u
+                m += 1
+        start[v + 1] = m
+    return start, neighbours[:m].copy()
+
+
+@njit(cache=True, nogil=True)
+def _append(v, u, pool, end, first, degree, room):
+    """Add ``u`` to the neighbours of ``v``; return the pool and its end, both of which may have moved."""
+    if degree[v] == room[v]:
+        wider = max(4, 2 * room[v])
+        if end + wider > pool.shape[0]:
+            larger = np.empty(2 * pool.shape[0] + wider, np.int64)
+            for i in range(end):
+                larger[i] = pool[i]
+            pool = larger
+        for i in range(degree[v]):
+            pool[end + i] = pool[first[v] + i]
+        first[v] = end
+        room[v] = wider
+        end += wider
+    pool[first[v] + degree[v]] = u
+    degree[v] += 1
+    return pool, end
+
+
+@njit(cache=True, nogil=True)
+def _drop(v, u, pool, first, degree):
+    """Take ``u`` out of the neighbours of ``v``."""
+    last = first[v] + degree[v] - 1
+    for i in range(first[v], last):
+        if pool[i] == u:
+            pool[i] = pool[last]
+            break
+    degree[v] -= 1
+
+
+@njit(cache=True, nogil=True)
+def _log_size(v, log_states, pool, first, degree):
+    size = log_states[v]
+    for i in range(first[v], first[v] + degree[v]):
+        size += log_states[pool[i]]
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _fill(v, weigh, log_states, pool, first, degree, mark, stamp):
+    """Return the fill edges that eliminating ``v`` would add, or their weight: −Σ over edges that are there already."""
+    low, high = first[v], first[v] + degree[v]
+    whole, there = 0.0, 0.0
+    weight = 0.0
+    for i in range(low, high):
+        mark[pool[i]] = stamp
+        w = np.exp(log_states[pool[i]]) if weigh else 1.0
+        whole += w * weight
+        weight += w
+    for i in range(low, high):
+        u = pool[i]
+        w = np.exp(log_states[u]) if weigh else 1.0
+        for j in range(first[u], first[u] + degree[u]):
+            if mark[pool[j]] == stamp:
+                there += w * np.exp(log_states[pool[j]]) if weigh else 1.0
+    return whole - 0.5 * there
+
+
+@njit(cache=True, nogil=True)
+def _next_random(state):
+    """Return the next state of a 64-bit xorshift generator; ties need no better one."""
+    state ^= state << np.uint64(13)
+    state ^= state >> np.uint64(7)
+    state ^= state << np.uint64(17)
+    return state
+
+
+@njit(cache=True, nogil=True)
+def eliminate(log_states, group, start, neighbours, rule, noise, seed, bound):
+    """Return a greedy elimination order and its cliques: (cost, steps, order, clique_start, clique_nodes).
+
+    ``clique_nodes[clique_start[i] : clique_start[i + 1]]`` are the neighbours of ``order[i]`` when it is eliminated.
+    Nodes of a lower ``group`` go before those of a higher one. The cost is the sum of the table sizes; once it passes
+    ``bound`` the work is dropped and infinity returned.
+    """
+    n = log_states.shape[0]
+    first, degree = start[:-1].copy(), start[1:] - start[:-1]
+    room = degree.copy()
+    pool, end = np.empty(2 * neighbours.shape[0] + 4 * n + 8, np.int64), neighbours.shape[0]
+    for i in range(end):
+        pool[i] = neighbours[i]
+    mark, stamp = np.zeros(n, np.int64), 0
+    random = np.uint64(seed * 2 + 1) * np.uint64(0x9E3779B97F4A7C15)
+    score, size = np.empty(n), np.empty(n)
+    for v in range(n):
+        size[v] = _log_size(v, log_states, pool, first, degree)
+        stamp += 1
+        fill = rule != MIN_WEIGHT
+        score[v] = (
+            _fill(v, rule == WEIGHTED_MIN_FILL, log_states, pool, first, degree, mark, stamp) if fill else size[v]
+        )
+        random = _next_random(random)
+        score[v] *= 1.0 + noise * (random >> np.uint64(11)) / 9007199254740992.0
+    alive = np.arange(n)
+    order, clique_start = np.empty(n, np.int64), np.zeros(n + 1, np.int64)
+    clique_nodes = np.empty(neighbours.shape[0] + n + 8, np.int64)
+    cost, steps, dirty = 0.0, 0, np.empty(n, np.int64)
+    for step in range(n):
+        at, ties = 0, 1
+        for i in range(1, n - step):
+            v, best = alive[i], alive[at]
+            if group[v] != group[best]:
+                if group[v] < group[best]:
+                    at, ties = i, 1
+            elif score[v] < score[best] or (score[v] == score[best] and size[v] < size[best]):
+                at, ties = i, 1
+            elif score[v] == score[best] and size[v] == size[best] and seed > 0:
+                ties += 1
+                random = _next_random(random)
+                if random % np.uint64(ties) == np.uint64(0):
+                    at = i
+        v = alive[at]
+        alive[at] = alive[n - step - 1]
+        order[step] = v
+        low, k = first[v], degree[v]
+        filled = clique_start[step]
+        if filled + k > clique_nodes.shape[0]:
+            larger = np.empty(2 * clique_nodes.shape[0] + k, np.int64)
+            for i in range(filled):
+                larger[i] = clique_nodes[i]
+            clique_nodes = larger
+        for i in range(k):
+            clique_nodes[filled + i] = pool[low + i]
+        clique_start[step + 1] = filled + k
+        cost += np.exp(size[v])
+        steps += n - step + k * k
+        if cost > bound:
+            return np.inf, steps, order, clique_start, clique_nodes
+        added = False
+        for i in range(filled, filled + k):
+            _drop(clique_nodes[i], v, pool, first, degree)
+        for i in range(filled, filled + k):
+            u = clique_nodes[i]
+            stamp += 1
+            for j in range(first[u], first[u] + degree[u]):
+                mark[pool[j]] = stamp
+            for j in range(i + 1, filled + k):
+                w = clique_nodes[j]
+                if mark[w] != stamp:
+                    pool, end = _append(u, w, pool, end, first, degree, room)
+                    pool, end = _append(w, u, pool, end, first, degree, room)
+                    added = True
+        stamp += 1
+        n_dirty = 0
+        for i in range(filled, filled + k):
+            mark[clique_nodes[i]] = stamp
+            dirty[n_dirty] = clique_nodes[i]
+            n_dirty += 1
+        if added and rule != MIN_WEIGHT:
+            for i in range(filled, filled + k):
+                u = clique_nodes[i]
+                for j in range(first[u], first[u] + degree[u]):
+                    if mark[pool[j]] != stamp:
+                        mark[pool[j]] = stamp
+                        dirty[n_dirty] = pool[j]
+                        n_dirty += 1
+        for i in range(n_dirty):
+            u = dirty[i]
+            size[u] = _log_size(u, log_states, pool, first, degree)
+            stamp += 1
+            steps += degree[u] * degree[u]
+            if rule == MIN_WEIGHT:
+                score[u] = size[u]
+            else:
+                score[u] = _fill(u, rule == WEIGHTED_MIN_FILL, log_states, pool, first, degree, mark, stamp)
+            random = _next_random(random)
+            score[u] *= 1.0 + noise * (random >> np.uint64(11)) / 9007199254740992.0
+    return cost, steps, order, clique_start, clique_nodes
+
+
+@njit(cache=True, nogil=True)
+def best_order(log_states, group, start, neighbours):
+    """Return the cheapest of several greedy orders: (cost, order, clique_start, clique_nodes).
+
+    First the lightest fill, then, while the steps spent are small against the size of the best tables found, the other
+    rules and disturbed ones: every score is raised by a random share, which finds far smaller tables than breaking
+    ties does (MUNIN1: 0.9 · 10⁸ entries instead of 2.1 · 10⁸). Steps are counted, not timed, so that the same network
+    always gets the same tree.
+    """
+    cost, steps, n_orders = np.inf, 0, np.int64(0)
+    order = clique_start = nodes = neighbours
+    while n_orders == 0 or (n_orders < _MOST_ORDERS and cost > _TINY_TABLES and steps < _STEPS_PER_ENTRY * cost):
+        rule, noise = (n_orders + WEIGHTED_MIN_FILL) % 3, 0.0
+        if n_orders > 2:
+            rule = MIN_WEIGHT if n_orders % 8 == 7 else n_orders % 2
+            noise = 0.3 if n_orders % 4 < 2 or rule == MIN_WEIGHT else 1.0
+        c, s, o, b, m = eliminate(log_states, group, start, neighbours, rule, noise, n_orders, cost)
+        steps += s
+        n_orders += 1
+        if c < cost or n_orders == 1:  # the first may be infinite
+            cost, order, clique_start, nodes = c, o, b, m
+    return cost, order, clique_start, nodes

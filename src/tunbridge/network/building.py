@@ -1,0 +1,77 @@
+"""A network from what people write: variables, arcs and tables in any of the usual forms, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tunbridge._check import did_you_mean, listed, shortened
+from tunbridge.data import Variable
+from tunbridge.errors import DataError
+from tunbridge.graph import DAG
+from tunbridge.probability import ConditionalTable, as_cpt
+
+
+def as_variables(given: Any) -> tuple[Variable, ...]:
+    """Return variables: they themselves in a list, or a mapping from names to states.
+
+    Examples
+    --------
+    >>> as_variables({"Rain": ["no", "yes"]})
+    (Variable('Rain', ['no', 'yes']),)
+    """
+    if isinstance(given, Mapping):
+        variables = tuple(Variable(name, states) for name, states in given.items())
+    elif isinstance(given, Iterable) and not isinstance(given, str):
+        variables = tuple(given)
+    else:
+        raise DataError(f"variables must be a dict from name to states; got {shortened(repr(given))}.")
+    for variable in variables:
+        _check_variable(variable)
+    names = [v.name for v in variables]
+    if len(set(names)) < len(names):
+        twice = [name for i, name in enumerate(names) if name in names[:i]]
+        raise DataError(f"variables must have distinct names; got {listed(twice)} twice.")
+    return variables
+
+
+def _check_variable(variable: Any) -> None:
+    if not isinstance(variable, Variable):
+        hint = "Write {name: [states, …]}."
+        raise DataError(f"variables must be a dict from name to states; got {shortened(repr(variable))}. {hint}")
+    if not variable.n_states:
+        raise DataError(f"every variable of a network must have states; {variable.name!r} has none.")
+
+
+def as_tables(variables: Sequence[Variable], dag: DAG, cpts: Any) -> tuple[ConditionalTable, ...]:
+    """Return one table for each variable, its parents those of the graph; raise an error that names what is wrong."""
+    given = _by_name(cpts)
+    known = {v.name: v for v in variables}
+    for name in given:
+        if name not in known:
+            raise DataError(f"cpts must name variables of the network; got {name!r}. {did_you_mean(name, known)}")
+    absent = [name for name in known if name not in given]
+    if absent:
+        raise DataError(f"cpts must have a table for every variable; {listed(absent)} has none.")
+    return tuple(as_cpt(v, [known[p] for p in dag.parents(v.name)], given[v.name]) for v in variables)
+
+
+def _by_name(cpts: Any) -> dict[str, Any]:
+    if isinstance(cpts, Mapping):
+        return dict(cpts)
+    if isinstance(cpts, Iterable) and not isinstance(cpts, str):
+        tables = list(cpts)
+        if all(isinstance(table, ConditionalTable) for table in tables):
+            return {table.variable.name: table for table in tables}
+    raise DataError(f"cpts must be a dict from variable to table; got {shortened(repr(cpts))}.")
+
+
+def as_dag(variables: Sequence[Variable], arcs: Any) -> DAG:
+    """Return the graph over the variables; arcs are pairs of names, or a graph over the same nodes."""
+    names = [v.name for v in variables]
+    if isinstance(arcs, DAG):
+        if set(arcs.nodes) != set(names):
+            differ = sorted(set(arcs.nodes) ^ set(names))
+            raise DataError(f"the graph must have the variables as its nodes; {listed(differ)} stands in one only.")
+        return arcs
+    return DAG(names, arcs)

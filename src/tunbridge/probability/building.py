@@ -1,0 +1,310 @@
+"""Conditional tables as people write them: dicts, arrays and frames.
+
+With the parents Burglary and Earthquake, all of these are the same table of Alarm:
+
+    {"no": {"no": [0.999, 0.001], "yes": [0.71, 0.29]}, "yes": {"no": …, "yes": …}}     nested dicts
+    {("no", "no"): [0.999, 0.001], ("no", "yes"): [0.71, 0.29], …}                      tuples of states
+    [[[0.999, 0.001], [0.71, 0.29]], …]        an array with an axis for each parent, and the last for Alarm's states
+    [[0.999, 0.001], [0.71, 0.29], …]          or with one row for each configuration, the last parent fastest
+    a frame with the columns Burglary, Earthquake, Alarm, probability                   long
+    a frame with the columns Burglary, Earthquake, no, yes                              wide
+
+In dicts a row may be a mapping from state to probability, in which a state of probability zero may be left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tunbridge._check import did_you_mean, listed, shortened
+from tunbridge._memory import check_memory
+from tunbridge.data import Table, Variable
+from tunbridge.data.arrow import is_pandas
+from tunbridge.data.columns import encode_column, to_floats
+from tunbridge.data.frames import frame_columns
+from tunbridge.errors import DataError
+from tunbridge.probability.conditional import (
+    TOLERANCE,
+    ConditionalTable,
+    check_n_axes,
+    checked_family,
+    condition_text,
+    numbers_of,
+)
+from tunbridge.probability.cpt import CPT
+from tunbridge.probability.reading import check_absent, number_of, read_row, state_code
+
+_PROBABILITY = "probability"
+_WAYS_OUT = "SparseCPT stores only the rows that are given."
+_SOME = "SparseCPT takes some rows, and a default row for the others."
+
+
+def as_cpt(variable: Variable, parents: Any, given: Any) -> ConditionalTable:
+    """Return the conditional table of a variable, however it is written.
+
+    Parameters
+    ----------
+    variable : Variable
+        Whose probabilities they are.
+    parents : sequence of Variable
+        What they depend on.
+    given : ConditionalTable, mapping, array-like or frame
+        See the module's first lines. A single parent needs no tuples, and without parents a row is enough. A frame may
+        have its columns, and the rows, in any order. A finished table must be one of this variable and these parents.
+
+    Returns
+    -------
+    ConditionalTable
+        The given one, or else a :class:`CPT`.
+
+    Examples
+    --------
+    >>> burglary = Variable("Burglary", ["no", "yes"])
+    >>> alarm = Variable("Alarm", ["no", "yes"])
+    >>> print(as_cpt(alarm, [burglary], {"no": {"no": 0.999, "yes": 0.001}, "yes": [0.06, 0.94]}))
+    Alarm given Burglary
+    Burglary  no     yes
+    no        0.999  0.001
+    yes       0.06   0.94
+    >>> as_cpt(alarm, [burglary], {"no": [0.999, 0.001]})
+    Traceback (most recent call last):
+    ...
+    tunbridge.errors.DataError: the table of 'Alarm' must have a row for every configuration of its parents; 1 of 2 is
+    missing, such as Burglary='yes'. SparseCPT takes some rows, and a default row for the others.
+    """
+    family = checked_family(variable, parents)
+    if isinstance(given, ConditionalTable):
+        return _same_family(variable, family, given)
+    if is_pandas(given, "Series"):
+        given = dict(given.items())
+    if _is_frame(given) or _is_column_dict(variable, family, given):
+        return CPT(variable, family, _from_frame(variable, family, given))
+    if isinstance(given, Mapping):
+        return CPT(variable, family, _from_mapping(variable, family, given))
+    return CPT(variable, family, given)
+
+
+def _same_family(variable: Variable, parents: tuple[Variable, ...], given: ConditionalTable) -> ConditionalTable:
+    if given.variable != variable or given.parents != parents:
+        wanted = f"{variable.name!r} given {listed(p.name for p in parents) or 'nothing'}"
+        found = repr(given)
+        if {v.name for v in (given.variable, *given.parents)} == {v.name for v in (variable, *parents)}:
+            found += ", whose order of parents, or states, is another"
+        raise DataError(f"the table must be one of {wanted}, with the same states; got {found}.")
+    return given
+
+
+# Dicts
+
+
+def _from_mapping(variable: Variable, parents: tuple[Variable, ...], given: Mapping[Any, Any]) -> np.ndarray:
+    if not parents:
+        return np.array(read_row(variable, (), given.get((), given), ()))  # {(): row} is the form with tuples
+    table, seen = _empty(variable, parents)
+    for codes, row in _configurations(variable, parents, given, ()):
+        j = number_of(parents, codes)
+        if seen[j]:
+            raise _repeated(variable, parents, j)
+        table[j], seen[j] = read_row(variable, parents, row, codes), True
+    _check_complete(variable, parents, seen)
+    return table
+
+
+def _configurations(
+    variable: Variable, parents: tuple[Variable, ...], given: Any, codes: tuple[int, ...]
+) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Yield every configuration and its row; a key is a state of the next parent, or a tuple for the next ones."""
+    if len(codes) == len(parents):
+        yield codes, given
+        return
+    if not isinstance(given, Mapping):
+        raise _too_shallow(variable, parents, given, codes)
+    for key, inner in given.items():
+        found = _key_codes(variable, parents[len(codes) :], key)
+        yield from _configurations(variable, parents, inner, codes + found)
+
+
+def _key_codes(variable: Variable, parents: tuple[Variable, ...], key: object) -> tuple[int, ...]:
+    code = parents[0].find(key)
+    if code >= 0:
+        return (code,)
+    if not isinstance(key, tuple):
+        return (state_code(variable, parents[0], key),)
+    if not 0 < len(key) <= len(parents):
+        names = listed(p.name for p in parents)
+        rule = f"must have a state for each of {names}"
+        raise DataError(f"a key of the table of {variable.name!r} {rule}; got {shortened(repr(key))}.")
+    return tuple(state_code(variable, p, state) for p, state in zip(parents, key, strict=False))
+
+
+def _too_shallow(variable: Variable, parents: tuple[Variable, ...], given: Any, codes: tuple[int, ...]) -> DataError:
+    known = parents[: len(codes)]
+    where = condition_text(known, number_of(known, codes))
+    hint = f"Below it a dict with the states of {parents[len(codes)].name!r} is wanted."
+    return DataError(
+        f"the table of {variable.name!r}{where} must go on with its parents; got {shortened(repr(given))}. {hint}"
+    )
+
+
+# Frames
+
+
+def _is_frame(given: Any) -> bool:
+    if isinstance(given, list) and given and all(isinstance(record, Mapping) for record in given):
+        return True
+    speaks_arrow = hasattr(given, "__arrow_c_stream__") and getattr(given, "ndim", 2) == 2
+    return isinstance(given, Table) or hasattr(given, "columns") or speaks_arrow
+
+
+def _is_column_dict(variable: Variable, parents: tuple[Variable, ...], given: Any) -> bool:
+    """Return whether a dict is one of columns: it has a column for each parent, and none of its keys is a tuple."""
+    if not isinstance(given, Mapping) or not all(p.name in given for p in parents):
+        return False
+    if not parents:
+        return {variable.name, _PROBABILITY} <= set(given)
+    if all(parents[0].find(name) >= 0 for name in given):  # a parent that has states of these names
+        return False
+    return all(isinstance(name, str) for name in given)
+
+
+def _from_frame(variable: Variable, parents: tuple[Variable, ...], frame: Any) -> np.ndarray:
+    columns = frame_columns(frame)
+    _check_columns(variable, parents, columns)
+    codes = [_codes(variable, p, columns[p.name]) for p in parents]
+    n_rows = len(next(iter(columns.values())))
+    numbers = numbers_of(parents, np.stack(codes, axis=1)) if parents else np.zeros(n_rows, np.int64)
+    rest = {name: values for name, values in columns.items() if name not in {p.name for p in parents}}
+    fill = _from_long if _is_long(variable, rest) else _from_wide
+    return fill(variable, parents, rest, numbers)
+
+
+def _is_long(variable: Variable, columns: Mapping[str, Any]) -> bool:
+    return variable.name in columns and _PROBABILITY in columns
+
+
+def _check_columns(variable: Variable, parents: tuple[Variable, ...], columns: Mapping[str, Any]) -> None:
+    absent = [p.name for p in parents if p.name not in columns]
+    if absent:
+        hint = did_you_mean(absent[0], columns)
+        raise DataError(
+            f"the frame of {variable.name!r} must have a column for each parent; {listed(absent)} is absent. {hint}"
+        )
+
+
+def _codes(variable: Variable, column: Variable, values: Any) -> np.ndarray:
+    codes, unknown = encode_column(column, values)
+    what = f"column {column.name!r} of the frame of {variable.name!r}"
+    if unknown:
+        hint = did_you_mean(unknown[0], column.states or ())
+        raise DataError(f"{what} must hold states of {column.name!r}; got {unknown[0]!r}. {hint}")
+    if (codes < 0).any():
+        raise DataError(f"{what} must have a state in every row; row {int((codes < 0).argmax()) + 1} is missing.")
+    return codes.astype(np.int64)
+
+
+def _from_long(
+    variable: Variable, parents: tuple[Variable, ...], columns: Mapping[str, Any], numbers: np.ndarray
+) -> np.ndarray:
+    """Return the table of a frame with a row for each probability; what is not there is 0 when the others sum to 1."""
+    extra = [name for name in columns if name not in (variable.name, _PROBABILITY)]
+    if extra:
+        rule = f"must have columns for the parents, {variable.name!r} and {_PROBABILITY!r}"
+        raise DataError(f"the frame of {variable.name!r} {rule}; got also {listed(extra)}. Leave it out.")
+    table, seen = _empty(variable, parents)
+    codes = _codes(variable, variable, columns[variable.name])
+    _check_once(variable, parents, numbers * variable.n_states + codes, variable.n_states)
+    table[numbers, codes] = to_floats(_PROBABILITY, columns[_PROBABILITY])
+    seen[numbers] = True
+    _check_complete(variable, parents, seen)
+    present = np.zeros(table.shape, bool)
+    present[numbers, codes] = True
+    _check_cells(variable, parents, table, present)
+    return table
+
+
+def _from_wide(
+    variable: Variable, parents: tuple[Variable, ...], columns: Mapping[str, Any], numbers: np.ndarray
+) -> np.ndarray:
+    """Return the table of a frame with a row for each configuration and a column for each state."""
+    names = _state_columns(variable, columns)
+    table, seen = _empty(variable, parents)
+    _check_once(variable, parents, numbers, 1)
+    table[numbers] = np.stack([to_floats(name, columns[name]) for name in names], axis=1)
+    seen[numbers] = True
+    _check_complete(variable, parents, seen)
+    return table
+
+
+def _state_columns(variable: Variable, columns: Mapping[str, Any]) -> list[str]:
+    """Return the columns of a wide frame in the order of the states."""
+    by_code: dict[int, str] = {}
+    for name in columns:
+        code = variable.find(name)
+        if code < 0 or code in by_code:
+            raise _column_error(variable, name, columns)
+        by_code[code] = name
+    absent = [s for code, s in enumerate(variable.states or ()) if code not in by_code]
+    if absent:
+        raise DataError(
+            f"the frame of {variable.name!r} must have a column for each of its states; {listed(absent)} is absent."
+        )
+    return [by_code[code] for code in range(variable.n_states)]
+
+
+def _column_error(variable: Variable, name: str, columns: Mapping[str, Any]) -> DataError:
+    if variable.name in columns:
+        hint = f"A frame with the column {variable.name!r} needs a column {_PROBABILITY!r}."
+        near = did_you_mean(_PROBABILITY, columns)
+        hint += f" {near}" if near.startswith("Did") else ""
+    elif _PROBABILITY in columns:
+        hint = f"A frame with the column {_PROBABILITY!r} needs a column {variable.name!r}."
+    else:
+        hint = did_you_mean(name, variable.states or ())
+    rule = "must have columns for the parents and the states"
+    return DataError(f"the frame of {variable.name!r} {rule}; got {name!r}. {hint}")
+
+
+# Checks
+
+
+def _empty(variable: Variable, parents: Sequence[Variable]) -> tuple[np.ndarray, np.ndarray]:
+    """Return a table of zeros, one row for each configuration, and which rows have been seen: none."""
+    check_n_axes(variable, parents)
+    n = math.prod(p.n_states for p in parents)
+    check_memory(f"the dense table of {variable.name!r}", 9 * n * variable.n_states, ways_out=_WAYS_OUT)
+    return np.zeros((n, variable.n_states)), np.zeros(n, bool)
+
+
+def _check_complete(variable: Variable, parents: Sequence[Variable], seen: np.ndarray) -> None:
+    if not seen.all():
+        n_absent = int((~seen).sum())
+        such = condition_text(parents, int(seen.argmin())).removeprefix(" given ")
+        which = f"{n_absent} of {len(seen)} {'is' if n_absent == 1 else 'are'} missing, such as {such}"
+        rule = "must have a row for every configuration of its parents"
+        raise DataError(f"the table of {variable.name!r} {rule}; {which if such else 'it is empty'}. {_SOME}")
+
+
+def _check_once(variable: Variable, parents: Sequence[Variable], cells: np.ndarray, n_states: int) -> None:
+    values, counts = np.unique(cells, return_counts=True)
+    if (counts > 1).any():
+        raise _repeated(variable, parents, int(values[counts > 1][0]) // n_states)
+
+
+def _repeated(variable: Variable, parents: Sequence[Variable], number: int) -> DataError:
+    where = condition_text(parents, number)
+    return DataError(
+        f"the probabilities of {variable.name!r}{where} must be given once; they are there more than once."
+    )
+
+
+def _check_cells(variable: Variable, parents: Sequence[Variable], table: np.ndarray, present: np.ndarray) -> None:
+    """Raise when states have no probability although the others do not sum to one."""
+    short = ~present.all(axis=1) & ~(np.abs(table.sum(axis=1) - 1.0) <= TOLERANCE)
+    if short.any():
+        j = int(short.argmax())
+        found = {code: float(table[j, code]) for code in np.flatnonzero(present[j]).tolist()}
+        check_absent(variable, parents, found, j)

@@ -1,0 +1,401 @@
+"""Noisy-OR and noisy-MAX: each parent acts by itself, and the strongest effect is what is seen.
+
+Let the states of X be ordered from the lowest (nothing happens) to the highest. Parent i in state x_i brings about a
+state E_i with probability e_i[x_i, E_i], a leak E_0 stands for all causes that are not in the model, and
+
+    X = max(E_0, E_1, …, E_k),     P(X ≤ z | x) = P(E_0 ≤ z) Π_i P(E_i ≤ z | x_i).
+
+With two states this is the noisy-OR, P(X = no | x) = (1 − leak) Π_i (1 − p_i) over the parents that are present: a
+table of 2^k rows made of k + 1 numbers. For inference the maximum is taken in a chain, Z_i = max(Z_{i−1}, E_i), whose
+tables have three axes however many parents there are.
+
+References
+----------
+J. Pearl (1988). Probabilistic Reasoning in Intelligent Systems, section 4.3.2 (noisy-OR).
+M. Henrion (1989). Some practical issues in constructing belief networks. UAI 3, 161–173 (the leak).
+F. J. Díez (1993). Parameter adjustment in Bayes networks: the generalized noisy OR-gate. UAI, 99–105 (noisy-MAX).
+D. Heckerman, J. S. Breese (1996). Causal independence for probability assessment and inference using Bayesian networks.
+IEEE Transactions on Systems, Man and Cybernetics A 26, 826–831 (the chain).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, Self, final
+
+import numpy as np
+
+from tunbridge._check import check_number, listed, shortened
+from tunbridge.data import State, Variable
+from tunbridge.errors import DataError
+from tunbridge.probability.conditional import (
+    ConditionalTable,
+    as_floats,
+    checked_family,
+    checked_rows,
+    counted,
+    locked,
+)
+from tunbridge.probability.reading import read_row, state_code
+
+_PRESENT = {"yes", "true", "present", "1", "on", "positive", "y", "t"}
+_ABSENT = {"no", "false", "absent", "0", "off", "negative", "n", "f"}
+
+Factor = tuple[tuple[str | int, ...], np.ndarray]
+"""The axes of a small table, a name for a variable and a number for an auxiliary one, and the table."""
+
+
+@final
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class NoisyMaxCPT(ConditionalTable):
+    """The conditional table of the highest of independent effects, one a parent, and a leak.
+
+    :func:`noisy_or` and :func:`noisy_max` write it more briefly.
+
+    Parameters
+    ----------
+    variable : Variable
+        The effect.
+    parents : sequence of Variable
+        The causes.
+    effects : sequence of array-like
+        For each parent an array of shape (its n_states, n_states): the distribution of what its state alone brings
+        about, in the order of the variable's states. In the absent state of a parent, by convention its first, all
+        weight is on the lowest state.
+    leak : row, optional
+        The distribution of what happens while all parents are absent; the lowest state for certain unless given.
+    order : sequence of states, optional
+        The variable's states from the lowest to the highest, where that is not their own order.
+
+    Attributes
+    ----------
+    effects : tuple of ndarray
+        As given, checked, with the variable's states in their own order.
+    leak : ndarray
+        Likewise.
+    order : tuple of int
+        The codes of the variable's states from the lowest to the highest.
+
+    Examples
+    --------
+    >>> pain = Variable("Pain", ["none", "mild", "severe"])
+    >>> flu, fall = Variable("Flu", ["no", "yes"]), Variable("Fall", ["no", "yes"])
+    >>> table = NoisyMaxCPT(pain, [flu, fall], [[[1, 0, 0], [0.5, 0.5, 0]], [[1, 0, 0], [0.2, 0.4, 0.4]]])
+    >>> table.distribution({"Flu": "yes", "Fall": "yes"})
+    Pain
+    none    0.1
+    mild    0.5
+    severe  0.4
+    """
+
+    effects: tuple[np.ndarray, ...]
+    leak: np.ndarray
+    order: tuple[int, ...]
+
+    def __init__(
+        self,
+        variable: Variable,
+        parents: Any,
+        effects: Sequence[Any],
+        leak: Any = None,
+        *,
+        order: Sequence[State] | None = None,
+    ) -> None:
+        family = checked_family(variable, parents)
+        codes = _checked_order(variable, order)
+        if not isinstance(effects, Sequence | np.ndarray) or len(effects) != len(family):
+            got = len(effects) if hasattr(effects, "__len__") else shortened(repr(effects))
+            rule = f"must be {counted(len(family), 'table')}, one for each parent"
+            raise DataError(f"the effects on {variable.name!r} {rule}; got {got}.")
+        tables = tuple(_checked_effect(variable, p, e) for p, e in zip(family, effects, strict=True))
+        row = _point(variable, codes[0]) if leak is None else _checked_leak(variable, leak)
+        self.__dict__.update(variable=variable, parents=family, counts=None, order=codes)
+        self.__dict__.update(effects=tables, leak=locked(row))
+
+    @classmethod
+    def _trusted(
+        cls,
+        variable: Variable,
+        parents: tuple[Variable, ...],
+        effects: tuple[np.ndarray, ...],
+        leak: np.ndarray,
+        order: tuple[int, ...],
+    ) -> NoisyMaxCPT:
+        """Return the table of arrays that need no check; they are locked, not copied."""
+        self = object.__new__(cls)
+        self.__dict__.update(variable=variable, parents=parents, counts=None, order=order)
+        self.__dict__.update(effects=tuple(map(locked, effects)), leak=locked(leak))
+        return self
+
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers are free: those of every state of a parent but the absent one, and of the leak."""
+        return (1 + sum(p.n_states - 1 for p in self.parents)) * (self.variable.n_states - 1)
+
+    def with_counts(self, counts: Any) -> Self:
+        """Return the table itself for ``None``; there are no rows that could have counts."""
+        return self if counts is None else self._no_counts()
+
+    def _no_counts(self) -> NoReturn:
+        raise DataError(
+            f"counts must stand behind stored rows; the noisy-MAX table of {self.variable.name!r} stores none. "
+            "Turn it into a CPT first: CPT(variable, parents, table.table())."
+        )
+
+    # Rows: a state is reached by the old maximum while the new effect is no higher, or by the new effect alone. Sums of
+    # products only, so that small probabilities keep all their digits; differences of P(X ≤ z) would lose them.
+
+    def _table(self) -> np.ndarray:
+        ranks = list(self.order)
+        table = self.leak[ranks]
+        for effect in self.effects:
+            table = _maximum(table[..., None, :], effect[:, ranks])
+        return self._in_own_order(table)
+
+    def _rows(self, codes: np.ndarray) -> np.ndarray:
+        ranks = list(self.order)
+        rows = np.tile(self.leak[ranks], (len(codes), 1))
+        for effect, column in zip(self.effects, codes.T, strict=True):
+            rows = _maximum(rows, effect[:, ranks][column])
+        return self._in_own_order(rows)
+
+    def _reduced(self, fixed: dict[int, int]) -> NoisyMaxCPT:
+        ranks = list(self.order)
+        leak = self.leak[ranks]
+        for i, code in fixed.items():
+            leak = _maximum(leak, self.effects[i][code, ranks])
+        free = [i for i in range(len(self.parents)) if i not in fixed]
+        parents, effects = tuple(self.parents[i] for i in free), tuple(self.effects[i] for i in free)
+        return NoisyMaxCPT._trusted(self.variable, parents, effects, self._in_own_order(leak), self.order)
+
+    def _in_own_order(self, by_rank: np.ndarray) -> np.ndarray:
+        out = np.empty_like(by_rank)
+        out[..., list(self.order)] = by_rank
+        return out
+
+    def factors(self) -> list[Factor]:
+        """Return small tables whose product, summed over the auxiliary variables, is the whole table.
+
+        The auxiliary variable i is the highest effect of the leak and the parents up to and including number i. With
+        parents x_0 … x_k the tables are over (x_0, 0), (0, x_1, 1), …, (k − 1, x_k, X).
+
+        Returns
+        -------
+        list of (axes, ndarray)
+            The axes are names of variables, or numbers from 0 for the auxiliary ones, which have as many states as the
+            variable. No table has more than three axes.
+
+        Examples
+        --------
+        >>> yes_no = ["no", "yes"]
+        >>> causes = {Variable(name, yes_no): 0.5 for name in ["A", "B", "C"]}
+        >>> [axes for axes, _ in noisy_or(Variable("X", yes_no), causes).factors()]
+        [('A', 0), (0, 'B', 1), (1, 'C', 'X')]
+        """
+        ranks = list(self.order)
+        if not self.parents:
+            return [((self.variable.name,), self.leak)]
+        tables = [_maximum(self.leak[ranks], self.effects[0][:, ranks])]
+        steps = np.eye(self.variable.n_states)[:, None, :]  # the old maximum, known
+        tables += [_maximum(steps, effect[:, ranks]) for effect in self.effects[1:]]
+        tables[-1] = self._in_own_order(tables[-1])
+        return list(zip(self._factor_axes(), map(locked, tables), strict=True))
+
+    def _factor_axes(self) -> list[tuple[str | int, ...]]:
+        last = len(self.parents) - 1
+        after: list[str | int] = [*range(last), self.variable.name]
+        return [(p.name, after[i]) if i == 0 else (i - 1, p.name, after[i]) for i, p in enumerate(self.parents)]
+
+    def _values(self) -> tuple[np.ndarray, ...]:
+        return self.leak, np.array(self.order), *self.effects
+
+
+def noisy_or(
+    variable: Variable,
+    causes: Mapping[Variable, Any],
+    leak: float = 0.0,
+    *,
+    absent: Mapping[str, State] | None = None,
+) -> NoisyMaxCPT:
+    """Return the table of an effect that each present cause brings about by itself with a probability.
+
+    Parameters
+    ----------
+    variable : Variable
+        The effect, of two states.
+    causes : mapping of Variable to probability
+        How likely the cause alone brings about the effect; for a parent of more than two states a mapping from state
+        to probability (the absent one may be left out).
+    leak : float
+        How likely the effect is without any cause.
+    absent : mapping of name to state, optional
+        The absent state of a variable, where it is not its first.
+
+    Examples
+    --------
+    >>> fever, cold, flu = (Variable(name, ["no", "yes"]) for name in ["Fever", "Cold", "Flu"])
+    >>> table = noisy_or(fever, {cold: 0.4, flu: 0.8}, leak=0.01)
+    >>> print(table)
+    Fever given Cold, Flu
+    Cold  Flu  no      yes
+    no    no   0.99    0.01
+    no    yes  0.198   0.802
+    yes   no   0.594   0.406
+    yes   yes  0.1188  0.8812
+    """
+    if not isinstance(variable, Variable) or variable.n_states != 2:
+        raise DataError(f"the effect of a noisy-OR must have two states; got {variable!r}. noisy_max takes more.")
+    parents = _cause_variables(causes)
+    none = _absent_codes((variable, *parents), absent or {})
+    low = none[variable.name]
+    effects = [_or_effect(variable, p, causes[p], none[p.name], low) for p in parents]
+    row = _share(variable, check_number(f"the leak of {variable.name!r}", leak, low=0, high=1), low)
+    return NoisyMaxCPT(variable, parents, effects, row, order=_by_codes(variable, (low, 1 - low)))
+
+
+def noisy_max(
+    variable: Variable,
+    causes: Mapping[Variable, Any],
+    leak: Any = None,
+    *,
+    absent: Mapping[str, State] | None = None,
+    order: Sequence[State] | None = None,
+) -> NoisyMaxCPT:
+    """Return the table of an effect of which each cause by itself brings about some degree, the highest being seen.
+
+    Parameters
+    ----------
+    variable : Variable
+        The effect, its states from the lowest to the highest unless ``order`` says otherwise.
+    causes : mapping of Variable to effects
+        For each parent a mapping from its states to rows (the absent one may be left out), or an array of shape (its
+        n_states, n_states).
+    leak : row, optional
+        The distribution of the effect without any cause; its lowest state for certain unless given.
+    absent : mapping of name to state, optional
+        The absent state of a parent, where it is not its first.
+    order : sequence of states, optional
+        The effect's states from the lowest to the highest.
+
+    Examples
+    --------
+    >>> harm, dose = Variable("Harm", ["none", "some", "much"]), Variable("Dose", ["0", "low", "high"])
+    >>> effects = {"low": [0.8, 0.2, 0.0], "high": {"some": 0.5, "much": 0.5}}
+    >>> noisy_max(harm, {dose: effects}, leak=[0.9, 0.1, 0.0]).distribution({"Dose": "low"})
+    Harm
+    none  0.72
+    some  0.28
+    much  0
+    """
+    parents = _cause_variables(causes)
+    none = _absent_codes(parents, absent or {})
+    checked_family(variable, parents)
+    lowest = _point(variable, _checked_order(variable, order)[0])
+    effects = [_max_effect(variable, p, causes[p], none[p.name], lowest) for p in parents]
+    return NoisyMaxCPT(variable, parents, effects, leak, order=order)
+
+
+def _maximum(old: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Return the distribution of the higher of two independent effects (last axis, by rank; the others broadcast)."""
+    below = np.zeros_like(old)
+    below[..., 1:] = np.cumsum(old[..., :-1], axis=-1)
+    return old * np.cumsum(new, axis=-1) + below * new
+
+
+def _checked_order(variable: Variable, order: Sequence[State] | None) -> tuple[int, ...]:
+    if order is None:
+        return tuple(range(variable.n_states))
+    codes = tuple(variable.code(state) for state in order)
+    if sorted(codes) != list(range(variable.n_states)):
+        rule = f"the order of the states of {variable.name!r} must name each of them once"
+        raise DataError(f"{rule}; got {listed(order)}.")
+    return codes
+
+
+def _checked_effect(variable: Variable, parent: Variable, effect: Any) -> np.ndarray:
+    array = as_floats(f"the effects of {parent.name!r} on {variable.name!r}", effect)
+    shape = (parent.n_states, variable.n_states)
+    if array.shape != shape:
+        what = f"the effects of {parent.name!r} on {variable.name!r}"
+        raise DataError(f"{what} must have the shape {shape}; got {array.shape}.")
+    return locked(checked_rows(variable, (parent,), array))
+
+
+def _checked_leak(variable: Variable, leak: Any) -> np.ndarray:
+    try:
+        return checked_rows(variable, (), np.array([read_row(variable, (), leak, ())]))[0]
+    except DataError as error:
+        raise DataError(f"the leak: {error}") from None
+
+
+def _cause_variables(causes: object) -> tuple[Variable, ...]:
+    if not isinstance(causes, Mapping):
+        raise DataError(f"causes must map parents to their effects; got {shortened(repr(causes))}.")
+    for cause in causes:
+        if not isinstance(cause, Variable):
+            raise DataError(f"causes must have Variables as keys; got {shortened(repr(cause))}.")
+    return tuple(causes)
+
+
+def _absent_codes(variables: Sequence[Variable], absent: Mapping[str, State]) -> dict[str, int]:
+    """Return the code of the absent state of each variable; raise where the first one plainly is the present one."""
+    names = [v.name for v in variables]
+    unknown = [name for name in absent if name not in names]
+    if unknown:
+        raise DataError(f"absent must name variables of the table; got {listed(unknown)}. Known: {listed(names)}.")
+    codes = {v.name: v.code(absent[v.name]) if v.name in absent else 0 for v in variables}
+    for v in variables:
+        texts = [str(state).casefold() for state in v.states or ()]
+        if v.name not in absent and len(texts) == 2 and texts[0] in _PRESENT and texts[1] in _ABSENT:
+            first, second = v.states or ()
+            hint = f"Reorder its states, or give absent={{{v.name!r}: {second!r}}}."
+            raise DataError(f"the first state of {v.name!r} must be the absent one; got {first!r}. {hint}")
+    return codes
+
+
+def _or_effect(variable: Variable, parent: Variable, given: Any, none: int, low: int) -> np.ndarray:
+    shares = np.zeros(parent.n_states)
+    if isinstance(given, Mapping):
+        for state, share in given.items():
+            shares[state_code(variable, parent, state)] = _probability(variable, parent, share)
+    elif parent.n_states == 2:
+        shares[1 - none] = _probability(variable, parent, given)
+    else:
+        rule = f"must be a mapping from state to probability, as it has {counted(parent.n_states, 'state')}"
+        raise DataError(f"the effect of {parent.name!r} on {variable.name!r} {rule}; got {shortened(repr(given))}.")
+    return np.array([_share(variable, share, low) for share in shares.tolist()])
+
+
+def _probability(variable: Variable, parent: Variable, value: Any) -> float:
+    return check_number(f"the effect of {parent.name!r} on {variable.name!r}", value, low=0, high=1)
+
+
+def _share(variable: Variable, share: float, low: int) -> np.ndarray:
+    row = np.empty(variable.n_states)
+    row[low], row[1 - low] = 1.0 - share, share
+    return row
+
+
+def _max_effect(variable: Variable, parent: Variable, given: Any, none: int, lowest: np.ndarray) -> Any:
+    if not isinstance(given, Mapping):
+        return given
+    rows: dict[int, Any] = {none: lowest}
+    for state, row in given.items():
+        code = state_code(variable, parent, state)
+        rows[code] = read_row(variable, (parent,), row, (code,))
+    missing = [s for code, s in enumerate(parent.states or ()) if code not in rows]
+    if missing:
+        what = f"the effects of {parent.name!r} on {variable.name!r}"
+        raise DataError(f"{what} must have a row for every state but the absent one; {listed(missing)} has none.")
+    return [rows[code] for code in range(parent.n_states)]
+
+
+def _point(variable: Variable, code: int) -> np.ndarray:
+    row = np.zeros(variable.n_states)
+    row[code] = 1.0
+    return row
+
+
+def _by_codes(variable: Variable, codes: Sequence[int]) -> list[State]:
+    return [(variable.states or ())[code] for code in codes]

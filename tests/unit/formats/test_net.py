@@ -1,0 +1,117 @@
+"""Hugin NET: what real files have, what is written, and what bad files get."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from network_examples import LAWN, ODD_NETWORK, SPARSE_NETWORK, described, refused
+from tunbridge.formats.net import read_net, write_net
+
+AB = """net
+{
+  node_size = (50 50);
+  name = "a b";
+}
+node A
+{
+  states = ("a0" "a1");
+  label = "100% sure?";   % a comment; with { marks
+  position = (25 275);
+}
+discrete node B { states = (b0 "b 1" 2); }
+potential (A) { data = ( 0.3 0.7 ); }
+potential (B | A)
+{
+  data = (( 0.1 0.2 0.7 )   % a0
+          ( 0.5 0.25 0.25 ));   % a1
+  experience = (10 20);
+}
+"""
+
+
+class TestReading:
+    def test_all_that_a_file_says(self):
+        parts = read_net(AB)
+        a, b = parts.cpts
+        assert parts.name == "a b"
+        assert parts.properties[""] == ("node_size = (50 50)",)
+        assert parts.properties["A"] == ('label = "100% sure?"', "position = (25 275)")
+        assert parts.properties["B"] == ("experience = (10 20)",)
+        assert a.variable.states == ("a0", "a1")
+        assert b.variable.states == ("b0", "b 1", "2")
+        assert a.table().tolist() == [0.3, 0.7]
+        assert b.table().tolist() == [[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]]
+
+    def test_a_flat_list_of_numbers_is_the_same(self):
+        flat = re.sub(r"\(\( 0.1 0.2 0.7 \)   % a0\s*\( 0.5 0.25 0.25 \)\)", "( .1 .2 .7 .5 .25 .25 )", AB)
+        assert flat != AB
+        assert described(read_net(flat)) == described(read_net(AB))
+
+    def test_no_bar_or_nothing_behind_it(self):
+        assert described(read_net(AB.replace("(A)", "(A | )"))) == described(read_net(AB))
+
+    def test_the_first_parent_is_slowest(self):
+        text = write_net(LAWN)
+        assert "((0.25 0.3333333333333333 0.4166666666666667)" in text.replace("((0.0", "").replace(") (", ")\n((")
+        assert described(read_net(text)) == described(LAWN)
+
+
+class TestRefusing:
+    @pytest.mark.parametrize(
+        ("old", "new", "line", "words"),
+        [
+            ("0.5 0.25 0.25", "0.5 0.25 0.3", 17, ("'B' given A='a1'", "must sum to 1")),
+            ("0.5 0.25 0.25", "0.5 0.25 y", 17, ("a number", "'y'")),
+            ("0.5 0.25 0.25", "0.5 0.25", 14, ("'B' must have 6 probabilities; got 5",)),
+            ("0.25 ));", "0.25 );", 16, ("as many '(' as ')'",)),
+            ("(B | A)", "(B | C)", 14, ("declared variables", "'C'")),
+            ("(B | A)", "(B A)", 14, ("'|'", "'A'")),
+            ("(B | A)", "(B | A A)", 14, ("distinct", "'A'")),
+            ("potential (A) { data = ( 0.3 0.7 ); }", "", 6, ("must have a table", "'A'")),
+            ("data = ( 0.3 0.7 );", "", 13, ("must have data", "'A'")),
+            ("data = ( 0.3 0.7 );", "data = ( 0.3 0.7 )", 13, ("';'",)),
+            ("discrete node B", "discrete B", 12, ("'node'", "'B'")),
+            ("discrete node B", "node A", 12, ("declared once", "'A'")),
+            ("discrete node B", "continuous node B", 12, ("discrete nodes", "'continuous'")),
+            ("discrete node B", "decision B", 12, ("discrete nodes", "'decision'")),
+            ("net\n", "class X\n", 1, ("discrete nodes", "'class'")),
+            ("net\n", "nets\n", 1, ("'net', 'node' or 'potential'", "'nets'")),
+            ('("a0" "a1")', '"a0"', 8, ("between '(' and ')'",)),
+            ('("a0" "a1")', "()", 8, ("must have states",)),
+            ('("a0" "a1")', '("a0" "a1)', 8, ("quote is not closed",)),
+            ("position = (25 275)", "position (25 275)", 10, ("a statement",)),
+            ('label = "100%', "label = 100%", 10, ("';'", "'='")),
+        ],
+    )
+    def test_the_place_and_the_reason(self, old, new, line, words):
+        assert old in AB
+        error = refused(read_net, AB.replace(old, new, 1), *words)
+        assert error.line == line, str(error)
+
+    @pytest.mark.parametrize("piece", ["(", "{", "net {", "node a {", '"', "%", "a = ", "potential ("])
+    def test_a_repeated_piece_does_not_hang(self, piece):
+        refused(read_net, piece * 100_000 + "\n?")
+
+    def test_deep_nesting_of_data(self):
+        deep = "(" * 100_000 + "0.3 0.7" + ")" * 100_000
+        assert described(read_net(AB.replace("( 0.3 0.7 )", deep))) == described(read_net(AB))
+
+
+class TestWriting:
+    @pytest.mark.parametrize("parts", [LAWN, ODD_NETWORK, SPARSE_NETWORK], ids=["lawn", "odd", "sparse"])
+    def test_a_round_trip_is_exact(self, parts):
+        assert described(read_net(write_net(parts))) == described(parts)
+
+    def test_a_file_comes_back_with_its_attributes(self):
+        assert described(read_net(write_net(read_net(AB)))) == described(read_net(AB))
+        assert "    experience = (10 20);\n}" in write_net(read_net(AB)).partition("potential ( B")[2]
+
+    def test_nodes_are_identifiers_and_labels_say_the_true_name(self):
+        text = write_net(ODD_NETWORK)
+        names = re.findall(r"^node (.*)$", text, re.MULTILINE)
+        assert all(re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) for name in names)
+        assert len(set(names)) == 3
+        assert "node" not in names
+        assert 'label = " spaced "' in text

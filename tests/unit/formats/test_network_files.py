@@ -1,0 +1,298 @@
+"""Network files: suffixes, encodings, gzip, the native file, atomic writing, and the networks of the repositories."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from network_examples import GRASS, LAWN, ODD_NETWORK, RAIN, SPARSE_NETWORK, SPRINKLER, described
+from tunbridge.data import Variable
+from tunbridge.errors import DataError, FileMissingError, FormatError, MemoryForecastError
+from tunbridge.formats import native
+from tunbridge.formats.bif import write_bif
+from tunbridge.formats.native import write_model
+from tunbridge.formats.network_files import FORMATS, SUFFIXES, read_network_parts, write_network_parts
+from tunbridge.formats.parts import NetworkParts
+from tunbridge.formats.xmlbif import write_xmlbif
+from tunbridge.probability import CPT, NoisyMaxCPT, SparseCPT, noisy_or
+
+NAMED = [suffix for suffix in SUFFIXES if suffix != ".uai"]
+NETWORKS = [
+    *("alarm", "andes", "asia", "cancer", "child", "earthquake", "hailfinder", "hepar2"),
+    *("insurance", "link", "munin1", "pigs", "sachs", "survey", "water", "win95pts"),
+]
+
+
+class TestSuffixes:
+    @pytest.mark.parametrize("suffix", NAMED)
+    @pytest.mark.parametrize("parts", [LAWN, ODD_NETWORK, SPARSE_NETWORK], ids=["lawn", "odd", "sparse"])
+    def test_a_round_trip(self, tmp_path, suffix, parts):
+        path = tmp_path / f"network{suffix}"
+        write_network_parts(path, parts)
+        assert described(read_network_parts(path)) == described(parts)
+
+    @pytest.mark.parametrize("suffix", [s for s in SUFFIXES if s != ".tb"])
+    def test_gzipped_text(self, tmp_path, suffix):
+        write_network_parts(tmp_path / f"n{suffix.upper()}.gz", LAWN)
+        write_network_parts(tmp_path / f"n{suffix}", LAWN)
+        assert (
+            gzip.decompress((tmp_path / f"n{suffix.upper()}.gz").read_bytes()) == (tmp_path / f"n{suffix}").read_bytes()
+        )
+        back = read_network_parts(tmp_path / f"n{suffix.upper()}.gz")
+        assert back == read_network_parts(str(tmp_path / f"n{suffix}"))
+
+    @pytest.mark.parametrize("format", FORMATS)
+    def test_the_format_may_be_given(self, tmp_path, format):
+        write_network_parts(tmp_path / "network", LAWN, format)
+        back = read_network_parts(tmp_path / "network", format=format)
+        assert [cpt.table().tolist() for cpt in back.cpts] == [cpt.table().tolist() for cpt in LAWN.cpts]
+
+    def test_other_suffixes_are_refused(self, tmp_path):
+        with pytest.raises(FormatError, match=r"must end in '\.bif', '\.xmlbif', .*'\.tb'.*got 'net\.doc'"):
+            write_network_parts(tmp_path / "net.doc", LAWN)
+        with pytest.raises(FormatError, match="format='bif'"):
+            read_network_parts(tmp_path / "net")
+        with pytest.raises(DataError, match=r"format must be one of .*got 'biff'\. Did you mean 'bif'\?"):
+            read_network_parts(tmp_path / "net", format="biff")
+        with pytest.raises(DataError, match="packed already"):
+            write_network_parts(tmp_path / "net.tb.gz", LAWN)
+        assert os.listdir(tmp_path) == []
+
+    def test_a_missing_file(self, tmp_path):
+        write_network_parts(tmp_path / "lawn.bif", LAWN)
+        with pytest.raises(FileMissingError, match=r"Did you mean '.*lawn\.bif'\?"):
+            read_network_parts(tmp_path / "lwan.bif")
+        with pytest.raises(FileMissingError, match="no folder"):
+            read_network_parts(tmp_path / "nowhere" / "lawn.bif")
+        with pytest.raises(DataError, match="folder or a device"):
+            read_network_parts(tmp_path, format="bif")
+
+
+class TestText:
+    TEXT = 'variable Größe { type discrete { "é" b }; } probability (Größe) { table 0.5 0.5; }'
+
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16"])
+    def test_encodings(self, tmp_path, encoding):
+        (tmp_path / "n.bif").write_bytes(self.TEXT.encode(encoding))
+        variable = read_network_parts(tmp_path / "n.bif").variables[0]
+        assert variable == Variable("Größe", ["é", "b"])
+
+    @pytest.mark.parametrize("encoding", ["iso-8859-1", "windows-1252", "UTF-8", "utf-16"])
+    def test_an_xml_file_names_its_encoding(self, tmp_path, encoding):
+        parts = NetworkParts("", [CPT(Variable("Größe", ["é", "b"]), [], [0.5, 0.5])])
+        text = write_xmlbif(parts).replace('"UTF-8"', f'"{encoding}"')
+        (tmp_path / "n.xml").write_bytes(text.encode(encoding))
+        assert read_network_parts(tmp_path / "n.xml") == parts
+
+    @pytest.mark.parametrize("encoding", ["zlib", "rot13", "punycode", "no-such"])
+    def test_other_encodings_are_refused(self, tmp_path, encoding):
+        (tmp_path / "n.xml").write_text(write_xmlbif(LAWN).replace("UTF-8", encoding))
+        with pytest.raises(FormatError, match=encoding):
+            read_network_parts(tmp_path / "n.xml")
+
+    def test_an_error_names_the_file_and_the_place(self, tmp_path):
+        (tmp_path / "n.bif").write_text("network x {\n  bogus\n}")
+        with pytest.raises(FormatError, match=r"^line 2, column 3: .*'bogus'\. The file is '.*n\.bif'\.$") as caught:
+            read_network_parts(tmp_path / "n.bif")
+        assert (caught.value.line, caught.value.column) == (2, 3)
+
+    def test_binary_and_damaged_files(self, tmp_path):
+        path = tmp_path / "n.bif"
+        for content in [b"network\0x", b"", gzip.compress(b"network x { }" * 1000)[:-9], b"\x1f\x8bnothing"]:
+            path.write_bytes(content)
+            with pytest.raises(FormatError, match=r"n\.bif"):
+                read_network_parts(path)
+
+    def test_a_gzip_bomb_is_refused_while_it_is_unpacked(self, tmp_path, monkeypatch):
+        (tmp_path / "n.bif.gz").write_bytes(gzip.compress(b" " * 50_000_000))
+        monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "100e6")
+        with pytest.raises(MemoryForecastError, match=r"n\.bif\.gz"):
+            read_network_parts(tmp_path / "n.bif.gz")
+
+    def test_a_text_that_would_not_fit_is_not_begun(self, tmp_path, monkeypatch):
+        parents = [Variable(f"p{i}", ["a", "b"]) for i in range(40)]
+        tables = [CPT(p, [], [0.5, 0.5]) for p in parents]
+        huge = NetworkParts("", [*tables, noisy_or(Variable("x", ["no", "yes"]), dict.fromkeys(parents, 0.5))])
+        for suffix in (".bif", ".xml", ".net", ".dsc", ".uai"):
+            with pytest.raises(MemoryForecastError, match="native file"):
+                write_network_parts(tmp_path / f"n{suffix}", huge)
+        write_network_parts(tmp_path / "n.tb", huge)
+        assert read_network_parts(tmp_path / "n.tb") == huge
+
+
+class TestWritingOverAFile:
+    @pytest.mark.parametrize("suffix", SUFFIXES)
+    def test_the_old_file_stays_when_writing_fails(self, tmp_path, suffix, monkeypatch):
+        path = tmp_path / f"n{suffix}"
+        write_network_parts(path, LAWN)
+        old = path.read_bytes()
+
+        def fail(*_):
+            raise OSError("the disk is full")
+
+        monkeypatch.setattr(native.os, "fsync", fail)
+        with pytest.raises(DataError, match="the disk is full"):
+            write_network_parts(path, ODD_NETWORK)
+        assert path.read_bytes() == old
+        assert os.listdir(tmp_path) == [path.name]
+
+    def test_nothing_is_left_when_the_network_cannot_be_written(self, tmp_path):
+        with pytest.raises(DataError, match="written as text"):
+            write_network_parts(tmp_path / "n.bif", NetworkParts("", [CPT(Variable("n", [1, "1"]), [], [0.5, 0.5])]))
+        assert os.listdir(tmp_path) == []
+
+
+class TestNative:
+    def test_all_kinds_of_tables_with_counts_and_typed_states(self, tmp_path):
+        number = Variable("number", [1, 2.5, False, "1"], ordered=True)
+        parts = NetworkParts(
+            "typed",
+            [
+                CPT(number, [], [0.25, 0.25, 0.25, 0.25], counts=[1, 2, 3, 4.5]),
+                CPT(RAIN, [number], np.tile([0.3, 0.7], (4, 1)), counts=np.arange(8).reshape(4, 2)),
+                SparseCPT(GRASS, [number, RAIN], {(2.5, "no"): [0, 0, 1]}, [0.2, 0.3, 0.5], counts=[[0, 0, 7]]),
+                noisy_or(SPRINKLER, {RAIN: 0.3}, leak=0.1),
+            ],
+            {"": ("a",), "Rain": ("b;", "c\n")},
+        )
+        write_network_parts(tmp_path / "n.tb", parts)
+        back = read_network_parts(tmp_path / "n.tb")
+        assert back == parts
+        assert [type(cpt) for cpt in back.cpts] == [CPT, CPT, SparseCPT, NoisyMaxCPT]
+        assert back.variables[0].states == number.states
+        assert list(map(type, back.variables[0].states)) == [int, float, bool, str]
+        assert back.variables[0].ordered
+        for one, other in zip(back.cpts, parts.cpts, strict=True):
+            assert (one.counts is None) == (other.counts is None)
+            np.testing.assert_array_equal(one.counts, other.counts)
+
+    def test_other_models_are_refused(self, tmp_path):
+        write_model(tmp_path / "m.tb", "naive-bayes", {})
+        with pytest.raises(FormatError, match="must hold a network; it holds a model of the kind 'naive-bayes'"):
+            read_network_parts(tmp_path / "m.tb")
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("name", 3),
+            ("variables", [RAIN, RAIN]),
+            ("variables", [RAIN]),
+            ("tables", None),
+            ("tables", [{"parents": [], "kind": "dense", "probabilities": np.array([0.5, 0.4]), "counts": None}] * 2),
+            ("tables", [{"parents": [5], "kind": "dense", "probabilities": np.array([0.5, 0.5]), "counts": None}] * 2),
+            ("tables", [{"parents": [], "kind": "no-such"}] * 2),
+            ("tables", [{"parents": [1], "kind": "noisy-max", "effects": [], "leak": None, "order": [0, 1]}] * 2),
+            ("properties", {"Nobody": ["x"]}),
+            ("properties", {"Rain": [1]}),
+        ],
+    )
+    def test_content_that_does_not_fit_is_refused(self, tmp_path, key, value):
+        table = {"parents": [], "kind": "dense", "probabilities": np.array([0.5, 0.5]), "counts": None}
+        content = {"name": "", "variables": [RAIN, SPRINKLER], "tables": [table, table], "properties": {}}
+        write_model(tmp_path / "m.tb", "network", content)
+        assert len(read_network_parts(tmp_path / "m.tb").cpts) == 2
+        write_model(tmp_path / "m.tb", "network", {**content, key: value})
+        with pytest.raises(FormatError, match="undamaged network"):
+            read_network_parts(tmp_path / "m.tb")
+
+    def test_configurations_that_parents_cannot_have_are_refused(self, tmp_path):
+        for number in (-1, 2):
+            sparse = {"kind": "sparse", "configurations": np.array([number]), "probabilities": np.array([[0.5, 0.5]])}
+            child = {"parents": [0], **sparse, "default": np.array([0.5, 0.5]), "counts": None}
+            root = {"parents": [], "kind": "dense", "probabilities": np.array([0.5, 0.5]), "counts": None}
+            content = {"name": "", "variables": [RAIN, SPRINKLER], "tables": [root, child], "properties": {}}
+            write_model(tmp_path / "m.tb", "network", content)
+            with pytest.raises(FormatError, match="configuration that its parents cannot have"):
+                read_network_parts(tmp_path / "m.tb")
+
+
+class TestParts:
+    def test_what_does_not_fit_is_refused(self):
+        root, child = CPT(RAIN, [], [0.5, 0.5]), CPT(SPRINKLER, [RAIN], [[0.5, 0.5], [0.5, 0.5]])
+        other = Variable("Rain", ["0", "1"])
+        with pytest.raises(DataError, match="'Rain' twice"):
+            NetworkParts("", [root, root])
+        with pytest.raises(DataError, match="the parents of 'Sprinkler' must be nodes; got 'Rain'"):
+            NetworkParts("", [child])
+        with pytest.raises(DataError, match="the parent 'Rain' of 'Sprinkler' must have the states"):
+            NetworkParts("", [CPT(other, [], [0.5, 0.5]), child])
+        with pytest.raises(DataError, match=r"cycle; got .*'Rain' → 'Sprinkler'"):
+            NetworkParts("", [CPT(RAIN, [SPRINKLER], [[0.5, 0.5], [0.5, 0.5]]), child])
+        with pytest.raises(DataError, match=r"properties must be .*got 'Rian'\. Did you mean 'Rain'\?"):
+            NetworkParts("", [root], {"Rian": ["x"]})
+
+
+def same_as_pyagrum(parts: NetworkParts, path: Path) -> None:
+    """Check nodes, arcs, states and probabilities against what pyAgrum reads."""
+    gum = pytest.importorskip("pyagrum")
+    net = gum.loadBN(str(path))
+    assert {cpt.variable.name for cpt in parts.cpts} == set(net.names())
+    for cpt in parts.cpts:
+        name, theirs = cpt.variable.name, net.cpt(cpt.variable.name)
+        assert list(net.variable(name).labels()) == list(cpt.variable.states)
+        assert {net.variable(p).name() for p in net.parents(name)} == {p.name for p in cpt.parents}
+        order = [p.name for p in cpt.parents] + [name]
+        array = theirs.toarray()  # its axes are its variables in reverse
+        axes = list(reversed(theirs.names))
+        array = array.transpose([axes.index(n) for n in order])
+        array = array / array.sum(axis=-1, keepdims=True)
+        np.testing.assert_allclose(cpt.table(), array, rtol=0, atol=2e-7)  # pyAgrum reads BIF in single precision
+
+
+@pytest.mark.shared
+class TestRepositoryNetworks:
+    @pytest.mark.peer
+    @pytest.mark.parametrize("name", [name for name in NETWORKS if name != "child"])
+    def test_as_pyagrum_reads_it(self, shared_data, name):
+        path = shared_data / "networks" / f"{name}.bif"
+        same_as_pyagrum(read_network_parts(path), path)
+
+    @pytest.mark.peer
+    def test_child_as_pgmpy_reads_it(self, shared_data):
+        readwrite = pytest.importorskip("pgmpy.readwrite")
+        path = shared_data / "networks" / "child.bif"
+        parts, model = read_network_parts(path), readwrite.BIFReader(str(path)).get_model()
+        assert {cpt.variable.name for cpt in parts.cpts} == set(model.nodes())
+        for cpt in parts.cpts:
+            theirs = model.get_cpds(cpt.variable.name)
+            assert {p.name for p in cpt.parents} == set(theirs.variables[1:])
+            array = theirs.values
+            for i, variable in enumerate((*theirs.variables,)):
+                ours = next(v for v in parts.variables if v.name == variable)
+                codes = [theirs.state_names[variable].index(state) for state in ours.states]
+                array = np.take(array, codes, axis=i)
+            order = [theirs.variables.index(v.name) for v in (*cpt.parents, cpt.variable)]
+            np.testing.assert_allclose(cpt.table(), array.transpose(order), rtol=0, atol=1e-12)
+
+    @pytest.mark.peer
+    @pytest.mark.parametrize("suffix", [".bif", ".net", ".uai", ".bifxml"])
+    @pytest.mark.parametrize("name", ["asia", "alarm", "win95pts"])
+    def test_pyagrum_reads_what_is_written(self, shared_data, tmp_path, name, suffix):
+        gum = pytest.importorskip("pyagrum")
+        parts = read_network_parts(shared_data / "networks" / f"{name}.bif")
+        path = tmp_path / f"n{suffix}"
+        write_network_parts(path, parts)
+        if suffix != ".uai":
+            same_as_pyagrum(parts, path)
+        else:
+            assert gum.loadBN(str(path)).size() == len(parts.cpts)
+
+    @pytest.mark.parametrize("name", NETWORKS)
+    def test_every_format_keeps_every_bit(self, shared_data, tmp_path, name):
+        parts = read_network_parts(shared_data / "networks" / f"{name}.bif")
+        for suffix in (".bif", ".net.gz", ".xmlbif", ".dsc", ".tb"):
+            write_network_parts(tmp_path / f"n{suffix}", parts)
+            assert read_network_parts(tmp_path / f"n{suffix}") == parts, suffix
+        write_network_parts(tmp_path / "n.uai", parts)
+        back = read_network_parts(tmp_path / "n.uai")
+        assert all(np.array_equal(a.table(), b.table()) for a, b in zip(parts.cpts, back.cpts, strict=True))
+
+    def test_a_file_that_we_wrote_is_written_the_same(self, shared_data):
+        parts = read_network_parts(shared_data / "networks" / "child.bif")
+        text = write_bif(parts)
+        assert "{ <5, 5-12, 12+ }" in text
+        assert "Asy/Patch " in text

@@ -1,0 +1,126 @@
+"""XMLBIF: what real files have, what is written, and what bad and hostile files get."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from network_examples import LAWN, ODD_NETWORK, SPARSE_NETWORK, described, refused
+from tunbridge.formats.xmlbif import read_xmlbif, write_xmlbif
+
+AB = """<?xml version="1.0" encoding="US-ASCII"?>
+<!-- a comment -->
+<!DOCTYPE BIF [
+  <!ELEMENT BIF ( NETWORK )*>
+  <!ATTLIST BIF VERSION CDATA #REQUIRED>
+]>
+<BIF VERSION="0.3" xmlns="http://www.cs.ubc.ca/labs/lci/fopi/ve/XMLBIFv0_3">
+<NETWORK>
+<NAME>A &amp; B</NAME>
+<PROPERTY>author = me</PROPERTY>
+<VARIABLE TYPE="nature">
+  <NAME>A</NAME>
+  <OUTCOME>a0</OUTCOME>
+  <OUTCOME>a1</OUTCOME>
+  <PROPERTY>position = (1, 2)</PROPERTY>
+</VARIABLE>
+<VARIABLE><NAME> B </NAME><OUTCOME>b &lt; 0</OUTCOME><VALUE>b&#49;</VALUE><OUTCOME><![CDATA[<b2>]]></OUTCOME></VARIABLE>
+<DEFINITION><FOR>A</FOR><TABLE>0.3 0.7</TABLE></DEFINITION>
+<DEFINITION>
+  <FOR>B</FOR>
+  <GIVEN>A</GIVEN>
+  <TABLE>
+    0.1, 0.2, 0.7 <!-- a0
+    -->
+    0.5 0.25 0.25
+  </TABLE>
+</DEFINITION>
+</NETWORK>
+</BIF>
+"""
+
+
+class TestReading:
+    def test_all_that_a_file_says(self):
+        parts = read_xmlbif(AB)
+        a, b = parts.cpts
+        assert parts.name == "A & B"
+        assert dict(parts.properties) == {"": ("author = me",), "A": ("position = (1, 2)",)}
+        assert (a.variable.name, a.variable.states) == ("A", ("a0", "a1"))
+        assert (b.variable.name, b.variable.states) == ("B", ("b < 0", "b1", "<b2>"))
+        assert a.table().tolist() == [0.3, 0.7]
+        assert b.table().tolist() == [[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]]
+
+    def test_the_outcomes_of_the_variable_are_fastest(self):
+        table = read_xmlbif(write_xmlbif(LAWN)).cpts[2].table()
+        numbers = ElementTree.fromstring(write_xmlbif(LAWN)).findall(".//TABLE")[2].text.split()
+        np.testing.assert_array_equal(table.ravel(), np.array(numbers, float))
+
+    def test_definitions_may_come_first_and_carry_properties(self):
+        head, _, rest = AB.partition("<VARIABLE TYPE")
+        variables, _, definitions = rest.partition("<DEFINITION>")
+        body, tail = definitions.split("</NETWORK>")
+        body = body.replace("<FOR>A", "<PROPERTY>late</PROPERTY><FOR>A")
+        text = f"{head}<DEFINITION>{body}<VARIABLE TYPE{variables}</NETWORK>{tail}"
+        assert read_xmlbif(text).properties["A"] == ("position = (1, 2)", "late")
+        assert [cpt.table().tolist() for cpt in read_xmlbif(text).cpts] == [
+            cpt.table().tolist() for cpt in read_xmlbif(AB).cpts
+        ]
+
+
+class TestRefusing:
+    @pytest.mark.parametrize(
+        ("old", "new", "line", "words"),
+        [
+            ("0.5 0.25 0.25", "0.5 0.25 0.3", 25, ("'B' given A='a1'", "must sum to 1")),
+            ("0.5 0.25 0.25", "0.5 x 0.25", 25, ("numbers", "'x'")),
+            ("0.5 0.25 0.25", "0.5 0.25", 20, ("'B' must have 6 probabilities; got 5",)),
+            ("0.3 0.7", "0.3 0.6", 18, ("'A'", "must sum to 1")),
+            ("<GIVEN>A", "<GIVEN>C", 20, ("declared variables", "'C'")),
+            ("<GIVEN>A", "<GIVEN>B", 20, ("distinct", "'B'")),
+            ("<FOR>B</FOR>", "", 19, ("<DEFINITION> must have one <FOR>; got 0",)),
+            ("<FOR>B</FOR>", "<FOR>B</FOR><FOR>A</FOR>", 19, ("one <FOR>; got 2",)),
+            ("<FOR>B", "<FOR>A", 20, ("distinct", "'A'")),
+            ("<NAME> B ", "<NAME>A", 17, ("declared once", "'A'")),
+            ("<OUTCOME>a1", "<OUTCOME>a0", 12, ("distinct", "'a0'")),
+            ('TYPE="nature"', 'TYPE="decision"', 11, ("'nature'", "'decision'")),
+            ("<DEFINITION><FOR>A</FOR><TABLE>0.3 0.7</TABLE></DEFINITION>", "", 12, ("must have a table", "'A'")),
+            ("</NETWORK>", "", 29, ("well-formed XML", "mismatched tag")),
+            ("</NETWORK>", "</NETWORK><NETWORK></NETWORK>", 28, ("one network",)),
+            ("&amp;", "&nbsp;", 9, ("undefined entity",)),
+            ("<BIF ", "<bogus ", 7, ("<BIF>",)),
+            ("  <!ELEMENT", '  <!ENTITY lol "lol">\n  <!ELEMENT', 4, ("entities of its own", "'lol'")),
+            ("  <!ELEMENT", '  <!ENTITY x SYSTEM "file:///etc/passwd">\n  <!ELEMENT', 4, ("entities of its own",)),
+            ("  <!ELEMENT", '  <!ENTITY % x SYSTEM "http://a.b">\n %x; <!ELEMENT', 4, ("entities of its own",)),
+        ],
+    )
+    def test_the_place_and_the_reason(self, old, new, line, words):
+        assert old in AB
+        error = refused(read_xmlbif, AB.replace(old, new, 1), *words)
+        assert error.line == line, str(error)
+
+    def test_an_entity_of_an_external_document_type_is_not_dropped(self):
+        head, _, rest = AB.partition("<!DOCTYPE")
+        text = f'{head}<!DOCTYPE BIF SYSTEM "bif.dtd">{rest.partition("]>")[2]}'
+        assert described(read_xmlbif(text)) == described(read_xmlbif(AB))
+        refused(read_xmlbif, text.replace("a0", "&unknown;"), "'unknown'")
+
+    @pytest.mark.parametrize("text", ["", "<BIF/>", "<BIF>", "nothing", "<BIF>\ud800</BIF>"])
+    def test_no_network(self, text):
+        refused(read_xmlbif, text)
+
+    def test_deep_nesting(self):
+        refused(read_xmlbif, "<BIF>" + "<a>" * 100_000, "nested")
+
+
+class TestWriting:
+    @pytest.mark.parametrize("parts", [LAWN, ODD_NETWORK, SPARSE_NETWORK], ids=["lawn", "odd", "sparse"])
+    def test_a_round_trip_is_exact(self, parts):
+        assert described(read_xmlbif(write_xmlbif(parts))) == described(parts)
+
+    def test_others_can_read_it(self):
+        root = ElementTree.fromstring(write_xmlbif(ODD_NETWORK))
+        assert root.findall(".//VARIABLE")[0].find("NAME").text == '2nd "test", näive; {x}'
+        assert [len(d.findall("GIVEN")) for d in root.findall(".//DEFINITION")] == [0, 1, 1]

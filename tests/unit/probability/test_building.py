@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from tunbridge.data import Variable, as_table
+from tunbridge.errors import DataError, MemoryForecastError
+from tunbridge.probability import CPT, Distribution, SparseCPT, as_cpt
+
+YES_NO = ["no", "yes"]
+BURGLARY, EARTHQUAKE, ALARM = (Variable(name, YES_NO) for name in ["Burglary", "Earthquake", "Alarm"])
+PARENTS = (BURGLARY, EARTHQUAKE)
+TABLE = np.array([[[0.999, 0.001], [0.71, 0.29]], [[0.06, 0.94], [0.05, 0.95]]])
+EXPECTED = CPT(ALARM, PARENTS, TABLE)
+
+NESTED = {
+    "no": {"no": [0.999, 0.001], "yes": [0.71, 0.29]},
+    "yes": {"yes": {"yes": 0.95, "no": 0.05}, "no": (0.06, 0.94)},
+}
+TUPLES = {
+    ("no", "no"): [0.999, 0.001],
+    ("yes", "no"): np.array([0.06, 0.94]),
+    ("no", "yes"): {"no": 0.71, "yes": 0.29},
+    ("yes", "yes"): [0.05, 0.95],
+}
+LONG = {
+    "Alarm": ["yes", "no"] * 4,
+    "probability": [0.001, 0.999, 0.29, 0.71, 0.94, 0.06, 0.95, 0.05],
+    "Earthquake": ["no", "no", "yes", "yes"] * 2,
+    "Burglary": ["no"] * 4 + ["yes"] * 4,
+}
+WIDE = {
+    "yes": [0.95, 0.29, 0.94, 0.001],
+    "Earthquake": ["yes", "yes", "no", "no"],
+    "no": [0.05, 0.71, 0.06, 0.999],
+    "Burglary": ["yes", "no", "yes", "no"],
+}
+
+
+@pytest.mark.parametrize("given", [NESTED, TUPLES, TABLE, TABLE.tolist(), TABLE.reshape(4, 2)])
+def test_dicts_and_arrays(given):
+    assert as_cpt(ALARM, PARENTS, given) == EXPECTED
+
+
+@pytest.mark.parametrize("columns", [LONG, WIDE])
+@pytest.mark.parametrize(
+    "frame",
+    [dict, pd.DataFrame, pl.DataFrame, pa.table, as_table, lambda d: pl.DataFrame(d).to_dicts()],
+    ids=["dict", "pandas", "polars", "arrow", "Table", "records"],
+)
+def test_frames(frame, columns):
+    assert as_cpt(ALARM, PARENTS, frame(columns)) == EXPECTED
+
+
+def test_half_nested():
+    three = [*PARENTS, Variable("Cat", YES_NO)]
+    table = np.random.default_rng(0).dirichlet([1, 1], 8).reshape(2, 2, 2, 2)
+    expected = CPT(ALARM, three, table)
+    codes = [(i, j) for i in range(2) for j in range(2)]
+    tuples_last = {YES_NO[i]: {(YES_NO[j], YES_NO[k]): table[i, j, k] for j, k in codes} for i in range(2)}
+    tuples_first = {(YES_NO[i], YES_NO[j]): {YES_NO[k]: table[i, j, k] for k in range(2)} for i, j in codes}
+    assert as_cpt(ALARM, three, tuples_last) == expected
+    assert as_cpt(ALARM, three, tuples_first) == expected
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"no": [0.9, 0.1], "yes": [0.0, 1.0]},
+        {"yes": {"yes": 1}, "no": {"no": 0.9, "yes": 0.1}},
+        {("no",): [0.9, 0.1], ("yes",): [0, 1]},
+        [[0.9, 0.1], [0, 1]],
+        {"Burglary": ["yes", "no", "no"], "Alarm": ["yes", "yes", "no"], "probability": [1, 0.1, 0.9]},
+        {"Burglary": ["yes", "no"], "no": [0, 0.9], "yes": [1, 0.1]},
+    ],
+)
+def test_a_single_parent(given):
+    assert as_cpt(ALARM, [BURGLARY], given) == CPT(ALARM, [BURGLARY], [[0.9, 0.1], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [0.9, 0.1],
+        {"yes": 0.1, "no": 0.9},
+        {(): [0.9, 0.1]},
+        [[0.9, 0.1]],
+        {"Alarm": ["yes", "no"], "probability": [0.1, 0.9]},
+        pd.DataFrame({"yes": [0.1], "no": [0.9]}),
+        pd.Series({"yes": 0.1, "no": 0.9}),
+        Distribution(ALARM, [0.9, 0.1]),
+    ],
+)
+def test_no_parents(given):
+    assert as_cpt(ALARM, [], given) == CPT(ALARM, [], [0.9, 0.1])
+
+
+def test_states_that_are_numbers_or_tuples():
+    size, place = Variable("Size", [1, 2]), Variable("Place", [(0, 0), (0, 1)])
+    assert as_cpt(ALARM, [size], {"1": [1, 0], 2.0: [0, 1]}).table().tolist() == [[1, 0], [0, 1]]
+    assert as_cpt(ALARM, [place], {(0, 1): [0, 1], (0, 0): [1, 0]}).table().tolist() == [[1, 0], [0, 1]]
+    wide = {"Burglary": ["no", "yes"], "1": [0.5, 1], "2": [0.5, 0]}
+    assert as_cpt(size, [BURGLARY], wide).table().tolist() == [[0.5, 0.5], [1, 0]]
+
+
+def test_finished_tables():
+    assert as_cpt(ALARM, PARENTS, EXPECTED) is EXPECTED
+    sparse = SparseCPT(ALARM, PARENTS, {})
+    assert as_cpt(ALARM, PARENTS, sparse) is sparse
+    with pytest.raises(DataError, match="must be one of 'Alarm' given 'Burglary', with the same states; got CPT"):
+        as_cpt(ALARM, [BURGLARY], EXPECTED)
+    with pytest.raises(DataError, match="whose order of parents, or states, is another"):
+        as_cpt(ALARM, [EARTHQUAKE, BURGLARY], EXPECTED)
+
+
+def without(key: str) -> dict:
+    return {name: values for name, values in LONG.items() if name != key}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {("no", "no"): [0.9, 0.1], ("yes", "no"): [0.9, 0.1], ("yes", "yes"): [0.9, 0.1]},
+            "the table of 'Alarm' must have a row for every configuration of its parents; 1 of 4 is missing, such as "
+            "Burglary='no', Earthquake='yes'. SparseCPT takes some rows",
+        ),
+        ({"no": {"no": [0.9, 0.1]}}, "3 of 4 are missing"),
+        ({}, "4 of 4 are missing"),
+        ({"no": {"nein": [0.9, 0.1]}}, "must name states of its parent 'Earthquake'; got 'nein'"),
+        ({("no", "yess"): [0.9, 0.1]}, "parent 'Earthquake'; got 'yess'. Did you mean 'yes'"),
+        ({("no", "yes", "no"): [0.9, 0.1]}, "must have a state for each of 'Burglary', 'Earthquake'; got"),
+        ({("no", "no"): [0.9, 0.1], "no": {"no": [0.9, 0.1]}}, "Earthquake='no' must be given once"),
+        (
+            {"no": [0.9, 0.1]},
+            "given Burglary='no' must go on with its parents; .* the states of 'Earthquake' is wanted",
+        ),
+        ({**TUPLES, ("no", "no"): [0.9, 0.05]}, "given Burglary='no', Earthquake='no' must sum to 1; got 0.95"),
+        ({**TUPLES, ("no", "no"): [0.9, 0.05, 0.05]}, "must be 2 numbers, for the states 'no', 'yes'; got 3"),
+        ({**TUPLES, ("no", "no"): 0.9}, "must be 2 numbers; got 0.9. Give a list in the order of the states"),
+        ({**TUPLES, ("no", "no"): {0.9, 0.1}}, "must be 2 numbers; got {"),
+        ({**TUPLES, ("no", "no"): {"yes": 0.9}}, "'no' has none, and the others sum to 0.9"),
+        ({**TUPLES, ("no", "no"): {"yes": 0.9, "nope": 0.1}}, "must name states of it; got 'nope'"),
+        ({**TUPLES, ("no", "no"): [0.9, None]}, "must be numbers; got None"),
+        ({**TUPLES, ("no", "no"): [float("nan"), 1]}, "Alarm='no' given Burglary='no', Earthquake='no' must be finite"),
+        ({key: [50, 50] for key in TUPLES}, "got 100. They look like percentages"),
+        (TABLE * 100, "got 100. They look like percentages"),
+        (TABLE.reshape(4, 2).T, "It looks like the transpose"),
+        (without("Burglary"), "4 of 4 are missing|name states of its parent 'Burglary'; got 'Alarm'"),
+        (pd.DataFrame(without("Burglary")), "must have a column for each parent; 'Burglary' is absent"),
+        (pd.DataFrame(without("probability")), "A frame with the column 'Alarm' needs a column 'probability'"),
+        (pd.DataFrame(without("Alarm")), "A frame with the column 'probability' needs a column 'Alarm'"),
+        ({**LONG, "note": ["x"] * 8}, "got also 'note'. Leave it out"),
+        (
+            {**LONG, "Earthquake": ["no", "no", "maybe", "yes"] * 2},
+            "column 'Earthquake' of the frame of 'Alarm' must hold",
+        ),
+        ({**LONG, "Earthquake": [None, "no", "yes", "yes"] * 2}, "must have a state in every row; row 1 is missing"),
+        ({**LONG, "Burglary": ["no"] * 8}, "given Burglary='no', Earthquake='no' must be given once"),
+        ({**LONG, "probability": [0.5] * 7 + [None]}, "must be finite; got nan"),
+        (pd.DataFrame(LONG)[1:], "Earthquake='no' must give every state a probability; 'yes' has none"),
+        (pd.DataFrame(LONG)[2:], "1 of 4 is missing, such as Burglary='no', Earthquake='no'"),
+        (pd.DataFrame(WIDE)[1:], "1 of 4 is missing, such as Burglary='yes', Earthquake='yes'"),
+        (pd.DataFrame(WIDE).drop(columns="yes"), "a column for each of its states; 'yes' is absent"),
+        (pd.DataFrame(WIDE).rename(columns={"yes": "yess"}), "got 'yess'. Did you mean 'yes'"),
+        (pd.concat([pd.DataFrame(WIDE)] * 2), "must be given once"),
+        (pd.DataFrame(WIDE).assign(no=[5, 71, 6, 99], yes=[95, 29, 94, 1]), "They look like percentages"),
+    ],
+)
+def test_what_people_do_wrong(given, message):
+    with pytest.raises(DataError, match=message):
+        as_cpt(ALARM, PARENTS, given)
+
+
+def test_without_parents_wrong():
+    with pytest.raises(DataError, match="the probabilities of 'Alarm' must be numbers; got"):
+        as_cpt(ALARM, [], {"no": [0.9, 0.1], "yes": [0, 1]})
+    with pytest.raises(DataError, match="must name states of it; got 'ja'"):
+        as_cpt(ALARM, [], {"no": 0.9, "ja": 0.1})
+    with pytest.raises(DataError, match="it is empty"):
+        as_cpt(ALARM, [], {"Alarm": [], "probability": []})
+
+
+def test_too_large_is_refused_by_forecast():
+    parents = [Variable(f"p{i}", range(10)) for i in range(14)]
+    with pytest.raises(MemoryForecastError, match="SparseCPT stores only the rows that are given"):
+        as_cpt(ALARM, parents, {})

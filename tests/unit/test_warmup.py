@@ -31,6 +31,28 @@ def work() -> None:
         counter.extend("y", ["v"])
         counter.family("y", ["w", "v"])
     tb.NaiveBayesClassifier().fit(words, "y").predict(words)
+    ask()
+
+
+def ask() -> None:
+    """Put every kind of question to a network that is too large for a NumPy path."""
+    variables = {f"v{i}": ["a", "b", "c"] for i in range(30)}
+    arcs = [(f"v{i}", f"v{j}") for i in range(30) for j in (i + 1, i + 7) if j < 30]
+    rows = np.random.default_rng(1).dirichlet(np.ones(3), 3**4)
+    parents = {name: [a for a, b in arcs if b == name] for name in variables}
+    net = tb.BayesianNetwork(variables, arcs, {n: rows[: 3 ** len(parents[n])] for n in variables})
+    evidence = {"v3": "a", "v9": ["a", "b"], "v20": {"a": 0.5, "b": 0.2, "c": 0.1}}
+    net.posteriors(evidence)
+    net.posterior("v0", evidence)
+    net.posterior(["v0", "v29"], evidence)
+    net.most_probable(evidence, of=["v0", "v5"])
+    table = net.sample(100, random_state=0)
+    net.sample(100, random_state=0, evidence=evidence)
+    net.predict_proba(table, "v0")
+    net.predict_proba(table.select(["v8", "v21"]), "v0")
+    net.posteriors(table)
+    for method in ("likelihood-weighting", "gibbs", "forward"):
+        net.posterior("v0", {"v3": "a"}, method=method, precision=0.05, random_state=0)
 
 
 def test_nothing_is_left_to_compile():

@@ -150,7 +150,8 @@ def column_to_arrow(column: Column) -> pa.Array:
     variable, values, arrow_type = column
     if variable.is_continuous:
         return _floats_to_arrow(values, arrow_type)
-    indices = pa.array(values, mask=values < 0)
+    is_missing = values < 0
+    indices = pa.array(values, mask=is_missing) if is_missing.any() else pa.array(values)
     if pa.types.is_dictionary(arrow_type):
         states = _states_to_arrow(variable, arrow_type.value_type)
         return pa.DictionaryArray.from_arrays(indices.cast(arrow_type.index_type), states, ordered=arrow_type.ordered)

@@ -12,7 +12,7 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +25,12 @@ from tunbridge.graph.separation import requisite
 from tunbridge.graph.walks import closure
 from tunbridge.inference.evidence import NO_EVIDENCE, Evidence
 from tunbridge.inference.flat import FlatNetwork, flatten
+from tunbridge.inference.plans import COUNTABLE, Plan, Sketch
 from tunbridge.inference.potentials import Potentials, gather_potentials, is_chained, is_large_sparse
+from tunbridge.inference.running import Answer, States, run_plainly, run_tree
 from tunbridge.inference.tree import Tree, Triangulation, compile_tree, triangulate
 from tunbridge.kernels import propagation
+from tunbridge.kernels.compiled import is_compiled
 
 if TYPE_CHECKING:
     from tunbridge.probability import ConditionalTable
@@ -35,107 +38,12 @@ if TYPE_CHECKING:
 _SMALL_TREE = 30_000  # entries: below, the tree of the whole network answers at once
 _WORTH_A_TREE = 0.5  # a tree for one question must have at most this share of the entries
 _KEPT_TREES = 32
-_COUNTABLE = 2.0**55  # entries: more are never compiled
 _NOTHING = np.empty(0, np.int64)
+_FEW_VARIABLES, _FEW_ENTRIES, _PLAIN_RUNS = 24, 2000, 100  # what plain NumPy answers while nothing is compiled
 WAYS_OUT = (
     "Ways out: observe more variables; give nodes fewer parents or states; or ask for an approximate answer with "
     "method='likelihood-weighting'."
 )
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What one run tells.
-
-    Parameters
-    ----------
-    log_evidence : float
-        The logarithm of the probability of the evidence; −∞ when it is impossible (and then nothing else is told).
-    marginals : ndarray
-        The distributions of all variables end to end; those that were not wanted are not filled.
-    joint : ndarray or None
-        The joint distribution of the targets, one axis each in the order asked.
-    """
-
-    log_evidence: float
-    marginals: np.ndarray
-    joint: np.ndarray | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Sketch:
-    """A tree before it is compiled: the tables that matter without the observed variables, and an elimination order.
-
-    Parameters
-    ----------
-    potentials : Potentials
-        The tables.
-    variables : ndarray
-        The network's number of each variable that is left.
-    log_factor : float
-        What the tables without any variable left contribute.
-    found : Triangulation
-        The elimination order.
-    together : ndarray
-        Variables that stand in one clique.
-    """
-
-    potentials: Potentials
-    variables: np.ndarray
-    log_factor: float
-    found: Triangulation
-    together: np.ndarray
-
-    def n_bytes(self) -> float:
-        """Return the memory that a run takes, or a bound of it where that is beyond measure."""
-        if self.found.n_entries > _COUNTABLE:
-            return 8.0 * self.found.n_entries
-        return float(compile_tree(self.potentials, self.found, self.together).n_bytes())
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How a question is answered: a tree, its numbers, and which of the network's variables are in it.
-
-    Parameters
-    ----------
-    tree : Tree
-        The compiled tree.
-    potentials : Potentials
-        Its numbers.
-    variables : ndarray or None
-        The network's number of each of the tree's variables; None when they are the same.
-    log_factor : float
-        What the tables without any variable left contribute.
-    """
-
-    tree: Tree
-    potentials: Potentials
-    variables: np.ndarray | None = None
-    log_factor: float = 0.0
-
-    def places(self, n: int) -> np.ndarray:
-        """Return where each of the network's n variables is in the tree, −1 when it is not there."""
-        if self.variables is None:
-            return np.arange(n)
-        places = np.full(max(n, int(self.variables.max(initial=-1)) + 1), -1, np.int64)
-        places[self.variables] = np.arange(len(self.variables))
-        return places[:n]
-
-    def findings(self, evidence: Evidence, places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the evidence as the kernels read it: codes, likelihoods, and which variables have likelihoods."""
-        n_states = self.potentials.n_states
-        codes = np.full((len(n_states), 1), -1, np.int64)
-        soft, is_soft = np.empty((int(n_states.sum()), 1)), np.zeros(len(n_states), np.int64)
-        if self.variables is None:
-            for v, code in evidence.hard.items():
-                codes[v, 0] = code
-        for v, likelihood in evidence.soft.items():
-            if (i := int(places[v])) >= 0:
-                is_soft[i] = 1
-                start = int(n_states[:i].sum())
-                soft[start : start + len(likelihood), 0] = likelihood
-        return codes, soft, is_soft
 
 
 class Engine:
@@ -153,6 +61,9 @@ class Engine:
         self.index = {variable.name: v for v, variable in enumerate(self.variables)}
         self._lock = threading.RLock()
         self._trees: OrderedDict[Any, Tree] = OrderedDict()
+        n_entries = sum(math.prod(cpt.shape) for cpt in self.cpts)
+        is_small = len(self.cpts) <= _FEW_VARIABLES and n_entries <= _FEW_ENTRIES
+        self._plain_runs = 0 if not is_small or is_compiled(propagation.propagate) else _PLAIN_RUNS
 
     # The network as arrays
 
@@ -170,6 +81,11 @@ class Engine:
     def starts(self) -> list[int]:
         """Where the states of each variable begin in an array over all of them, and last its length."""
         return [0, *np.cumsum(self.n_states).tolist()]
+
+    @cached_property
+    def states(self) -> States:
+        """Both of these."""
+        return States(self.n_states, self.starts)
 
     @cached_property
     def parents(self) -> list[list[int]]:
@@ -237,8 +153,8 @@ class Engine:
     def compile(self, sketch: Sketch) -> Tree:
         """Return a compiled tree; raise MemoryForecastError before anything large is allocated."""
         n_entries = sketch.found.n_entries
-        if n_entries > _COUNTABLE:
-            check_memory(self._in_words(sketch), 8.0 * n_entries, ways_out=WAYS_OUT, limit=_COUNTABLE)
+        if n_entries > COUNTABLE:
+            check_memory(self._in_words(sketch), 8.0 * n_entries, ways_out=WAYS_OUT, limit=COUNTABLE)
         tree = compile_tree(sketch.potentials, sketch.found, sketch.together)
         if n_entries > _SMALL_TREE:
             check_memory(self._in_words(sketch), tree.n_bytes(), ways_out=WAYS_OUT)
@@ -257,9 +173,17 @@ class Engine:
         self, evidence: Evidence = NO_EVIDENCE, wanted: Iterable[int] | None = None, *, joint: Sequence[int] = ()
     ) -> Answer:
         """Return the probability of the evidence, the wanted marginals (None: all) and a joint distribution."""
-        targets = list(range(self.n_variables)) if wanted is None else list(wanted)
-        plan = self.plan(evidence, None if wanted is None else [*targets, *joint], joint)
-        return self._execute(plan, evidence, targets, list(joint))
+        asked = None if wanted is None else list(wanted)
+        if self._is_plain():
+            return run_plainly(self.cpts, self.parents, evidence, self.states, asked, joint)
+        plan = self.plan(evidence, None if asked is None else [*asked, *joint], joint)
+        return run_tree(plan, evidence, self.states, asked, joint)
+
+    def _is_plain(self) -> bool:
+        """Return whether this run goes without kernels: a small network, while they have never been compiled."""
+        if self._plain_runs > 0:
+            self._plain_runs -= 1
+        return self._plain_runs > 0
 
     def log_probability(self, evidence: Evidence) -> float:
         """Return the logarithm of the probability of the evidence (−∞: impossible)."""
@@ -344,54 +268,3 @@ class Engine:
             found = tuple(closure(self.parents, evidence))
         needed[list(found)] = 1
         return needed
-
-    def _execute(self, plan: Plan, evidence: Evidence, wanted: list[int], joint: list[int]) -> Answer:
-        places = plan.places(self.n_variables)
-        codes, soft, is_soft = plan.findings(evidence, places)
-        marks = np.zeros(len(codes), np.int64)
-        inside = places[wanted]
-        marks[inside[inside >= 0]] = 1
-        asked = [int(places[v]) for v in joint if places[v] >= 0]
-        asked = [v for v in plan.tree.clique_of(asked) if v in asked] if asked else []  # in the order of its axes
-        shape = [1 if codes[v, 0] >= 0 else int(plan.potentials.n_states[v]) for v in asked]
-        size, log_evidence = math.prod(shape) if asked else 0, np.empty(1)
-        check_memory("the joint distribution", 8.0 * size, ways_out="Ask for fewer variables at once.")
-        with plan.tree.borrow(plan.potentials, extra=size) as (parts, buffer, _):
-            propagation.propagate(
-                plan.tree.program, parts, buffer, codes, soft, is_soft, marks, np.array(asked, np.int64), log_evidence
-            )
-            marginals = buffer[parts[1] : parts[2]].copy()
-            table = buffer[parts[-1] : parts[-1] + size].reshape(shape).copy() if asked else np.ones(())
-        log_probability = float(log_evidence[0]) + plan.log_factor + evidence.log_factor
-        marginals = self._spread(plan, evidence, marginals)
-        if not joint:
-            return Answer(log_probability, marginals)
-        order = [int(np.flatnonzero(places == v)[0]) for v in asked]
-        return Answer(log_probability, marginals, self._arranged(table, order, evidence, joint))
-
-    def _spread(self, plan: Plan, evidence: Evidence, found: np.ndarray) -> np.ndarray:
-        """Put the marginals of a tree where they belong among all of the network's variables."""
-        if plan.variables is None:
-            return found
-        marginals = np.zeros(self.starts[-1])
-        starts = np.concatenate([[0], np.cumsum(plan.potentials.n_states)])
-        for i, v in enumerate(plan.variables.tolist()):
-            if v < self.n_variables:
-                marginals[self.starts[v] : self.starts[v + 1]] = found[starts[i] : starts[i + 1]]
-        for v, code in evidence.hard.items():
-            marginals[self.starts[v] + code] = 1.0
-        return marginals
-
-    def _arranged(self, table: np.ndarray, order: list[int], evidence: Evidence, joint: list[int]) -> np.ndarray:
-        """Return a joint table with an axis for each variable asked, in that order; observed ones are certain."""
-        certain = [v for v in joint if v not in order]
-        table = table.reshape(table.shape + (1,) * len(certain))
-        table = table.transpose([[*order, *certain].index(v) for v in joint])
-        for axis, v in enumerate(joint):
-            if v in evidence.hard and table.shape[axis] < self.n_states[v]:
-                at = [slice(None)] * table.ndim
-                at[axis] = slice(evidence.hard[v], evidence.hard[v] + 1)
-                wide = np.zeros([*table.shape[:axis], int(self.n_states[v]), *table.shape[axis + 1 :]])
-                wide[tuple(at)] = table
-                table = wide
-        return np.ascontiguousarray(table)

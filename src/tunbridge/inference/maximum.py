@@ -18,8 +18,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from tunbridge.graph.walks import closure
-from tunbridge.inference.engine import Engine, Plan, Sketch
+from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import Evidence
+from tunbridge.inference.plans import Plan, Sketch
 from tunbridge.inference.potentials import gather_potentials
 from tunbridge.inference.tree import triangulate
 from tunbridge.kernels import propagation

@@ -14,7 +14,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,10 @@ import numpy as np
 from tunbridge._check import did_you_mean, listed, shortened
 from tunbridge.errors import DataError
 from tunbridge.inference.conflicts import impossible
-from tunbridge.inference.engine import Answer, Engine
+from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import Evidence, UnknownVariableError, find_variable, read_evidence
 from tunbridge.inference.maximum import most_probable_codes
+from tunbridge.inference.running import Answer
 from tunbridge.probability import Distribution
 from tunbridge.probability.grid import html_grid, probability_text, text_grid
 
@@ -45,15 +47,17 @@ class Posteriors(Mapping[str, Distribution]):
     engine: Engine
     marginals: np.ndarray
     log_evidence: float
-    _made: dict[str, Distribution] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Distribution:
-        made = self._made.get(name)
-        if made is None:
-            v = find_variable(self.engine.index, name, "a posterior")
-            part = self.marginals[self.engine.starts[v] : self.engine.starts[v + 1]]
-            made = self._made[name] = Distribution._trusted((self.engine.variables[v],), part)
-        return made
+        v = find_variable(self.engine.index, name, "a posterior")
+        part = self.marginals[self.engine.starts[v] : self.engine.starts[v + 1]]
+        return Distribution._trusted((self.engine.variables[v],), part)
+
+    def values(self) -> Any:
+        """Return the distributions, in the order of the variables."""
+        starts, variables = self.engine.starts, self.engine.variables
+        parts = [self.marginals[low:high] for low, high in pairwise(starts)]
+        return [Distribution._trusted((v,), part) for v, part in zip(variables, parts, strict=True)]
 
     def __contains__(self, name: object) -> bool:
         return name in self.engine.index

@@ -18,10 +18,11 @@ from tunbridge._memory import check_memory
 from tunbridge.data import Table, Variable
 from tunbridge.data.columns import code_type
 from tunbridge.inference.conflicts import impossible
-from tunbridge.inference.engine import Engine, Plan
+from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import Evidence, read_evidence
 from tunbridge.inference.flat import FlatNetwork
 from tunbridge.inference.forward import code_table, sample_codes
+from tunbridge.inference.plans import Plan
 from tunbridge.inference.tree import Tree, compile_tree
 from tunbridge.kernels import program, propagation
 

@@ -8,10 +8,30 @@ table are read-only, which is a type of its own; arrays that users pass may be e
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import ModuleType
 
 import numpy as np
 
-from tunbridge.kernels import counts, encode, information, likelihood, moments, planes, sampling, text
+from tunbridge.kernels import (
+    counts,
+    elimination,
+    encode,
+    information,
+    junction,
+    likelihood,
+    moments,
+    planes,
+    potentials,
+    propagation,
+    rows,
+    sampling,
+    text,
+)
+
+_MODULES = (
+    counts, elimination, encode, information, junction, likelihood, moments, planes, potentials, propagation, rows,
+    sampling, text,
+)  # fmt: skip
 
 _CODES = (np.int8, np.int16, np.int32)
 _FLOATS = (np.float64, np.float32)
@@ -24,6 +44,8 @@ def warm_up() -> int:
     _warm_moments()
     _warm_encode()
     _warm_likelihood()
+    _warm_inference()
+    _warm_rows()
     _warm_sampling()
     _warm_text()
     return len(kernels())
@@ -31,8 +53,11 @@ def warm_up() -> int:
 
 def kernels() -> dict[str, object]:
     """Return the kernels by name."""
-    modules = (counts, encode, information, likelihood, moments, planes, sampling, text)
-    return {n: f for m in modules for n, f in vars(m).items() if hasattr(f, "signatures") and not n.startswith("_")}
+    return {n: f for m in _MODULES for n, f in vars(m).items() if _is_kernel_of(m, f) and not n.startswith("_")}
+
+
+def _is_kernel_of(module: ModuleType, value: object) -> bool:
+    return hasattr(value, "signatures") and value.py_func.__module__ == module.__name__  # type: ignore[attr-defined]
 
 
 def _both(array: np.ndarray) -> Iterator[np.ndarray]:
@@ -99,6 +124,36 @@ def _warm_likelihood() -> None:
             likelihood.add_categorical(codes, np.zeros((2, 3)), out)
     likelihood.add_gaussian(block, parameter, parameter, parameter, out)
     likelihood.add_kernel_density(np.zeros(8), np.zeros(3), np.zeros(3), 1.0, 1e150, np.zeros(8))
+
+
+def _warm_inference() -> None:
+    """Ask a network of two variables everything."""
+    n_states, starts, scopes, tables = np.full(2, 2), np.array([0, 1, 3]), np.array([0, 0, 1]), np.full(6, 0.5)
+    none, group, codes = np.empty(0, np.int64), np.zeros(2, np.int64), np.full((2, 1), -1)
+    first, neighbours = elimination.join_scopes(2, starts, scopes)
+    graph = (np.log(n_states), group, first, neighbours)
+    elimination.eliminate(*graph, elimination.MIN_FILL, 0.0, np.int64(0), np.inf)
+    _, order, clique_start, nodes = elimination.best_order(*graph)
+    potentials.reduce_potentials(n_states, starts, scopes, tables, np.arange(2), codes[:, 0], np.ones(2, np.int64))
+    potentials.reduce_potentials(n_states, starts, scopes, tables, np.arange(2), np.full(2, -1), np.ones(2, np.int64))
+    program = junction.compile_program(n_states, np.arange(2), starts, scopes, 2, order, clique_start, nodes)
+    parts = propagation.layout(program, 1)
+    buffer, soft, is_soft = np.empty(parts[-1] + 4), np.empty((4, 1)), np.zeros(2, np.int64)
+    propagation.load_potentials(program, starts, scopes, tables, buffer)
+    propagation.propagate(program, parts, buffer, codes, soft, is_soft, np.ones(2, np.int64), none, np.empty(1))
+    propagation.maximise(program, parts, buffer, codes, soft, is_soft, group, np.empty(2, np.int64))
+    propagation.condition(program, parts, buffer, codes, soft, is_soft, np.array([0, 2, 6]), np.empty(6))
+
+
+def _warm_rows() -> None:
+    """Answer for one row in which the only variable is missing."""
+    one, starts, none = np.zeros(1, np.int64), np.array([0, 2]), np.empty(0, np.int64)
+    network = (np.full(1, 2), one, np.zeros(2, np.int64), none, starts, np.full(2, 0.5), np.zeros(2, np.int64), none)
+    for kind in (np.int16, np.int32):
+        codes = np.full((1, 1), -1, kind)
+        rows.distinct_rows(codes, np.empty(1, np.int64))
+        answers = (np.empty((1, 2)), np.empty(1), np.empty(1, np.int8))
+        rows.answer_rows(*network, codes, one, np.ones(1, np.uint8), True, 256, one, *answers)
 
 
 def _warm_sampling() -> None:

@@ -1,0 +1,94 @@
+"""How a question is answered: which tables matter, in which order their variables are eliminated, by which tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tunbridge.inference.evidence import Evidence
+from tunbridge.inference.potentials import Potentials
+from tunbridge.inference.tree import Tree, Triangulation, compile_tree
+
+COUNTABLE = 2.0**55
+"""How many entries a tree may have at most to be compiled at all."""
+
+_NO_LIKELIHOODS = np.empty((0, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """A tree before it is compiled: the tables that matter without the observed variables, and an elimination order.
+
+    Parameters
+    ----------
+    potentials : Potentials
+        The tables.
+    variables : ndarray
+        The network's number of each variable that is left.
+    log_factor : float
+        What the tables without any variable left contribute.
+    found : Triangulation
+        The elimination order.
+    together : ndarray
+        Variables that stand in one clique.
+    """
+
+    potentials: Potentials
+    variables: np.ndarray
+    log_factor: float
+    found: Triangulation
+    together: np.ndarray
+
+    def n_bytes(self) -> float:
+        """Return the memory that a run takes, or a bound of it where that is beyond measure."""
+        if self.found.n_entries > COUNTABLE:
+            return 8.0 * self.found.n_entries
+        return float(compile_tree(self.potentials, self.found, self.together).n_bytes())
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a question is answered: a tree, its numbers, and which of the network's variables are in it.
+
+    Parameters
+    ----------
+    tree : Tree
+        The compiled tree.
+    potentials : Potentials
+        Its numbers.
+    variables : ndarray or None
+        The network's number of each of the tree's variables; None when they are the same.
+    log_factor : float
+        What the tables without any variable left contribute.
+    """
+
+    tree: Tree
+    potentials: Potentials
+    variables: np.ndarray | None = None
+    log_factor: float = 0.0
+
+    def places(self, n: int) -> np.ndarray:
+        """Return where each of the network's n variables is in the tree, −1 when it is not there."""
+        if self.variables is None:
+            return np.arange(n)
+        places = np.full(max(n, int(self.variables.max(initial=-1)) + 1), -1, np.int64)
+        places[self.variables] = np.arange(len(self.variables))
+        return places[:n]
+
+    def findings(self, evidence: Evidence, places: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the evidence as the kernels read it: codes, likelihoods, and which variables have likelihoods."""
+        n_states = self.potentials.n_states
+        codes, is_soft = np.full((len(n_states), 1), -1, np.int64), np.zeros(len(n_states), np.int64)
+        if self.variables is None:
+            for v, code in evidence.hard.items():
+                codes[v, 0] = code
+        if not evidence.soft:
+            return codes, _NO_LIKELIHOODS, is_soft
+        soft = np.empty((int(n_states.sum()), 1))
+        for v, likelihood in evidence.soft.items():
+            if (i := v if places is None else int(places[v])) >= 0:
+                is_soft[i] = 1
+                start = int(n_states[:i].sum())
+                soft[start : start + len(likelihood), 0] = likelihood
+        return codes, soft, is_soft

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from tunbridge._version import __version__
+from tunbridge.cli.convert import convert
 from tunbridge.cli.datasets import datasets
 from tunbridge.cli.describe import describe
 from tunbridge.cli.evaluate import evaluate
@@ -22,10 +23,12 @@ from tunbridge.cli.failures import guarded
 from tunbridge.cli.learn import learn
 from tunbridge.cli.options import spread
 from tunbridge.cli.predict import predict
+from tunbridge.cli.query import query
+from tunbridge.cli.sample import sample
 from tunbridge.cli.warmup import warmup
 
 _DEBUG = "--debug"
-_VERBS = (learn, evaluate, predict, explain, describe, datasets, warmup)
+_VERBS = (learn, evaluate, predict, explain, query, sample, convert, describe, datasets, warmup)
 
 
 class Program(TyperGroup):
@@ -70,7 +73,7 @@ def program(
     ] = False,
     debug: Annotated[bool, typer.Option(_DEBUG, help="Show the traceback when something fails.")] = False,
 ) -> None:
-    """Bayesian learning: learn a classifier from a table, evaluate it, predict with it, and see why."""
+    """Bayesian learning: learn a classifier from a table, evaluate it, predict with it, see why; and ask networks."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(2)

@@ -35,6 +35,12 @@ _OPTIONS = (
     (re.compile(r"^class_prior must"), "--prior must"),
     (re.compile(r"\bUse smoothing above 0"), "Learn with --smoothing above 0"),
     (re.compile(r" A model is written by save\(\)\."), " Make a model with tunbridge learn."),
+    (re.compile(r"\bmethod='([a-z-]+)'"), r"--method \1"),
+    (re.compile(r"\b(Raise )?max_samples\b"), r"\1--max-samples"),
+    (re.compile(r"^(precision|interval|format) must"), r"--\1 must"),
+    (re.compile(r"^evidence must"), "--given must"),
+    (re.compile(r" Learn the tables from data, or give CPT\(.*\)\."), " A .tb file keeps them."),
+    (re.compile(r" load\(\) reads other models\."), " For classifiers there are tunbridge predict and explain."),
 )
 
 

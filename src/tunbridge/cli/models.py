@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tunbridge.cli.networks import is_network_name, load_network, near_file
 from tunbridge.errors import DataError, FormatError
+
+_MAKE_ONE = " Make one with tunbridge learn."
 
 
 def is_model(path: Path) -> bool:
@@ -16,25 +19,33 @@ def is_model(path: Path) -> bool:
 
 
 def load_model(path: Path, *, swapped_with: Path | None = None) -> Any:
-    """Return the model in a file; raise with the nearest name when there is none, or when the order was wrong."""
+    """Return the classifier in a file; raise with the nearest name when there is none, or when the order was wrong."""
+    model = load_any(path, swapped_with=swapped_with)
+    if is_network(model):
+        raise DataError(f"the model must be a classifier; {str(path)!r} is a network. Ask it with tunbridge query.")
+    return model
+
+
+def load_any(path: Path, *, swapped_with: Path | None = None) -> Any:
+    """Return the classifier or the network in a file."""
     from tunbridge.models import load
 
     if not path.exists():
-        raise DataError(f"the model must be a file that exists; got {str(path)!r}.{_near(path)}")
+        raise DataError(f"the model must be a file that exists; got {str(path)!r}.{near_file(path) or _MAKE_ONE}")
+    if is_network_name(path):
+        return load_network(path)
     try:
         return load(path)
     except FormatError:
-        if swapped_with is not None and not is_model(path) and is_model(swapped_with):
+        if (
+            swapped_with is not None
+            and not is_model(path)
+            and (is_model(swapped_with) or is_network_name(swapped_with))
+        ):
             raise DataError(f"the model must come first; got {str(path)!r} before {str(swapped_with)!r}.") from None
         raise
 
 
-def _near(path: Path) -> str:
-    import difflib
-
-    try:
-        names = [file.name for file in path.parent.iterdir()]
-    except OSError:
-        return f" There is no folder {str(path.parent)!r}."
-    near = difflib.get_close_matches(path.name, names, n=1, cutoff=0.6)
-    return f" Did you mean {str(path.with_name(near[0]))!r}?" if near else " Make one with tunbridge learn."
+def is_network(model: Any) -> bool:
+    """Return whether a model is a network; asked in this way because a classifier need not import them."""
+    return not hasattr(model, "classes_")

@@ -12,6 +12,7 @@ import typer
 
 from tunbridge._check import listed
 from tunbridge.cli.failures import UsageError
+from tunbridge.cli.network_rows import ImpossibleRows, NetworkTarget
 from tunbridge.cli.options import ModelFile, Reading, check_column
 from tunbridge.cli.output import counted, say, shortlist, tracked
 from tunbridge.errors import DataError
@@ -66,6 +67,10 @@ def predict(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="A .csv, .tsv or .parquet file. Otherwise CSV to stdout."),
     ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", metavar="NAME", help="The variable to predict, where the model is a network."),
+    ] = None,
     keep: Annotated[
         list[str] | None, typer.Option(metavar="COL", help="Write this column of the rows and no other; repeatable.")
     ] = None,
@@ -76,16 +81,19 @@ def predict(
 ) -> None:
     """Predict the class of every row of a file of any size.
 
-    The columns of the rows come out as they came in. With losses the choice of least expected loss is written, beside
-    its risk; a row without a decision has an empty prediction.
+    The model is a classifier, or a network with a target: what a row does not know of its variables stays unknown. The
+    columns of the rows come out as they came in. With losses the choice of least expected loss is written, beside its
+    risk; a row without a decision has an empty prediction.
 
     Examples
     --------
     tunbridge predict model.tb rows.csv
     tunbridge predict model.tb rows.csv -o predicted.parquet --proba
     tunbridge predict model.tb patients.csv --keep patient_id --cost ill:well=20 --reject 0.5
+    tunbridge predict alarm.bif rows.csv --target HYPOVOLEMIA
     """
-    from tunbridge.cli.models import load_model
+    import numpy as np
+
     from tunbridge.cli.rows import iter_rows
     from tunbridge.cli.writers import check_output, write_batches
 
@@ -94,42 +102,71 @@ def predict(
     check_output(output, inputs=[rows, model])
     if only and keep:
         raise UsageError("--only must stand without --keep; got both.")
-    classifier = load_model(model, swapped_with=rows)
+    classifier = _predictor(model, rows, target)
     losses = deciding.losses(classifier.classes_.tolist())
+    if isinstance(classifier, NetworkTarget):
+        reading = classifier.reading(reading)
     batches = iter_rows(classifier, rows, reading, verbatim=not only)
     chosen: Counter[str] = Counter()
+    impossible = ImpossibleRows()
 
     def predicted() -> Iterator[pa.Table]:
         for batch in tracked(batches, "predicting", hidden=output is None):
-            added = _predictions(classifier, batch, losses, deciding)
+            scores, proba = _probabilities(classifier, batch)
+            impossible.add(np.isnan(proba[:, 0]))
+            added = _predictions(classifier, scores, proba, losses, deciding)
             chosen.update(_counts(added[PREDICTION]))
             kept = _typed(classifier, batch) if _is_typed(output) else batch
             yield _combined(kept, added, rows, keep=[] if only else keep or None)
 
     write_batches(output, predicted())
+    impossible.tell()
     if output is not None:
         counts = shortlist([f"{name} {n}" for name, n in chosen.most_common()], most=_SHOWN)
         say(f"{counted(chosen.total(), 'row')} in {output}; {PREDICTION}: {counts}")
 
 
-def _predictions(model: Any, rows: Rows, losses: Any, deciding: Deciding) -> pa.Table:
+def _predictor(path: Path, rows: Path, target: str | None) -> Any:
+    """Return the classifier in a file, or the network in it with its target."""
+    from tunbridge.cli.models import is_network, load_any
+
+    model = load_any(path, swapped_with=rows)
+    if is_network(model):
+        return NetworkTarget.of(model, target, path)
+    if target not in (None, model.target_name_):
+        raise UsageError(f"--target must be left out with a classifier; {path.name} predicts {model.target_name_!r}.")
+    return model
+
+
+def _probabilities(model: Any, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Return what is largest for the most probable class, and the probabilities; NaN in rows that are impossible."""
+    import numpy as np
+
+    if isinstance(model, NetworkTarget):
+        proba = model.predict_proba(rows.features)
+        return proba, proba
+    log_proba = model.predict_log_proba(rows.features)
+    return log_proba, np.exp(log_proba)
+
+
+def _predictions(model: Any, scores: np.ndarray, proba: np.ndarray, losses: Any, deciding: Deciding) -> pa.Table:
     import numpy as np
     import pyarrow as pa
 
-    from tunbridge.decisions import minimum_risk
+    from tunbridge.decisions import REJECT, minimum_risk
 
-    log_proba = model.predict_log_proba(rows.features)
+    impossible = np.isnan(proba[:, 0])
     columns: dict[str, Any] = {}
     if losses is None:
-        columns[PREDICTION] = _labels(model, log_proba.argmax(axis=1))
+        columns[PREDICTION] = _labels(model, np.where(impossible, REJECT, scores.argmax(axis=1)))
     else:
-        decided = minimum_risk(np.exp(log_proba), losses, reject=deciding.reject)
-        columns[PREDICTION] = _labels(model, decided.choices)
+        decided = minimum_risk(proba, losses, reject=deciding.reject)
+        columns[PREDICTION] = _labels(model, np.where(impossible, REJECT, decided.choices))
         columns[RISK] = decided.risks
     if deciding.proba:
         names = [f"P({label})" for label in model.classes_.tolist()]
-        columns |= dict(zip(names, np.exp(log_proba).T.copy(), strict=True))
-    return pa.table(columns)
+        columns |= dict(zip(names, proba.T.copy(), strict=True))
+    return pa.table({name: pa.array(column, from_pandas=True) for name, column in columns.items()})
 
 
 def _counts(predictions: pa.ChunkedArray) -> dict[str, int]:
@@ -151,11 +188,12 @@ def _typed(model: Any, rows: Rows) -> Rows:
 
     numbers = {v.name for v in model.variables_ if v.is_continuous}
     classes = pa.array(model.classes_.tolist()).type
+    is_read = not isinstance(model, NetworkTarget)  # which does not look at the column of its target
     columns = []
     for name, column in zip(rows.verbatim.column_names, rows.verbatim.columns, strict=True):
         if pa.types.is_string(column.type):
             column = rows.features[name] if name in numbers else _null_if_blank(column)
-            if name == model.target_name_ and pa.types.is_integer(classes):
+            if name == model.target_name_ and is_read and pa.types.is_integer(classes):
                 column = column.cast(classes)
         columns.append(column)
     return rows._replace(verbatim=pa.table(columns, names=rows.verbatim.column_names))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tunbridge._check import did_you_mean, listed
+from tunbridge.cli.network_rows import NetworkTarget, check_some_columns
 from tunbridge.cli.options import Reading
 from tunbridge.errors import DataError
 
@@ -36,7 +37,10 @@ class Rows(NamedTuple):
 def iter_rows(
     model: Any, path: Path, reading: Reading, *, verbatim: bool, batch_rows: int = BATCH_ROWS
 ) -> Iterator[Rows]:
-    """Yield the rows of a file in batches; raise unless it has the columns that the model was learned from."""
+    """Yield the rows of a file in batches; raise unless it has the columns that the model was learned from.
+
+    A network takes what there is: columns may be absent, but not all.
+    """
     from tunbridge.data.readers import iter_batches
 
     numbers = [v.name for v in model.variables_ if v.is_continuous or _has_number_states(v)]
@@ -54,6 +58,9 @@ def _has_number_states(variable: Any) -> bool:
 
 
 def _check_features(model: Any, path: Path, names: list[str]) -> None:
+    if isinstance(model, NetworkTarget):
+        check_some_columns(model, path, names)
+        return
     absent = [v.name for v in model.variables_ if v.name not in names]
     if absent:
         raise DataError(

@@ -56,6 +56,11 @@ def check_output(path: Path | None, *, inputs: Iterable[Path], suffixes: Iterabl
         return
     if path.suffix.lower() not in suffixes:
         raise DataError(f"the name of the output must end in {listed(suffixes)}; got {path.name!r}.")
+    check_not_input(path, inputs)
+
+
+def check_not_input(path: Path, inputs: Iterable[Path]) -> None:
+    """Raise when a file to be written is one of those that are read."""
     for file in inputs:
         if path.exists() and file.exists() and path.samefile(file):
             raise DataError(f"the output must not replace the input; got {str(path)!r} for both. Name another file.")

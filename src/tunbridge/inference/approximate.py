@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tunbridge._check import check_choice, check_number, warn_user
+from tunbridge._check import check_choice, check_number, listed, warn_user
 from tunbridge.errors import DataError, ImpossibleEvidenceError, PrecisionWarning
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import Evidence, read_evidence
@@ -48,6 +48,8 @@ def posterior(
     v = target_numbers(engine, target)[0]
     findings = read_evidence(engine.variables, engine.index, evidence)
     most = _MOST[method] if max_samples is None else int(check_number("max_samples", max_samples, low=1))
+    if method == "gibbs":
+        _warn_of_zeros(engine, v, findings)
     if method == "forward":
         p, errors, reached = _forward(engine, v, findings, precision, most, random_state)
     else:
@@ -62,6 +64,15 @@ def posterior(
         hint = "Raise max_samples, or ask for the exact answer."
         warn_user(f"the precision of {precision:g} was not reached: {worst}. {hint}", PrecisionWarning)
     return Distribution._trusted((engine.variables[v],), p.copy(), None, errors.copy())
+
+
+def _warn_of_zeros(engine: Engine, target: int, findings: Evidence) -> None:
+    """Warn where tables that matter hold zeros: a chain may never leave the part of the space it began in."""
+    needed = np.flatnonzero(engine.needed_tables(findings, [target]))
+    names = [engine.variables[u].name for u in needed if (engine.flat.table_of(u) == 0.0).any()]
+    if names:
+        what = f"the tables of {listed(names, most=3)} hold zeros, so that Gibbs chains may be stuck and their errors wrong"
+        warn_user(f"{what}. Use method='likelihood-weighting'.", PrecisionWarning)
 
 
 def _likelihoods(engine: Engine, findings: Evidence) -> dict[int, np.ndarray]:

@@ -60,7 +60,7 @@ class Engine:
         self.variables: tuple[Variable, ...] = tuple(cpt.variable for cpt in self.cpts)
         self.index = {variable.name: v for v, variable in enumerate(self.variables)}
         self._lock = threading.RLock()
-        self._trees: OrderedDict[Any, Tree] = OrderedDict()
+        self._trees: OrderedDict[Any, Tree | None] = OrderedDict()  # None: the whole network's tree is as good
         n_entries = sum(math.prod(cpt.shape) for cpt in self.cpts)
         is_small = len(self.cpts) <= _FEW_VARIABLES and n_entries <= _FEW_ENTRIES
         self._plain_runs = 0 if not is_small or is_compiled(propagation.propagate) else _PLAIN_RUNS
@@ -215,16 +215,16 @@ class Engine:
         reduced, variables, log_factor, together = self._reduced(evidence, targets, joint)
         key = tuple(array.tobytes() for array in (reduced.scope_start, reduced.scope_vars, variables, together))
         with self._lock:
-            tree = self._trees.get(key)
-            if tree is None:
+            if key not in self._trees:
                 found = triangulate(reduced, together=together)
-                if whole_will_do and self._is_cheap_whole(found, evidence):
-                    return None
-                tree = self._trees[key] = self.compile(Sketch(reduced, variables, log_factor, found, together))
+                is_needless = whole_will_do and self._is_cheap_whole(found, evidence)
+                sketch = Sketch(reduced, variables, log_factor, found, together)
+                self._trees[key] = None if is_needless else self.compile(sketch)
+            tree = self._trees[key]
             self._trees.move_to_end(key)
             if len(self._trees) > _KEPT_TREES:
                 self._trees.popitem(last=False)
-        return Plan(tree, reduced, variables, log_factor)
+        return None if tree is None else Plan(tree, reduced, variables, log_factor)
 
     def _reduced(
         self, evidence: Evidence, targets: Sequence[int] | None, joint: Sequence[int]

@@ -114,65 +114,118 @@ ADD = np.int64(1)
 MAXIMISE = np.int64(2)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _inner(op, case, x, a, b, o, n, m, a1, b1, o1):
-    """Combine runs of n entries, m times. Case: 0 o[i]∘a[i]b[i], 1 o[i]∘a[i]b, 2 o[i]∘ab, 3 o∘Σa[i]b[i], 4 o∘bΣa[i]."""
-    for _ in range(m):
-        if case == 0:
-            if op == ASSIGN:
+def _make_inner(length):
+    """Return the innermost loops for runs of a fixed length, which are unrolled, or (0) of any.
+
+    Offsets are unsigned: a negative index would count from the end, and the test for it keeps loops from being vectors.
+    """
+
+    @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+    def inner(op, case, x, a, b, o, n, m, a1, b1, o1):
+        """Combine runs of n entries, m times; a ∘ b stands for the operation on what is there and their product.
+
+        Case 0: o[i] ∘ a[i] b[i], 1: o[i] ∘ a[i] b, 2: o[i] ∘ a b, 3: o ∘ Σ a[i] b[i], 4: o ∘ b Σ a[i].
+        """
+        a, b, o = np.uint64(a), np.uint64(b), np.uint64(o)
+        a1, b1, o1 = np.uint64(a1), np.uint64(b1), np.uint64(o1)
+        n = np.uint64(length) if length else np.uint64(n)
+        if case == 0 and op == ASSIGN:
+            for _ in range(m):
                 for i in range(n):
                     x[o + i] = x[a + i] * x[b + i]
-            elif op == ADD:
+                a, b, o = a + a1, b + b1, o + o1
+        elif case == 0 and op == ADD:
+            for _ in range(m):
                 for i in range(n):
                     x[o + i] += x[a + i] * x[b + i]
-            else:
+                a, b, o = a + a1, b + b1, o + o1
+        elif case == 0 and op == MAXIMISE:
+            for _ in range(m):
                 for i in range(n):
                     x[o + i] = max(x[o + i], x[a + i] * x[b + i])
-        elif case == 1:
-            factor = x[b]
-            if op == ASSIGN:
+                a, b, o = a + a1, b + b1, o + o1
+        elif case == 1 and op == ASSIGN:
+            for _ in range(m):
+                factor = x[b]
                 for i in range(n):
                     x[o + i] = x[a + i] * factor
-            elif op == ADD:
+                a, b, o = a + a1, b + b1, o + o1
+        elif case == 1 and op == ADD:
+            for _ in range(m):
+                factor = x[b]
                 for i in range(n):
                     x[o + i] += x[a + i] * factor
-            else:
+                a, b, o = a + a1, b + b1, o + o1
+        elif case == 1 and op == MAXIMISE:
+            for _ in range(m):
+                factor = x[b]
                 for i in range(n):
                     x[o + i] = max(x[o + i], x[a + i] * factor)
-        elif case == 2:
-            factor = x[a] * x[b]
-            if op == ASSIGN:
+                a, b, o = a + a1, b + b1, o + o1
+        elif case == 2 and op == ASSIGN:
+            for _ in range(m):
+                factor = x[a] * x[b]
                 for i in range(n):
                     x[o + i] = factor
-            elif op == ADD:
+                a, b, o = a + a1, b + b1, o + o1
+        elif case == 2 and op == ADD:
+            for _ in range(m):
+                factor = x[a] * x[b]
                 for i in range(n):
                     x[o + i] += factor
-            else:
+                a, b, o = a + a1, b + b1, o + o1
+        elif case == 2 and op == MAXIMISE:
+            for _ in range(m):
+                factor = x[a] * x[b]
                 for i in range(n):
                     x[o + i] = max(x[o + i], factor)
-        elif case == 3:
-            found = 0.0
-            if op == ADD:
+                a, b, o = a + a1, b + b1, o + o1
+        elif case == 3 and op == ADD:
+            for _ in range(m):
+                found = 0.0
                 for i in range(n):
                     found += x[a + i] * x[b + i]
                 x[o] += found
-            else:
+                a, b, o = a + a1, b + b1, o + o1
+        elif case == 3 and op == MAXIMISE:
+            for _ in range(m):
+                found = 0.0
                 for i in range(n):
                     found = max(found, x[a + i] * x[b + i])
                 x[o] = max(x[o], found)
-        else:
-            found = 0.0
-            if op == ADD:
+                a, b, o = a + a1, b + b1, o + o1
+        elif case == 4 and op == ADD:
+            for _ in range(m):
+                found = 0.0
                 for i in range(n):
                     found += x[a + i]
                 x[o] += found * x[b]
-            else:
+                a, b, o = a + a1, b + b1, o + o1
+        elif case == 4 and op == MAXIMISE:
+            for _ in range(m):
+                found = 0.0
                 for i in range(n):
                     found = max(found, x[a + i])
                 x[o] = max(x[o], found * x[b])
-        a += a1
-        b += b1
-        o += o1
+                a, b, o = a + a1, b + b1, o + o1
+
+    return inner
+
+
+_inner, _inner_2, _inner_3, _inner_4 = _make_inner(0), _make_inner(2), _make_inner(3), _make_inner(4)
+
+
+@njit(cache=True, nogil=True)
+def _combine(op, case, x, a, b, o, n, m, a1, b1, o1):
+    """Run the innermost loops for runs of n entries."""
+    if n == 2:
+        _inner_2(op, case, x, a, b, o, n, m, a1, b1, o1)
+    elif n == 3:
+        _inner_3(op, case, x, a, b, o, n, m, a1, b1, o1)
+    elif n == 4:
+        _inner_4(op, case, x, a, b, o, n, m, a1, b1, o1)
+    else:
+        _inner(op, case, x, a, b, o, n, m, a1, b1, o1)
 
 
 @njit(cache=True, nogil=True)
@@ -207,7 +260,7 @@ def _contract(op, n_axes, extents, x, a, in_a, b, in_b, o, in_o, work):
         if in_o[j]:
             size_o *= e
     if reduces:
-        for i in range(o, o + size_o):
+        for i in range(np.uint64(o), np.uint64(o + size_o)):
             x[i] = 0.0
     else:
         op = ASSIGN
@@ -222,12 +275,12 @@ def _contract(op, n_axes, extents, x, a, in_a, b, in_b, o, in_o, work):
     else:
         case = 3 if stride_b[0] == 1 else 4
     if k == 1:
-        _inner(op, case, x, a, b, o, count[0], count[0] // count[0], stride_a[0], stride_b[0], stride_o[0])
+        _inner(op, case, x, a, b, o, count[0], np.int64(1), stride_a[0], stride_b[0], stride_o[0])
         return size_o
     for i in range(2, k):
         at[i] = 0
     while True:
-        _inner(op, case, x, a, b, o, count[0], count[1], stride_a[1], stride_b[1], stride_o[1])
+        _combine(op, case, x, a, b, o, count[0], count[1], stride_a[1], stride_b[1], stride_o[1])
         i = 2
         while i < k:
             at[i] += 1
@@ -292,27 +345,33 @@ def _copy_potential(program, f, x, read, write, lanes, extents, codes, soft, is_
 @njit(cache=True, nogil=True)
 def _scale(x, start, size, lanes, log_scale):
     """Divide every lane of a table by its sum, and add the logarithm of that; 0 stays 0."""
+    step = np.uint64(lanes)
     for lane in range(lanes):
+        first, last = np.uint64(start + lane), np.uint64(start + size * lanes)
         found = 0.0
-        for i in range(start + lane, start + size * lanes, lanes):
+        for i in range(first, last, step):
             found += x[i]
         log_scale[lane] += np.log(found)
         if found > 0.0 and found != 1.0:
-            for i in range(start + lane, start + size * lanes, lanes):
-                x[i] /= found
+            factor = 1.0 / found
+            for i in range(first, last, step):
+                x[i] *= factor
 
 
 @njit(cache=True, nogil=True)
 def _divide(x, message, up, size, lanes):
     """Turn a belief into the message to a child: divide by the child's own message (0 / 0 = 0), and scale."""
+    message, up, step = np.uint64(message), np.uint64(up), np.uint64(lanes)
     for lane in range(lanes):
+        first, last = np.uint64(lane), np.uint64(size * lanes)
         total = 0.0
-        for i in range(lane, size * lanes, lanes):
+        for i in range(first, last, step):
             x[message + i] = x[message + i] / x[up + i] if x[up + i] > 0.0 else 0.0
             total += x[message + i]
         if total > 0.0:
-            for i in range(lane, size * lanes, lanes):
-                x[message + i] /= total
+            factor = 1.0 / total
+            for i in range(first, last, step):
+                x[message + i] *= factor
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,169 @@
+"""Findings as they are written on the command line, and the variables they are about.
+
+    A=x                 the variable is in a state
+    A=x|y               it is in one of several
+    A=x:0.8,y:0.2       what was seen has these likelihoods in each state
+
+Names and states may hold any of these marks: a text that is a state is that state, and a longer text is cut only where
+all its pieces are states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tunbridge._check import did_you_mean
+from tunbridge.cli.failures import UsageError
+from tunbridge.errors import DataError
+
+if TYPE_CHECKING:
+    from tunbridge.data import Variable
+    from tunbridge.network import BayesianNetwork
+
+_OR, _AND, _OF = "|", ",", ":"
+
+
+def check_targets(net: BayesianNetwork, names: Iterable[str], path: Path) -> None:
+    """Raise unless ``--target`` names variables of a network, each once."""
+    seen = set()
+    for name in names:
+        if name not in net.nodes:
+            hint = did_you_mean(name, net.nodes)
+            raise DataError(f"--target must name a variable of {path.name}; got {name!r}. {hint}")
+        if name in seen:
+            raise DataError(f"--target must name a variable once; got {name!r} twice.")
+        seen.add(name)
+
+
+def read_findings(net: BayesianNetwork, texts: Iterable[str], option: str = "--given") -> dict[str, Any]:
+    """Return findings by the name of their variable, as inference takes them."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, finding = _read(net, text, option)
+        if name in found:
+            raise DataError(f"{option} must name a variable once; got {name!r} twice.")
+        found[name] = finding
+    return found
+
+
+def read_settings(net: BayesianNetwork, texts: Iterable[str]) -> dict[str, Any]:
+    """Return what variables are set to from outside: each a state, or a distribution over its states."""
+    settings = read_findings(net, texts, "--do")
+    for name, setting in settings.items():
+        if isinstance(setting, list):
+            hint = f"A distribution is written {name}=x:0.8,y:0.2."
+            raise DataError(f"--do must set {name!r} to one state; got {finding_text(setting)!r}. {hint}")
+    return settings
+
+
+def finding_text(finding: Any) -> str:
+    """Return a finding as it is written here.
+
+    Examples
+    --------
+    >>> finding_text("x"), finding_text(["x", "y"]), finding_text({"x": 0.8, "y": 0.2})
+    ('x', 'x|y', 'x:0.8,y:0.2')
+    """
+    if isinstance(finding, dict):
+        return _AND.join(f"{state}{_OF}{value:g}" for state, value in finding.items())
+    return _OR.join(map(str, finding)) if isinstance(finding, list) else str(finding)
+
+
+def _read(net: BayesianNetwork, text: str, option: str) -> tuple[str, Any]:
+    """Return the name and the finding of a text; of several ways to cut it, the longest name that has one counts."""
+    variables = {v.name: v for v in net.variables}
+    cuts = [(text[:i], text[i + 1 :]) for i, sign in enumerate(text) if sign == "="]
+    named = [(variables[name], rest) for name, rest in reversed(cuts) if name in variables]
+    for variable, rest in named:
+        finding = _finding(variable, rest)
+        if finding is not None:
+            return variable.name, finding
+    if not cuts:
+        raise UsageError(f"{option} must be NAME=STATE; got {text!r}. {_example(variables, text)}")
+    if not named:
+        name = cuts[0][0]
+        raise DataError(
+            f"{option} must name a variable of the network; got {name!r}. {did_you_mean(name.strip(), variables)}"
+        )
+    raise _no_such_state(*named[0], option, variables)
+
+
+def _example(variables: dict[str, Variable], text: str) -> str:
+    """Return a hint for a text that is a variable, or nearly one, without a state."""
+    if text not in variables:
+        return did_you_mean(text, variables)
+    return f"Write {text}={(variables[text].states or ('x',))[0]}, for example."
+
+
+def _finding(variable: Variable, text: str) -> Any:
+    """Return the finding that a text is; None when it is none."""
+    code = variable.find(text)
+    if code >= 0:
+        return (variable.states or ())[code]
+    several = _pieces(text.split(_OR), _OR, lambda piece: _state(variable, piece))
+    if several is not None:
+        return several[0][0] if len(several) == 1 else [piece[0] for piece in several]
+    weighted = _pieces(text.split(_AND), _AND, lambda piece: _weighted_state(variable, piece))
+    likelihoods = dict(weighted or [])
+    return likelihoods if weighted and len(likelihoods) == len(weighted) else None
+
+
+def _pieces(parts: list[str], mark: str, read: Callable[[str], tuple[Any, ...] | None]) -> list[tuple[Any, ...]] | None:
+    """Return what the pieces of a text read as, marks inside a piece allowed; None when there is no such cut."""
+    ways: list[list[tuple[Any, ...]] | None] = [[]]  # how the first n parts can be read
+    for end in range(1, len(parts) + 1):
+        ways.append(None)
+        for start in range(end):
+            before, piece = ways[start], read(mark.join(parts[start:end]))
+            if before is not None and piece is not None:
+                ways[end] = [*before, piece]
+                break
+    return ways[-1]
+
+
+def _state(variable: Variable, text: str) -> tuple[Any] | None:
+    code = variable.find(text)
+    code = variable.find(text.strip()) if code < 0 else code
+    return None if code < 0 else ((variable.states or ())[code],)
+
+
+def _weighted_state(variable: Variable, text: str) -> tuple[Any, float] | None:
+    name, sign, number = text.rpartition(_OF)
+    state = _state(variable, name) if sign else None
+    value = _number(number)
+    return None if state is None or value is None else (state[0], value)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _no_such_state(variable: Variable, text: str, option: str, variables: dict[str, Variable]) -> DataError:
+    """Return the error for a text that is no finding: the piece of it that is no state, and the nearest one."""
+    named = [piece.partition("=")[0].strip() for piece in text.split(_AND)[1:] if "=" in piece]
+    also = next((name for name in named if name in variables), None)
+    if also is not None:
+        hint = f"Repeat {option} for {also!r}."
+        return DataError(f"{option} must be one finding; got {variable.name + '=' + text!r}. {hint}")
+    wrong = _first_wrong(variable, text)
+    if wrong is None:
+        rule = f"{option} must give likelihoods as in {variable.name}=x:0.8,y:0.2"
+        return DataError(f"{rule}; got {text!r}.")
+    return DataError(
+        f"{option} must give a state of {variable.name!r}; got {wrong!r}. {did_you_mean(wrong, variable.states or ())}"
+    )
+
+
+def _first_wrong(variable: Variable, text: str) -> str | None:
+    """Return the first piece of a text that is no state; None when the states are right but not the numbers."""
+    weighted = [piece.rpartition(_OF) for piece in text.split(_AND)]
+    if any(sign and _number(number) is not None for _, sign, number in weighted):
+        names = [name if sign else number for name, sign, number in weighted]
+    else:
+        names = text.split(_OR)
+    return next((name.strip() for name in names if _state(variable, name) is None), None)

@@ -79,11 +79,12 @@ class Enumeration:
         table = self.unnormalised([targets] if isinstance(targets, str) else targets, evidence)
         return table / table.sum()
 
-    def event(self, holds: Callable[[dict[str, Any]], bool], evidence: Mapping[str, Any]) -> float:
-        """Return the probability given evidence that something holds of the states of all variables."""
-        table, wanted = self.with_evidence(evidence), 0.0
+    def event(self, holds: Callable[[dict[str, Any]], bool], of: Sequence[str], evidence: Mapping[str, Any]) -> float:
+        """Return the probability given evidence that something holds of the states of some variables."""
+        table, wanted = self.unnormalised(of, evidence), 0.0
+        states = [self.states[self.names.index(name)] for name in of]
         for codes in product(*(range(n) for n in table.shape)):
-            if holds({name: self.states[i][codes[i]] for i, name in enumerate(self.names)}):
+            if holds({name: states[i][codes[i]] for i, name in enumerate(of)}):
                 wanted += table[codes]
         return float(wanted / table.sum())
 

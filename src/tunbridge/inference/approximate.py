@@ -68,11 +68,12 @@ def posterior(
 
 def _warn_of_zeros(engine: Engine, target: int, findings: Evidence) -> None:
     """Warn where tables that matter hold zeros: a chain may never leave the part of the space it began in."""
-    needed = np.flatnonzero(engine.needed_tables(findings, [target]))
+    needed = np.flatnonzero(engine.needed_tables(findings, [target])).tolist()
     names = [engine.variables[u].name for u in needed if (engine.flat.table_of(u) == 0.0).any()]
     if names:
-        what = f"the tables of {listed(names, most=3)} hold zeros, so that Gibbs chains may be stuck and their errors wrong"
-        warn_user(f"{what}. Use method='likelihood-weighting'.", PrecisionWarning)
+        what = f"the tables of {listed(names, most=3)} hold zeros"
+        hint = "Use method='likelihood-weighting'."
+        warn_user(f"{what}, so that Gibbs chains may be stuck and their errors wrong. {hint}", PrecisionWarning)
 
 
 def _likelihoods(engine: Engine, findings: Evidence) -> dict[int, np.ndarray]:

@@ -40,6 +40,7 @@ _WORTH_A_TREE = 0.5  # a tree for one question must have at most this share of t
 _KEPT_TREES = 32
 _NOTHING = np.empty(0, np.int64)
 _FEW_VARIABLES, _FEW_ENTRIES, _PLAIN_RUNS = 24, 2000, 100  # what plain NumPy answers while nothing is compiled
+_LARGEST_PLAIN = 100_000  # entries of a joint distribution; for a larger one the tree forecasts its memory
 WAYS_OUT = (
     "Ways out: observe more variables; give nodes fewer parents or states; or ask for an approximate answer with "
     "method='likelihood-weighting'."
@@ -174,7 +175,7 @@ class Engine:
     ) -> Answer:
         """Return the probability of the evidence, the wanted marginals (None: all) and a joint distribution."""
         asked = None if wanted is None else list(wanted)
-        if self._is_plain():
+        if math.prod(self.variables[v].n_states for v in joint) <= _LARGEST_PLAIN and self._is_plain():
             return run_plainly(self.cpts, self.parents, evidence, self.states, asked, joint)
         plan = self.plan(evidence, None if asked is None else [*asked, *joint], joint)
         return run_tree(plan, evidence, self.states, asked, joint)

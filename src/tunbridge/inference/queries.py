@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from tunbridge._check import did_you_mean, listed, shortened
+from tunbridge._memory import check_memory
 from tunbridge.errors import DataError
 from tunbridge.inference.conflicts import impossible
 from tunbridge.inference.engine import Engine
@@ -148,6 +149,8 @@ def posterior(engine: Engine, target: str | Sequence[str], evidence: Mapping[str
         return Distribution._trusted((engine.variables[v],), part)
     if len(targets) > _MOST_AXES:
         raise DataError(f"target must name at most {_MOST_AXES} variables at once; got {len(targets)}.")
+    n_entries = math.prod(engine.variables[v].n_states for v in targets)
+    check_memory("the joint distribution", 8.0 * n_entries, ways_out="Ask for fewer variables at once.")
     answer = possible(engine, findings, engine.run(findings, [], joint=targets))
     assert answer.joint is not None
     return Distribution._trusted(tuple(engine.variables[v] for v in targets), answer.joint)

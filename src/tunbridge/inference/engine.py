@@ -12,8 +12,8 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from tunbridge.data import Variable
 from tunbridge.graph.separation import requisite
 from tunbridge.graph.walks import closure
 from tunbridge.inference.evidence import NO_EVIDENCE, Evidence
-from tunbridge.inference.flat import FlatNetwork, flatten
+from tunbridge.inference.flat import FlatNetwork, flatten, starts_of
 from tunbridge.inference.plans import COUNTABLE, Plan, Sketch
 from tunbridge.inference.potentials import Potentials, gather_potentials, is_chained, is_large_sparse
 from tunbridge.inference.running import Answer, States, run_plainly, run_tree
@@ -54,12 +54,27 @@ class Engine:
     ----------
     cpts : sequence of ConditionalTable
         One for each variable; the variables are numbered in this order.
+
+    Attributes
+    ----------
+    variables, index : tuple of Variable, dict of str to int
+        The variables, and their numbers by name.
+    parents : list of list of int
+        The numbers of the parents of each variable, in the order of its table.
+    n_states, starts : ndarray, list of int
+        The number of states of each variable, and where each begins in an array over all states.
+    needs_reduction : bool
+        Whether a table is too large to be written out before evidence has fixed some of its parents.
     """
 
     def __init__(self, cpts: Sequence[ConditionalTable]) -> None:
         self.cpts = tuple(cpts)
         self.variables: tuple[Variable, ...] = tuple(cpt.variable for cpt in self.cpts)
         self.index = {variable.name: v for v, variable in enumerate(self.variables)}
+        self.parents = [[self.index[p.name] for p in cpt.parents] for cpt in self.cpts]
+        self.n_states = np.array([v.n_states for v in self.variables], np.int64)
+        self.starts: list[int] = [0, *accumulate(v.n_states for v in self.variables)]
+        self.needs_reduction = any(map(is_large_sparse, self.cpts))
         self._lock = threading.RLock()
         self._trees: OrderedDict[Any, Tree | None] = OrderedDict()  # None: the whole network's tree is as good
         n_entries = sum(math.prod(cpt.shape) for cpt in self.cpts)
@@ -73,25 +88,10 @@ class Engine:
         """The number of variables."""
         return len(self.variables)
 
-    @cached_property
-    def n_states(self) -> np.ndarray:
-        """The number of states of each variable."""
-        return np.array([v.n_states for v in self.variables], np.int64)
-
-    @cached_property
-    def starts(self) -> list[int]:
-        """Where the states of each variable begin in an array over all of them, and last its length."""
-        return [0, *np.cumsum(self.n_states).tolist()]
-
-    @cached_property
+    @property
     def states(self) -> States:
-        """Both of these."""
+        """The number of states of each variable, and where each begins in an array over all states."""
         return States(self.n_states, self.starts)
-
-    @cached_property
-    def parents(self) -> list[list[int]]:
-        """The numbers of the parents of each variable, in the order of its table."""
-        return [[self.index[p.name] for p in cpt.parents] for cpt in self.cpts]
 
     @cached_property
     def children(self) -> list[list[int]]:
@@ -115,13 +115,8 @@ class Engine:
     @cached_property
     def child_arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """The children of all variables end to end, and where those of each begin."""
-        starts = np.cumsum([0, *map(len, self.children)], dtype=np.int64)
-        return starts, np.array([child for some in self.children for child in some], np.int64)
-
-    @cached_property
-    def needs_reduction(self) -> bool:
-        """Whether a table is too large to be written out before evidence has fixed some of its parents."""
-        return any(map(is_large_sparse, self.cpts))
+        children = np.array([child for some in self.children for child in some], np.int64)
+        return starts_of(map(len, self.children)), children
 
     @cached_property
     def potentials(self) -> Potentials:
@@ -147,7 +142,7 @@ class Engine:
         other._trees = self._trees
         other._lock = self._lock
         if not self.needs_reduction:
-            other.__dict__["whole"] = replace(self.whole, potentials=other.potentials)
+            other.__dict__["whole"] = self.whole._replace(potentials=other.potentials)
             other.__dict__["tree"] = self.tree
         return other
 

@@ -12,8 +12,9 @@ for parents in states x₁ … x_m that have r₁ … r_m states.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,9 +98,9 @@ def flatten(cpts: Sequence[ConditionalTable]) -> FlatNetwork:
         variables,
         np.array([v.n_states for v in variables], np.int64),
         np.array(_topological(variables, families), np.int64),
-        _starts(list(map(len, families))),
+        starts_of(list(map(len, families))),
         np.array([p for family in families for p in family], np.int64),
-        _starts(sizes),
+        starts_of(sizes),
         np.concatenate(tables).astype(np.float64, copy=False) if tables else np.empty(0),
     )
 
@@ -137,10 +138,15 @@ def _topological(variables: tuple[Variable, ...], families: list[list[int]]) -> 
     return order
 
 
-def _starts(sizes: list[int]) -> np.ndarray:
-    starts = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=starts[1:])
-    return starts
+def starts_of(sizes: Iterable[int]) -> np.ndarray:
+    """Return where parts of these sizes begin when they lie end to end, and last where they end.
+
+    Examples
+    --------
+    >>> starts_of([2, 3]).tolist()
+    [0, 2, 5]
+    """
+    return np.array([0, *accumulate(sizes)], np.int64)
 
 
 def _largest(variables: tuple[Variable, ...], sizes: list[int]) -> str:

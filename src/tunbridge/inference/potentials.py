@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from tunbridge.data import Variable
 from tunbridge.graph.walks import topological_order
-from tunbridge.inference.flat import FlatNetwork
+from tunbridge.inference.flat import FlatNetwork, starts_of
 from tunbridge.kernels.potentials import reduce_potentials
-from tunbridge.probability import ConditionalTable, NoisyMaxCPT, SparseCPT
+from tunbridge.probability import CPT, ConditionalTable, NoisyMaxCPT, SparseCPT
 
 _LARGEST_NOISY = 2**8
 _LARGEST_SPARSE = 2**20
 
 
-@dataclass(frozen=True, eq=False)
-class Potentials:
+class Potentials(NamedTuple):
     """Tables whose product is the joint distribution, laid end to end.
 
     Parameters
@@ -81,9 +80,9 @@ class Potentials:
             (*variables, *extra),
             self.n_states,
             np.array(topological_order([s.tolist() for s in scopes], children), np.int64),
-            np.cumsum([0, *map(len, scopes)], dtype=np.int64),
+            starts_of(map(len, scopes)),
             np.concatenate(scopes).astype(np.int64),
-            np.cumsum([0, *sizes], dtype=np.int64),
+            starts_of(sizes),
             np.concatenate([self.tables[starts[f] : starts[f + 1]] for f in by_child]),
         )
 
@@ -93,17 +92,17 @@ class Potentials:
             math.prod(self.n_states[self.scope_vars[self.scope_start[f] : self.scope_start[f + 1]]].tolist())
             for f in range(n)
         ]
-        return np.cumsum([0, *sizes], dtype=np.int64)
+        return starts_of(sizes)
 
 
 def is_large_sparse(cpt: ConditionalTable) -> bool:
     """Return whether a table has to stay sparse until evidence fixes some parents."""
-    return isinstance(cpt, SparseCPT) and cpt.n_configurations * cpt.variable.n_states > _LARGEST_SPARSE
+    return type(cpt) is SparseCPT and cpt.n_configurations * cpt.variable.n_states > _LARGEST_SPARSE
 
 
 def is_chained(cpt: ConditionalTable) -> bool:
     """Return whether a table is taken apart into a chain of small ones."""
-    return isinstance(cpt, NoisyMaxCPT) and cpt.n_configurations * cpt.variable.n_states > _LARGEST_NOISY
+    return type(cpt) is NoisyMaxCPT and cpt.n_configurations * cpt.variable.n_states > _LARGEST_NOISY
 
 
 def gather_potentials(
@@ -140,7 +139,7 @@ def gather_potentials(
     for v, cpt in enumerate(cpts):
         if needed is not None and not needed[v] and is_large_sparse(cpt):
             continue
-        if chains and isinstance(cpt, NoisyMaxCPT) and is_chained(cpt):
+        if chains and type(cpt) is NoisyMaxCPT and is_chained(cpt):
             links = _links(cpt, parents[v], v, len(n_states) + len(extra))
             scopes += [scope for scope, _ in links]
             tables += [table for _, table in links]
@@ -153,11 +152,11 @@ def gather_potentials(
             cpt = cpt.reduced(known)
             scope = [u for u in scope if u == v or u not in fixed]
         scopes.append(scope)
-        tables.append(cpt.table())
+        tables.append(cpt.probabilities if type(cpt) is CPT else cpt.table())
         owner.append(v)
     return Potentials(
         np.concatenate([n_states, np.array(extra, np.int64)]) if extra else n_states,
-        np.cumsum([0, *map(len, scopes)], dtype=np.int64),
+        starts_of(map(len, scopes)),
         np.array([v for scope in scopes for v in scope], np.int64),
         np.concatenate([table.ravel() for table in tables]) if tables else np.empty(0),
         np.array(owner, np.int64),

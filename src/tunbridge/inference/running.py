@@ -62,24 +62,28 @@ def run_tree(
     if size:
         check_memory("the joint distribution", 8.0 * size, ways_out="Ask for fewer variables at once.")
     marks = _marks(len(codes), places, wanted)
-    with plan.tree.borrow(plan.potentials, extra=size) as (parts, buffer, _):
-        propagation.propagate(plan.tree.program, parts, buffer, codes, soft, is_soft, marks, asked, log_evidence)
-        marginals = buffer[parts[1] : parts[2]].copy()
-        table = buffer[parts[-1] : parts[-1] + size].copy() if len(asked) else np.ones(1)
+    run = plan.tree.take(plan.potentials, extra=size)
+    parts, buffer, _ = run
+    propagation.propagate(plan.tree.program, parts, buffer, codes, soft, is_soft, marks, asked, log_evidence)
+    marginals = buffer[parts[1] : parts[2]].copy()
+    table = buffer[parts[-1] : parts[-1] + size].copy() if joint else _NOTHING
+    plan.tree.give_back(run)
     log_probability = float(log_evidence[0]) + plan.log_factor + evidence.log_factor
     if plan.variables is not None:
         marginals = _spread(plan, evidence, states, marginals)
     if not joint:
         return Answer(log_probability, marginals)
     scope = asked.tolist() if plan.variables is None else plan.variables[asked].tolist()
-    return Answer(log_probability, marginals, _arranged(table.reshape(shape), scope, evidence, states, joint))
+    table = table.reshape(shape) if len(asked) else np.ones(())
+    return Answer(log_probability, marginals, _arranged(table, scope, evidence, states, joint))
 
 
 def _marks(n: int, places: np.ndarray | None, wanted: Sequence[int] | None) -> np.ndarray:
     """Mark the tree's variables whose marginals are wanted."""
-    if wanted is None:
-        return np.ones(n, np.int64)
     marks = np.zeros(n, np.int64)
+    if wanted is None:
+        marks.fill(1)
+        return marks
     for v in wanted:
         at = v if places is None else places[v]
         if at >= 0:

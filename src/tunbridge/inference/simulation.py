@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,7 +59,7 @@ def conditioned(engine: Engine, evidence: Evidence) -> tuple[np.ndarray, FlatNet
     sketch = engine.sketch(evidence, None)
     check_memory("sampling given evidence", 8.0 * sketch.found.n_entries, ways_out=_WAYS_OUT)
     n = len(sketch.variables)
-    found = replace(sketch.found, group=np.arange(n))  # one variable a clique
+    found = sketch.found._replace(group=np.arange(n))  # one variable a clique
     tree = compile_tree(sketch.potentials, found)
     plan = Plan(tree, sketch.potentials, sketch.variables, sketch.log_factor)
     findings, soft, is_soft = plan.findings(evidence, plan.places(engine.n_variables))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,8 +22,7 @@ _KEPT_BYTES = 2**30
 _NOTHING = np.empty(0, np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class Triangulation:
+class Triangulation(NamedTuple):
     """An elimination order with its cliques, and how many entries the tables of all cliques have together."""
 
     n_entries: float
@@ -64,8 +62,7 @@ def triangulate(potentials: Potentials, *, together: np.ndarray = _NOTHING, last
     n = len(potentials.n_states)
     group = np.zeros(n, np.int64) if last is None else np.asarray(last, np.int64)
     starts, scopes = _with_scope(potentials, together)
-    graph = elimination.join_scopes(n, starts, scopes)
-    n_entries, order, clique_start, nodes = elimination.best_order(np.log(potentials.n_states), group, *graph)
+    n_entries, order, clique_start, nodes = elimination.find_order(potentials.n_states, group, starts, scopes)
     return Triangulation(n_entries, order, clique_start, nodes, group)
 
 
@@ -84,14 +81,23 @@ class Run(NamedTuple):
     potentials: Potentials
 
 
-@dataclass(frozen=True, eq=False)
 class Tree:
-    """A compiled junction tree. Several threads may run it at once, each with a buffer of its own."""
+    """A compiled junction tree. Several threads may run it at once, each with a buffer of its own.
 
-    program: np.ndarray
-    n_entries: float
-    _kept: dict[int, list[Run]] = field(default_factory=dict)
-    _lock: Any = field(default_factory=threading.Lock)
+    Parameters
+    ----------
+    program : ndarray
+        What the kernels run.
+    n_entries : float
+        The entries of all cliques' tables.
+    """
+
+    __slots__ = ("_kept", "_lock", "n_entries", "program")
+
+    def __init__(self, program: np.ndarray, n_entries: float) -> None:
+        self.program, self.n_entries = program, n_entries
+        self._kept: dict[int, list[Run]] = {}
+        self._lock = threading.Lock()
 
     def section(self, k: Any) -> np.ndarray:
         """Return one section of the program."""
@@ -107,11 +113,10 @@ class Tree:
         starts = self.section(program.CLIQUE_START)
         return self.section(program.CLIQUE_VARS)[starts[home] : starts[home + 1]].tolist()
 
-    @contextmanager
-    def borrow(self, potentials: Potentials, lanes: int = 1, extra: int = 0) -> Iterator[Run]:
-        """Lend a buffer with the potentials in it. It is kept: to touch new memory costs more than most runs."""
+    def take(self, potentials: Potentials, lanes: int = 1, extra: int = 0) -> Run:
+        """Lend a buffer with the potentials in it, and ``extra`` entries behind."""
         with self._lock:
-            kept = self._kept.setdefault(lanes, [])
+            kept = self._kept.get(lanes)
             run = kept.pop() if kept else None
         parts = propagation.layout(self.program, lanes) if run is None else run.parts
         if run is None or len(run.buffer) < parts[-1] + extra:
@@ -120,10 +125,23 @@ class Tree:
         elif run.potentials is not potentials:
             run = run._replace(potentials=potentials)
             self._load(run)
-        yield run
+        return run
+
+    def give_back(self, run: Run, lanes: int = 1) -> None:
+        """Keep a buffer for the next run: to touch new memory costs more than most runs."""
         with self._lock:
+            kept = self._kept.setdefault(lanes, [])
             if len(kept) < _KEPT_BUFFERS and run.buffer.nbytes * (len(kept) + 1) <= _KEPT_BYTES:
                 kept.append(run)
+
+    @contextmanager
+    def borrow(self, potentials: Potentials, lanes: int = 1, extra: int = 0) -> Iterator[Run]:
+        """Lend a buffer for as long as the ``with`` block lasts."""
+        run = self.take(potentials, lanes, extra)
+        try:
+            yield run
+        finally:
+            self.give_back(run, lanes)
 
     def _load(self, run: Run) -> None:
         p = run.potentials

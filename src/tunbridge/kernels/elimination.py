@@ -256,3 +256,10 @@ def best_order(log_states, group, start, neighbours):
         if c < cost or n_orders == 1:  # the first may be infinite
             cost, order, clique_start, nodes = c, o, b, m
     return cost, order, clique_start, nodes
+
+
+@njit(cache=True, nogil=True)
+def find_order(n_states, group, scope_start, scope_vars):
+    """Return a good elimination order for tables with these scopes; see :func:`best_order`."""
+    start, neighbours = join_scopes(n_states.shape[0], scope_start, scope_vars)
+    return best_order(np.log(n_states), group, start, neighbours)

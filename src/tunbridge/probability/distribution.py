@@ -96,9 +96,11 @@ class Distribution(Mapping[Any, float]):
         errors: np.ndarray | None = None,
     ) -> Distribution:
         """Return the distribution of an array that needs no check; it is locked, not copied."""
-        array.setflags(write=False)
+        array.flags.writeable = False
         self = object.__new__(cls)
-        self.__dict__.update(variables=variables, probabilities=array, _interval=interval, _errors=errors)
+        fields = self.__dict__
+        fields["variables"], fields["probabilities"] = variables, array
+        fields["_interval"], fields["_errors"] = interval, errors
         return self
 
     # A mapping

@@ -8,10 +8,10 @@ import warnings
 import numpy as np
 import pyarrow as pa
 import pytest
-from networks import random_network
-from oracles.enumeration import Enumeration
 
 import tunbridge as tb
+from networks import random_network
+from oracles.enumeration import Enumeration
 from tunbridge.errors import DataError, DataWarning, UnseenStateWarning, ZeroProbabilityWarning
 from tunbridge.inference import batches
 
@@ -138,7 +138,7 @@ def test_odd_columns_are_told():
         net.predict_proba({"XRay": ["yes"], "smoke": ["no"]}, "lung")
     with pytest.raises(DataError, match="must have a column of the network"):
         net.predict_proba({"nothing": [1]}, "lung")
-    with pytest.raises(DataError, match="target must name variables of the network; got 'lungs'. Did you mean 'lung'?"):
+    with pytest.raises(DataError, match=r"got 'lungs'\. Did you mean 'lung'\?"):
         net.predict_proba({"xray": ["yes"]}, "lungs")
     with pytest.raises(DataError, match="target must name one variable"):
         net.predict_proba({"xray": ["yes"]}, ["lung"])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from networks import random_evidence, random_network
-from oracles.enumeration import Enumeration
 from scipy.stats import chisquare
 
 import tunbridge as tb
+from networks import random_evidence, random_network
+from oracles.enumeration import Enumeration
 from tunbridge.errors import ImpossibleEvidenceError
 from tunbridge.inference.evidence import read_evidence
 from tunbridge.inference.simulation import conditioned

@@ -20,6 +20,20 @@ class FileMissingError(DataError, FileNotFoundError):
     """There is no file of that name."""
 
 
+class UnknownVariableError(DataError, KeyError):
+    """Something was asked of a variable that is not there."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""  # KeyError would show the message in quotes
+
+
+class UnknownStateError(DataError, KeyError):
+    """A distribution was asked for a state that its variable has not."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
 class FormatError(DataError):
     """A file is damaged, hostile, or not of the format it was read as.
 
@@ -51,7 +65,7 @@ class UnseenStateWarning(TunbridgeWarning):
 
 
 class ZeroProbabilityWarning(TunbridgeWarning):
-    """Rows have probability zero under every class; they get the prior."""
+    """Rows have probability zero: a classifier gives them the prior, a network no answer (NaN)."""
 
 
 class DataWarning(TunbridgeWarning):

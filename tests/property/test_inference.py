@@ -135,7 +135,7 @@ def test_larger_networks_of_five_states(path):
 
 
 def test_a_single_posterior_refuses_impossible_evidence(path):
-    """A tree of its own leaves out what is cut off from the target, and does not see what is impossible there."""
+    """Also findings that do not bear on the target must be possible."""
     n_refused = 0
     for seed in range(150):
         rng = np.random.default_rng([seed, 7])
@@ -144,14 +144,10 @@ def test_a_single_posterior_refuses_impossible_evidence(path):
         if Enumeration(cpts).probability_of(evidence) > 0.0:
             continue
         net = BayesianNetwork.from_tables(cpts)
-        for name in net.nodes:
-            try:
-                found = net.posterior(name, evidence).probabilities
-            except ImpossibleEvidenceError:
-                n_refused += 1
-            else:
-                assert path == "tree of its own"
-                assert found.sum() == pytest.approx(1.0, abs=1e-12)
+        for target in [*net.nodes, list(net.nodes[:2])]:
+            with pytest.raises(ImpossibleEvidenceError):
+                net.posterior(target, evidence)
+            n_refused += 1
     assert n_refused > 50
 
 

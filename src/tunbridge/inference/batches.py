@@ -58,12 +58,9 @@ def predict(engine: Engine, frame: Any, target: str, *, n_jobs: int | None = Non
     states[:-1] = engine.variables[engine.index[target]].states
     best = np.where(np.isnan(found).any(axis=1), -1, np.nan_to_num(found).argmax(axis=1))
     chosen = states[best]
-    return chosen if (best < 0).any() else np.array(chosen.tolist(), _dtype(states[:-1]))
-
-
-def _dtype(states: np.ndarray) -> Any:
-    """Return object for states of mixed types, which NumPy would turn into text; None lets it choose."""
-    return None if len({type(state) for state in states}) == 1 else object
+    if (best < 0).any() or len({type(state) for state in states[:-1]}) > 1:
+        return chosen
+    return np.array(states[:-1].tolist())[best]  # of a type of their own
 
 
 def posteriors(engine: Engine, frame: Any, *, n_jobs: int | None = None) -> dict[str, np.ndarray]:
@@ -121,8 +118,8 @@ def _warn_impossible(log_evidence: np.ndarray) -> None:
     n = int(np.isneginf(log_evidence).sum())
     if n:
         first = int(np.isneginf(log_evidence).argmax()) + 1
-        told = f"{n} of {len(log_evidence)} rows, the first of them row {first},"
-        warn_user(f"{told} have impossible evidence; their posteriors are NaN.", ZeroProbabilityWarning)
+        told = f"{n} of {len(log_evidence)} rows (first: row {first})"
+        warn_user(f"impossible evidence in {told}; the posteriors there are NaN.", ZeroProbabilityWarning)
 
 
 # Answers
@@ -132,7 +129,7 @@ def answer(engine: Engine, codes: np.ndarray, asked: Sequence[int], *, n_jobs: i
     """Return the marginals of the variables asked for, side by side, and ln P(evidence), for each column of codes."""
     width = int(engine.n_states[list(asked)].sum())
     n_rows = codes.shape[1]
-    check_memory("the answers", 8.0 * n_rows * (width + 1), ways_out="Give the rows in pieces.")
+    check_memory("the answers", 2 * 8.0 * n_rows * (width + 1), ways_out="Give the rows in pieces.")
     first = np.empty(n_rows, np.int64)
     rows.distinct_rows(codes, first)
     distinct, where = np.unique(first, return_inverse=True)
@@ -164,7 +161,7 @@ def _answer_small(
         part = slice(*piece)
         rows.answer_rows(
             flat.n_states, flat.order, flat.parent_start, flat.parents, flat.table_start, flat.tables, child_start,
-            children, codes, distinct[part], marks, True, _LARGEST_COMPONENT, out_start, found.marginals[part],
+            children, codes, distinct[part], marks, _LARGEST_COMPONENT, out_start, found.marginals[part],
             found.log_evidence[part], status[part],
         )  # fmt: skip
 
@@ -185,7 +182,8 @@ def _answer_by_tree(
     """Answer rows through the junction tree, several together where its tables are small enough."""
     lanes = _lanes(engine)
     if lanes == 1:
-        map_threads(lambda i: _answer_alone(engine, codes[:, distinct[i]], i, asked, found), left.tolist(), n_jobs)
+        for i in left.tolist():  # one at a time: each may take all the memory there is
+            _answer_alone(engine, codes[:, distinct[i]], i, asked, found)
         return
     patterns = np.packbits(codes[:, distinct[left]] >= 0, axis=0)
     left = left[np.lexsort(patterns)]

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tunbridge.errors import ImpossibleEvidenceError
+from tunbridge.errors import ImpossibleEvidenceError, MemoryForecastError
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import Evidence, read_evidence
 from tunbridge.probability.grid import text_grid
@@ -82,7 +82,7 @@ def impossible(engine: Engine, evidence: Evidence) -> ImpossibleEvidenceError:
 
 
 def smallest_conflict(engine: Engine, evidence: Evidence) -> list[int]:
-    """Return the variables of a smallest impossible part of impossible evidence.
+    """Return the variables of a smallest impossible part of impossible evidence, or of one that cannot be made smaller.
 
     Findings are first left out one by one while the rest stays impossible, which leaves a part that cannot be made
     smaller; then all smaller subsets are tried, smallest first, as long as there are few enough of them.
@@ -103,4 +103,8 @@ def smallest_conflict(engine: Engine, evidence: Evidence) -> list[int]:
 
 
 def _is_impossible(engine: Engine, evidence: Evidence, variables: list[int]) -> bool:
-    return engine.log_probability(evidence.only(variables)) == -math.inf
+    """Return whether findings are impossible, as far as is known: less evidence can need more memory than there is."""
+    try:
+        return engine.log_probability(evidence.only(variables)) == -math.inf
+    except MemoryForecastError:
+        return False

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunbridge._check import listed
-from tunbridge._memory import check_memory
+from tunbridge._memory import check_memory, memory_limit
 from tunbridge.data import Variable
 from tunbridge.graph.separation import requisite
 from tunbridge.graph.walks import closure
@@ -28,7 +28,7 @@ from tunbridge.inference.flat import FlatNetwork, flatten, starts_of
 from tunbridge.inference.plans import COUNTABLE, Plan, Sketch
 from tunbridge.inference.potentials import Potentials, gather_potentials, is_chained, is_large_sparse
 from tunbridge.inference.running import Answer, States, run_plainly, run_tree
-from tunbridge.inference.tree import Tree, Triangulation, compile_tree, triangulate
+from tunbridge.inference.tree import Shelf, Tree, Triangulation, compile_tree, triangulate
 from tunbridge.kernels import propagation
 from tunbridge.kernels.compiled import is_compiled
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 _SMALL_TREE = 30_000  # entries: below, the tree of the whole network answers at once
 _WORTH_A_TREE = 0.5  # a tree for one question must have at most this share of the entries
 _KEPT_TREES = 32
+_KEPT_BYTES = 2**29
+_MANY_VARIABLES = 100  # in a larger network a question is first looked at by itself
 _NOTHING = np.empty(0, np.int64)
 _FEW_VARIABLES, _FEW_ENTRIES, _PLAIN_RUNS = 24, 2000, 100  # what plain NumPy answers while nothing is compiled
 _LARGEST_PLAIN = 100_000  # entries of a joint distribution; for a larger one the tree forecasts its memory
@@ -76,6 +78,7 @@ class Engine:
         self.starts: list[int] = [0, *accumulate(v.n_states for v in self.variables)]
         self.needs_reduction = any(map(is_large_sparse, self.cpts))
         self._lock = threading.RLock()
+        self._shelf = Shelf(_KEPT_BYTES)
         self._trees: OrderedDict[Any, Tree | None] = OrderedDict()  # None: the whole network's tree is as good
         n_entries = sum(math.prod(cpt.shape) for cpt in self.cpts)
         is_small = len(self.cpts) <= _FEW_VARIABLES and n_entries <= _FEW_ENTRIES
@@ -124,6 +127,11 @@ class Engine:
         return gather_potentials(self.cpts, self.parents, self.n_states)
 
     @cached_property
+    def has_zeros(self) -> bool:
+        """Whether some table holds a zero; without one, no evidence is impossible."""
+        return self.needs_reduction or not self.potentials.tables.all()
+
+    @cached_property
     def whole(self) -> Sketch:
         """The whole network, triangulated."""
         with self._lock:
@@ -139,10 +147,11 @@ class Engine:
     def with_tables(self, cpts: Sequence[ConditionalTable]) -> Engine:
         """Return the same network with other numbers in its tables; what was compiled is shared."""
         other = Engine(cpts)
-        other._trees = self._trees
-        other._lock = self._lock
-        if not self.needs_reduction:
+        other._trees, other._lock, other._shelf = self._trees, self._lock, self._shelf
+        other._plain_runs = self._plain_runs
+        if "whole" in self.__dict__:
             other.__dict__["whole"] = self.whole._replace(potentials=other.potentials)
+        if "tree" in self.__dict__:
             other.__dict__["tree"] = self.tree
         return other
 
@@ -150,8 +159,9 @@ class Engine:
         """Return a compiled tree; raise MemoryForecastError before anything large is allocated."""
         n_entries = sketch.found.n_entries
         if n_entries > COUNTABLE:
-            check_memory(self._in_words(sketch), 8.0 * n_entries, ways_out=WAYS_OUT, limit=COUNTABLE)
-        tree = compile_tree(sketch.potentials, sketch.found, sketch.together)
+            limit = min(memory_limit(), COUNTABLE)
+            check_memory(self._in_words(sketch), 8.0 * n_entries, ways_out=WAYS_OUT, limit=limit)
+        tree = compile_tree(sketch.potentials, sketch.found, sketch.together, self._shelf)
         if n_entries > _SMALL_TREE:
             check_memory(self._in_words(sketch), tree.n_bytes(), ways_out=WAYS_OUT)
         return tree
@@ -187,28 +197,32 @@ class Engine:
 
     def plan(self, evidence: Evidence, targets: Sequence[int] | None, joint: Sequence[int] = ()) -> Plan:
         """Choose the tree for a question: that of the whole network, or a cheaper one of its own."""
-        if self._whole_answers(joint):
+        if self.needs_reduction or not self._whole_is_near(evidence, targets):
+            plan = self._own_plan(evidence, targets, joint, whole_will_do=False)
+        elif len(joint) < 2 or self._holds(joint):
             if self.whole.found.n_entries <= _SMALL_TREE or (targets is None and not evidence):
                 return Plan(self.tree, self.potentials)
-            return self._own_plan(evidence, targets, joint, whole_will_do=True) or Plan(self.tree, self.potentials)
-        plan = self._own_plan(evidence, targets, joint, whole_will_do=False)
-        assert plan is not None
-        return plan
+            plan = self._own_plan(evidence, targets, joint, whole_will_do=True)
+        else:
+            plan = self._own_plan(evidence, targets, joint, whole_will_do=False)
+        return Plan(self.tree, self.potentials) if plan is None else plan
 
-    def _whole_answers(self, joint: Sequence[int]) -> bool:
-        """Return whether the tree of the whole network can answer, if need be at some cost."""
-        if self.needs_reduction:
-            return False
-        return len(joint) < 2 or (self.whole.found.n_entries <= _SMALL_TREE and self._holds(joint))
+    def _whole_is_near(self, evidence: Evidence, targets: Sequence[int] | None) -> bool:
+        """Return whether to look at the whole network: it is known or small, or the question is about all of it."""
+        if "whole" in self.__dict__ or self.n_variables <= _MANY_VARIABLES or (targets is None and not evidence):
+            return True
+        return targets is None or self.sketch(evidence, targets).found.n_entries > _SMALL_TREE
 
     def _holds(self, joint: Sequence[int]) -> bool:
-        return set(joint) <= set(self.tree.clique_of(joint))
+        """Return whether the variables of a joint distribution stand in one clique of the whole network's tree."""
+        return self.whole.found.n_entries <= _SMALL_TREE and set(joint) <= set(self.tree.clique_of(joint))
 
     def _own_plan(
         self, evidence: Evidence, targets: Sequence[int] | None, joint: Sequence[int], *, whole_will_do: bool
     ) -> Plan | None:
         """Return a tree of what matters for a question; None where that of the whole network costs about as little."""
-        reduced, variables, log_factor, together = self._reduced(evidence, targets, joint)
+        needed = self.needed_tables(evidence, targets)
+        reduced, variables, log_factor, together = self._reduced(evidence, needed, joint)
         key = tuple(array.tobytes() for array in (reduced.scope_start, reduced.scope_vars, variables, together))
         with self._lock:
             if key not in self._trees:
@@ -219,14 +233,16 @@ class Engine:
             tree = self._trees[key]
             self._trees.move_to_end(key)
             if len(self._trees) > _KEPT_TREES:
-                self._trees.popitem(last=False)
-        return None if tree is None else Plan(tree, reduced, variables, log_factor)
+                _, oldest = self._trees.popitem(last=False)
+                if oldest is not None:
+                    oldest.clear()
+        knows_evidence = not targets or bool(needed[list(closure(self.parents, evidence))].all())
+        return None if tree is None else Plan(tree, reduced, variables, log_factor, knows_evidence)
 
     def _reduced(
-        self, evidence: Evidence, targets: Sequence[int] | None, joint: Sequence[int]
+        self, evidence: Evidence, needed: np.ndarray, joint: Sequence[int]
     ) -> tuple[Potentials, np.ndarray, float, np.ndarray]:
-        """Return the tables that matter without the observed variables, and the places of a joint's variables."""
-        needed = self.needed_tables(evidence, targets)
+        """Return the needed tables without the observed variables, and the places of a joint's variables."""
         whole = self.potentials_for(evidence, needed)
         codes = evidence.codes(len(whole.n_states))
         variables, potentials, log_factor = whole.observed(codes, needed[whole.owner])
@@ -235,10 +251,11 @@ class Engine:
         return potentials, variables, log_factor, together
 
     def sketch(self, evidence: Evidence, targets: Sequence[int] | None, joint: Sequence[int] = ()) -> Sketch:
-        """Return the tree that a question would get, not compiled."""
+        """Return the tree that a question would get by itself, not compiled."""
         if targets is None and not evidence and not self.needs_reduction:
             return self.whole
-        potentials, variables, log_factor, together = self._reduced(evidence, targets, joint)
+        needed = self.needed_tables(evidence, targets)
+        potentials, variables, log_factor, together = self._reduced(evidence, needed, joint)
         return Sketch(potentials, variables, log_factor, triangulate(potentials, together=together), together)
 
     def _is_cheap_whole(self, found: Triangulation, evidence: Evidence) -> bool:

@@ -17,14 +17,7 @@ import numpy as np
 from tunbridge._check import check_number, did_you_mean, listed, shortened
 from tunbridge.data import Variable
 from tunbridge.data.variable import is_missing
-from tunbridge.errors import DataError
-
-
-class UnknownVariableError(DataError, KeyError):
-    """A network, or an answer about one, was asked for a variable that it has not."""
-
-    def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""  # KeyError would show the message in quotes
+from tunbridge.errors import DataError, UnknownVariableError
 
 
 @dataclass(frozen=True)
@@ -72,6 +65,8 @@ class Evidence:
 
 NO_EVIDENCE = Evidence({}, {})
 
+_SMALLEST = 1e-300  # what is possible stays so, however small beside the largest likelihood
+
 
 def read_evidence(
     variables: Sequence[Variable], index: Mapping[str, int], given: Mapping[str, Any] | None, what: str = "evidence"
@@ -99,7 +94,7 @@ def read_evidence(
         if len(possible) == 1:
             hard[v] = int(possible[0])
         else:
-            soft[v] = likelihood / largest
+            soft[v] = np.where(likelihood > 0.0, np.maximum(likelihood / largest, _SMALLEST), 0.0)
     return Evidence(hard, soft, log_factor)
 
 

@@ -104,17 +104,19 @@ def explain(engine: Engine, target: str, evidence: Mapping[str, Any], *, state: 
     for name, finding in (evidence or {}).items():
         without = posterior(engine, target, {k: v for k, v in evidence.items() if k != name})
         alone = posterior(engine, target, {name: finding})
-        weight = _log_odds(after[chosen]) - _log_odds(without[chosen])
-        own = _log_odds(alone[chosen]) - _log_odds(before[chosen])
+        weight = _log_odds(after, chosen) - _log_odds(without, chosen)
+        own = _log_odds(alone, chosen) - _log_odds(before, chosen)
         findings.append(FindingWeight(name, finding, _settled(weight), _settled(own), without))
     findings.sort(key=lambda f: -abs(f.weight))
     return EvidenceExplanation(target, chosen, before, after, tuple(findings))
 
 
-def _log_odds(p: float) -> float:
+def _log_odds(distribution: Distribution, state: Any) -> float:
+    """Return ln [P(state) / P(any other)]; the others are added up, as 1 − P(state) would be 0 near certainty."""
+    p, others = distribution[state], sum(q for other, q in distribution.items() if other != state)
     if p <= 0.0:
         return -math.inf
-    return math.inf if p >= 1.0 else math.log(p) - math.log1p(-p)
+    return math.log(p) - math.log(others) if others > 0.0 else math.inf
 
 
 def _settled(weight: float) -> float:

@@ -66,7 +66,7 @@ def sample_codes(
     -----
     The cost is O(n Σ_v log r_v) for r_v states, one to two nanoseconds a cell and core for few states.
     """
-    n = _checked_size(n)
+    n = checked_size(n)
     check_states(flat)
     widest = code_type(int(flat.n_states.max(initial=0)))
     padded = -(-n // ROWS) * ROWS  # whole tiles, so that the first rows do not depend on how many follow
@@ -152,7 +152,8 @@ def check_states(flat: FlatNetwork) -> None:
         raise DataError(f"every variable must have a state to be drawn; got {listed(empty)} without any.")
 
 
-def _checked_size(n: Any) -> int:
+def checked_size(n: Any) -> int:
+    """Return a number of rows; raise unless it is a whole number from 0."""
     if isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 0:
         raise DataError(f"the number of rows must be a whole number from 0; got {shortened(repr(n))}.")
     return int(n)

@@ -22,6 +22,7 @@ from tunbridge._check import check_number
 from tunbridge.errors import DataError
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import read_evidence
+from tunbridge.inference.forward import entropy_of
 from tunbridge.inference.queries import posterior as exact_posterior
 from tunbridge.inference.queries import target_numbers
 from tunbridge.probability import CPT, ConditionalTable, Distribution, SparseCPT
@@ -46,7 +47,7 @@ def posterior(
     if not any(_is_uncertain(engine.cpts[v]) for v in needed):
         hint = "Learn the tables from data, or give CPT(…, counts=…)."
         raise DataError(f"an interval must have tables with counts behind it; those for {target!r} have none. {hint}")
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(entropy_of(random_state))
     draws = [exact_posterior(_drawn(engine, needed, rng), target, evidence).probabilities for _ in range(N_DRAWS)]
     ends = np.quantile(np.array(draws), [(1.0 - share) / 2.0, (1.0 + share) / 2.0], axis=0)
     return Distribution._trusted(answer.variables, answer.probabilities, np.moveaxis(ends, 0, -1))

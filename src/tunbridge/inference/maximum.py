@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tunbridge.errors import MemoryForecastError
 from tunbridge.graph.walks import closure
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import Evidence
@@ -54,9 +55,16 @@ def _plan(engine: Engine, evidence: Evidence, wanted: set[int] | None) -> tuple[
     if wanted is not None:
         needed[:] = 0
         needed[list(closure(engine.parents, [*wanted, *evidence]))] = 1
-    whole = gather_potentials(
-        engine.cpts, engine.parents, engine.n_states, fixed=evidence.hard, needed=needed, chains=wanted is not None
-    )
+    try:
+        whole = gather_potentials(
+            engine.cpts, engine.parents, engine.n_states, fixed=evidence.hard, needed=needed, chains=wanted is not None
+        )
+    except MemoryForecastError as error:
+        reason = str(error).partition(", and the limit")[0]
+        hint = "Ask for some of the variables with of=[…], or observe more."
+        raise MemoryForecastError(
+            f"the most probable states of all variables cannot be found: {reason}. {hint}"
+        ) from None
     variables, potentials, log_factor = whole.observed(evidence.codes(len(whole.n_states)), needed[whole.owner])
     last = np.array([wanted is None or int(v) in wanted for v in variables], np.int64)
     sketch = Sketch(potentials, variables, log_factor, triangulate(potentials, last=last), np.empty(0, np.int64))

@@ -59,12 +59,15 @@ class Plan(NamedTuple):
         The network's number of each of the tree's variables; None when they are the same.
     log_factor : float
         What the tables without any variable left contribute.
+    knows_evidence : bool
+        Whether all findings take part.
     """
 
     tree: Tree
     potentials: Potentials
     variables: np.ndarray | None = None
     log_factor: float = 0.0
+    knows_evidence: bool = True
 
     def places(self, n: int) -> np.ndarray:
         """Return where each of the network's n variables is in the tree, −1 when it is not there."""

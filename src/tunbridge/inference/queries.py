@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -22,16 +23,17 @@ import numpy as np
 
 from tunbridge._check import did_you_mean, listed, shortened
 from tunbridge._memory import check_memory
-from tunbridge.errors import DataError
+from tunbridge.errors import DataError, MemoryForecastError, UnknownVariableError
 from tunbridge.inference.conflicts import impossible
 from tunbridge.inference.engine import Engine
-from tunbridge.inference.evidence import Evidence, UnknownVariableError, find_variable, read_evidence
+from tunbridge.inference.evidence import Evidence, find_variable, read_evidence
 from tunbridge.inference.maximum import most_probable_codes
 from tunbridge.inference.running import Answer
 from tunbridge.probability import Distribution
 from tunbridge.probability.grid import html_grid, probability_text, text_grid
 
 _SHOWN = 30
+_LARGEST_UNION = 2**16  # joint states; for more a union is one minus the probability of none
 _MOST_AXES = 64  # of a NumPy array
 
 
@@ -122,8 +124,16 @@ class MostProbable(Mapping[str, Any]):
 
 
 def possible(engine: Engine, evidence: Evidence, answer: Answer) -> Answer:
-    """Return the answer, or raise an error that names a smallest impossible part of the evidence."""
-    if answer.log_evidence == -math.inf:
+    """Return the answer, or raise an error that names a smallest impossible part of the evidence.
+
+    Findings that do not bear on the question were left out of it; they must be possible all the same. Only where that
+    cannot be found out within the memory are they taken on trust.
+    """
+    log_evidence = answer.log_evidence
+    if not answer.knows_evidence and engine.has_zeros and log_evidence > -math.inf:
+        with suppress(MemoryForecastError):
+            log_evidence = engine.log_probability(evidence)
+    if log_evidence == -math.inf:
         raise impossible(engine, evidence)
     return answer
 
@@ -150,7 +160,7 @@ def posterior(engine: Engine, target: str | Sequence[str], evidence: Mapping[str
     if len(targets) > _MOST_AXES:
         raise DataError(f"target must name at most {_MOST_AXES} variables at once; got {len(targets)}.")
     n_entries = math.prod(engine.variables[v].n_states for v in targets)
-    check_memory("the joint distribution", 8.0 * n_entries, ways_out="Ask for fewer variables at once.")
+    check_memory("the joint distribution", 8 * n_entries, ways_out="Ask for fewer variables at once.")
     answer = possible(engine, findings, engine.run(findings, [], joint=targets))
     assert answer.joint is not None
     return Distribution._trusted(tuple(engine.variables[v] for v in targets), answer.joint)
@@ -227,6 +237,8 @@ def _disjunction(engine: Engine, events: Any, evidence: Mapping[str, Any] | None
     numbers = sorted({v for indicators in asked for v in indicators})
     if not numbers:
         return float(any(not event for event in events))
+    if math.prod(engine.variables[v].n_states for v in numbers) > _LARGEST_UNION and max(map(len, asked)) == 1:
+        return 1.0 - _none_of(engine, asked, evidence)
     joint = posterior(engine, [engine.variables[v].name for v in numbers], evidence).probabilities
     holds = np.zeros(joint.shape, bool)
     for indicators in asked:
@@ -238,8 +250,25 @@ def _disjunction(engine: Engine, events: Any, evidence: Mapping[str, Any] | None
     return min(1.0, float(joint[holds].sum()))
 
 
+def _none_of(engine: Engine, asked: list[dict[int, np.ndarray]], evidence: Mapping[str, Any] | None) -> float:
+    """Return the probability that none of some events holds, each of which is about one variable."""
+    left: dict[int, np.ndarray] = {}
+    for indicators in asked:
+        for v, indicator in indicators.items():
+            left[v] = left.get(v, 1.0) * (1.0 - indicator)
+    if not all(possible.any() for possible in left.values()):
+        return 0.0
+    states = {v: engine.variables[v].states or () for v in left}
+    rest = {engine.variables[v].name: [s for s, p in zip(states[v], left[v], strict=True) if p] for v in left}
+    return probability(engine, rest, evidence)
+
+
 def _indicators(engine: Engine, event: Mapping[str, Any]) -> dict[int, np.ndarray]:
     """Return, for each variable of an event, which of its states the event allows."""
+    for name, finding in event.items():
+        if isinstance(finding, Mapping):
+            hint = "Likelihoods are evidence, not an event."
+            raise DataError(f"an event must name states; got {shortened(repr(finding))} for {name!r}. {hint}")
     read = read_evidence(engine.variables, engine.index, event, "an event")
     indicators = {v: (likelihood > 0).astype(float) for v, likelihood in read.soft.items()}
     for v, code in read.hard.items():

@@ -31,11 +31,14 @@ class Answer(NamedTuple):
         The distributions of all variables end to end; those that were not wanted are not filled.
     joint : ndarray or None
         The joint distribution of the targets, one axis each in the order asked.
+    knows_evidence : bool
+        Whether all findings took part. Those that do not bear on the targets may have been left out.
     """
 
     log_evidence: float
     marginals: np.ndarray
     joint: np.ndarray | None = None
+    knows_evidence: bool = True
 
 
 class States(NamedTuple):
@@ -72,10 +75,11 @@ def run_tree(
     if plan.variables is not None:
         marginals = _spread(plan, evidence, states, marginals)
     if not joint:
-        return Answer(log_probability, marginals)
+        return Answer(log_probability, marginals, None, plan.knows_evidence)
     scope = asked.tolist() if plan.variables is None else plan.variables[asked].tolist()
     table = table.reshape(shape) if len(asked) else np.ones(())
-    return Answer(log_probability, marginals, _arranged(table, scope, evidence, states, joint))
+    joint_table = _arranged(table, scope, evidence, states, joint)
+    return Answer(log_probability, marginals, joint_table, plan.knows_evidence)
 
 
 def _marks(n: int, places: np.ndarray | None, wanted: Sequence[int] | None) -> np.ndarray:

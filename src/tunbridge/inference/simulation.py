@@ -14,18 +14,21 @@ from typing import Any
 import numpy as np
 
 from tunbridge._memory import check_memory
+from tunbridge._threads import row_pieces
 from tunbridge.data import Table, Variable
 from tunbridge.data.columns import code_type
+from tunbridge.graph.walks import topological_order
 from tunbridge.inference.conflicts import impossible
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import Evidence, read_evidence
 from tunbridge.inference.flat import FlatNetwork
-from tunbridge.inference.forward import code_table, sample_codes
+from tunbridge.inference.forward import checked_size, code_table, entropy_of, sample_codes
 from tunbridge.inference.plans import Plan
 from tunbridge.inference.tree import Tree, compile_tree
 from tunbridge.kernels import program, propagation
 
 _NOBODY = np.empty(0, np.int64)
+_PIECE = 2**14
 _WAYS_OUT = "Draw without evidence and keep the rows that agree with it, or observe more variables."
 
 
@@ -39,6 +42,8 @@ def sample(
 ) -> Table:
     """Return n rows drawn from the joint distribution given evidence, columns in the order of the variables."""
     findings = read_evidence(engine.variables, engine.index, evidence)
+    if not findings and engine.needs_reduction:
+        return code_table(engine.variables, _draw_by_rows(engine, n, random_state))
     if not findings:
         columns = sample_codes(engine.flat, n, random_state, n_jobs)
         return code_table(engine.variables, columns[: engine.n_variables])
@@ -51,13 +56,31 @@ def sample(
     return code_table(engine.variables, columns)
 
 
+def _draw_by_rows(engine: Engine, n: int, random_state: Any) -> list[np.ndarray]:
+    """Return columns of codes where some table is too large to be written out: it is asked row by row."""
+    n = checked_size(n)
+    size = sum(code_type(v.n_states)().itemsize for v in engine.variables)
+    check_memory(f"{n} rows of {engine.n_variables} variables", float(size) * n, ways_out="Draw fewer rows at a time.")
+    columns = [np.empty(n, code_type(v.n_states)) for v in engine.variables]
+    order = topological_order(engine.parents, engine.children)
+    seeds = np.random.SeedSequence(entropy_of(random_state))
+    for start, stop in row_pieces(n, _PIECE):
+        rng = np.random.default_rng(seeds.spawn(1)[0])
+        for v in order:
+            given = np.array([columns[u][start:stop] for u in engine.parents[v]], np.int64).reshape(-1, stop - start)
+            limits = np.cumsum(engine.cpts[v].rows(given.T), axis=1)
+            below = rng.random(stop - start)[:, None] * limits[:, -1:] >= limits
+            columns[v][start:stop] = np.minimum(below.sum(axis=1), engine.n_states[v] - 1)
+    return columns
+
+
 def conditioned(engine: Engine, evidence: Evidence) -> tuple[np.ndarray, FlatNetwork]:
     """Return the variables that are not observed, and the network of their distribution given the evidence.
 
     Auxiliary variables of noisy tables come last among them.
     """
     sketch = engine.sketch(evidence, None)
-    check_memory("sampling given evidence", 8.0 * sketch.found.n_entries, ways_out=_WAYS_OUT)
+    check_memory("sampling given evidence", 3 * 8.0 * sketch.found.n_entries, ways_out=_WAYS_OUT)
     n = len(sketch.variables)
     found = sketch.found._replace(group=np.arange(n))  # one variable a clique
     tree = compile_tree(sketch.potentials, found)

@@ -1,7 +1,7 @@
 """A junction tree: potentials triangulated and compiled once into a flat program, and run as often as wanted.
 
 Potentials are tables over some of the variables (their scopes); the joint distribution is their product. Triangulation
-(:mod:`tunbridge.kernels.elimination`) and the compiler (:mod:`tunbridge.kernels.propagation`) only look at scopes and
+(:mod:`tunbridge.kernels.elimination`) and the compiler (:mod:`tunbridge.kernels.junction`) only look at scopes and
 numbers of states, so that new numbers, and new findings on the same variables, use the same program.
 """
 
@@ -17,8 +17,6 @@ import numpy as np
 from tunbridge.inference.potentials import Potentials
 from tunbridge.kernels import elimination, junction, program, propagation
 
-_KEPT_BUFFERS = 4
-_KEPT_BYTES = 2**30
 _NOTHING = np.empty(0, np.int64)
 
 
@@ -81,6 +79,29 @@ class Run(NamedTuple):
     potentials: Potentials
 
 
+class Shelf:
+    """How much memory the trees of a network may keep between runs, all together."""
+
+    __slots__ = ("_lock", "room")
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self._lock = threading.Lock()
+
+    def take(self, n_bytes: int) -> bool:
+        """Take room; return whether there was enough."""
+        with self._lock:
+            if n_bytes > self.room:
+                return False
+            self.room -= n_bytes
+            return True
+
+    def free(self, n_bytes: int) -> None:
+        """Give room back."""
+        with self._lock:
+            self.room += n_bytes
+
+
 class Tree:
     """A compiled junction tree. Several threads may run it at once, each with a buffer of its own.
 
@@ -90,12 +111,14 @@ class Tree:
         What the kernels run.
     n_entries : float
         The entries of all cliques' tables.
+    shelf : Shelf, optional
+        Where buffers are kept between runs; without one they are not.
     """
 
-    __slots__ = ("_kept", "_lock", "n_entries", "program")
+    __slots__ = ("_kept", "_lock", "_shelf", "n_entries", "program")
 
-    def __init__(self, program: np.ndarray, n_entries: float) -> None:
-        self.program, self.n_entries = program, n_entries
+    def __init__(self, program: np.ndarray, n_entries: float, shelf: Shelf | None = None) -> None:
+        self.program, self.n_entries, self._shelf = program, n_entries, shelf
         self._kept: dict[int, list[Run]] = {}
         self._lock = threading.Lock()
 
@@ -118,6 +141,8 @@ class Tree:
         with self._lock:
             kept = self._kept.get(lanes)
             run = kept.pop() if kept else None
+        if run is not None and self._shelf is not None:
+            self._shelf.free(run.buffer.nbytes)
         parts = propagation.layout(self.program, lanes) if run is None else run.parts
         if run is None or len(run.buffer) < parts[-1] + extra:
             run = Run(parts, np.empty(int(parts[-1]) + extra), potentials)
@@ -129,30 +154,37 @@ class Tree:
 
     def give_back(self, run: Run, lanes: int = 1) -> None:
         """Keep a buffer for the next run: to touch new memory costs more than most runs."""
+        if self._shelf is not None and self._shelf.take(run.buffer.nbytes):
+            with self._lock:
+                self._kept.setdefault(lanes, []).append(run)
+
+    def clear(self) -> None:
+        """Keep nothing any more."""
         with self._lock:
-            kept = self._kept.setdefault(lanes, [])
-            if len(kept) < _KEPT_BUFFERS and run.buffer.nbytes * (len(kept) + 1) <= _KEPT_BYTES:
-                kept.append(run)
+            runs = [run for kept in self._kept.values() for run in kept]
+            self._kept, shelf, self._shelf = {}, self._shelf, None
+        if shelf is not None:
+            shelf.free(sum(run.buffer.nbytes for run in runs))
 
     @contextmanager
     def borrow(self, potentials: Potentials, lanes: int = 1, extra: int = 0) -> Iterator[Run]:
-        """Lend a buffer for as long as the ``with`` block lasts."""
+        """Lend a buffer for as long as the ``with`` block lasts; after an error it is not kept."""
         run = self.take(potentials, lanes, extra)
-        try:
-            yield run
-        finally:
-            self.give_back(run, lanes)
+        yield run
+        self.give_back(run, lanes)
 
     def _load(self, run: Run) -> None:
         p = run.potentials
         propagation.load_potentials(self.program, p.scope_start, p.scope_vars, p.tables, run.buffer)
 
 
-def compile_tree(potentials: Potentials, triangulation: Triangulation, together: np.ndarray = _NOTHING) -> Tree:
+def compile_tree(
+    potentials: Potentials, triangulation: Triangulation, together: np.ndarray = _NOTHING, shelf: Shelf | None = None
+) -> Tree:
     """Return the compiled tree, which takes memory for its structure only."""
     starts, scopes = _with_scope(potentials, together)
     t = triangulation
     program = junction.compile_program(
         potentials.n_states, t.group, starts, scopes, potentials.n_potentials, t.order, t.clique_start, t.clique_nodes
     )
-    return Tree(program, t.n_entries)
+    return Tree(program, t.n_entries, shelf)

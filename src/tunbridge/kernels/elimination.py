@@ -18,7 +18,9 @@ MIN_WEIGHT = np.int64(2)
 
 _TINY_TABLES = 512.0  # below this many entries in all a second opinion costs more than it can save
 _STEPS_PER_ENTRY = 1.0  # steps spent on finding a better order for each entry of the best tables so far
+_MOST_STEPS = 40_000_000  # a few tenths of a second
 _MOST_ORDERS = 300
+_HOPELESS = 2.0**42  # entries: more are counted no further
 
 
 @njit(cache=True, nogil=True)
@@ -132,12 +134,72 @@ def _next_random(state):
 
 
 @njit(cache=True, nogil=True)
+def _score(v, rule, log_states, pool, first, degree, mark, stamp):
+    """Return what the rule thinks of eliminating ``v`` next: the less the better."""
+    if rule == MIN_WEIGHT:
+        return _log_size(v, log_states, pool, first, degree)
+    return _fill(v, rule == WEIGHTED_MIN_FILL, log_states, pool, first, degree, mark, stamp)
+
+
+@njit(cache=True, nogil=True)
+def _best_alive(alive, n_alive, group, score, size, breaks_ties, random):
+    """Return the place of the node to eliminate, and the state of the generator that broke ties."""
+    at, ties = 0, 1
+    for i in range(1, n_alive):
+        v, best = alive[i], alive[at]
+        if group[v] != group[best]:
+            if group[v] < group[best]:
+                at, ties = i, 1
+        elif score[v] < score[best] or (score[v] == score[best] and size[v] < size[best]):
+            at, ties = i, 1
+        elif score[v] == score[best] and size[v] == size[best] and breaks_ties:
+            ties += 1
+            random = _next_random(random)
+            if random % np.uint64(ties) == np.uint64(0):
+                at = i
+    return at, random
+
+
+@njit(cache=True, nogil=True)
+def _connect(nodes, pool, end, first, degree, room, mark, stamp):
+    """Join nodes to one another: (pool, its end, the last stamp used, whether an edge was added)."""
+    added = False
+    for i in range(nodes.shape[0]):
+        u = nodes[i]
+        stamp += 1
+        for j in range(first[u], first[u] + degree[u]):
+            mark[pool[j]] = stamp
+        for j in range(i + 1, nodes.shape[0]):
+            if mark[nodes[j]] != stamp:
+                pool, end = _append(u, nodes[j], pool, end, first, degree, room)
+                pool, end = _append(nodes[j], u, pool, end, first, degree, room)
+                added = True
+    return pool, end, stamp, added
+
+
+@njit(cache=True, nogil=True)
+def _list_changed(nodes, beyond, pool, first, degree, mark, stamp, changed):
+    """List the nodes whose score may have changed: these, and where edges were added their neighbours. (how many)"""
+    for i in range(nodes.shape[0]):
+        mark[nodes[i]] = stamp
+        changed[i] = nodes[i]
+    n_changed = nodes.shape[0]
+    for i in range(nodes.shape[0] if beyond else 0):
+        for j in range(first[nodes[i]], first[nodes[i]] + degree[nodes[i]]):
+            if mark[pool[j]] != stamp:
+                mark[pool[j]] = stamp
+                changed[n_changed] = pool[j]
+                n_changed += 1
+    return n_changed
+
+
+@njit(cache=True, nogil=True)
 def eliminate(log_states, group, start, neighbours, rule, noise, seed, bound):
     """Return a greedy elimination order and its cliques: (cost, steps, order, clique_start, clique_nodes).
 
     ``clique_nodes[clique_start[i] : clique_start[i + 1]]`` are the neighbours of ``order[i]`` when it is eliminated.
-    Nodes of a lower ``group`` go before those of a higher one. The cost is the sum of the table sizes; once it passes
-    ``bound`` the work is dropped and infinity returned.
+    Nodes of a lower ``group`` go before those of a higher one. ``noise`` raises every score by a random share. The cost
+    is the sum of the table sizes; once it passes ``bound`` the rest is left as it is and infinity returned.
     """
     n = log_states.shape[0]
     first, degree = start[:-1].copy(), start[1:] - start[:-1]
@@ -145,92 +207,46 @@ def eliminate(log_states, group, start, neighbours, rule, noise, seed, bound):
     pool, end = np.empty(2 * neighbours.shape[0] + 4 * n + 8, np.int64), neighbours.shape[0]
     for i in range(end):
         pool[i] = neighbours[i]
-    mark, stamp = np.zeros(n, np.int64), 0
+    mark, stamp, changed = np.zeros(n, np.int64), 0, np.arange(n)
     random = np.uint64(seed * 2 + 1) * np.uint64(0x9E3779B97F4A7C15)
-    score, size = np.empty(n), np.empty(n)
-    for v in range(n):
-        size[v] = _log_size(v, log_states, pool, first, degree)
-        stamp += 1
-        fill = rule != MIN_WEIGHT
-        score[v] = (
-            _fill(v, rule == WEIGHTED_MIN_FILL, log_states, pool, first, degree, mark, stamp) if fill else size[v]
-        )
-        random = _next_random(random)
-        score[v] *= 1.0 + noise * (random >> np.uint64(11)) / 9007199254740992.0
-    alive = np.arange(n)
+    score, size, alive = np.empty(n), np.empty(n), np.arange(n)
     order, clique_start = np.empty(n, np.int64), np.zeros(n + 1, np.int64)
     clique_nodes = np.empty(neighbours.shape[0] + n + 8, np.int64)
-    cost, steps, dirty = 0.0, 0, np.empty(n, np.int64)
+    cost, steps, n_changed = 0.0, 0, n
     for step in range(n):
-        at, ties = 0, 1
-        for i in range(1, n - step):
-            v, best = alive[i], alive[at]
-            if group[v] != group[best]:
-                if group[v] < group[best]:
-                    at, ties = i, 1
-            elif score[v] < score[best] or (score[v] == score[best] and size[v] < size[best]):
-                at, ties = i, 1
-            elif score[v] == score[best] and size[v] == size[best] and seed > 0:
-                ties += 1
-                random = _next_random(random)
-                if random % np.uint64(ties) == np.uint64(0):
-                    at = i
+        for i in range(n_changed):
+            u = changed[i]
+            stamp += 1
+            size[u] = _log_size(u, log_states, pool, first, degree)
+            random = _next_random(random)
+            share = 1.0 + noise * (random >> np.uint64(11)) / 9007199254740992.0
+            score[u] = share * _score(u, rule, log_states, pool, first, degree, mark, stamp)
+            steps += degree[u] * degree[u]
+        at, random = _best_alive(alive, n - step, group, score, size, seed > 0, random)
         v = alive[at]
         alive[at] = alive[n - step - 1]
         order[step] = v
-        low, k = first[v], degree[v]
-        filled = clique_start[step]
+        filled, k = clique_start[step], degree[v]
         if filled + k > clique_nodes.shape[0]:
             larger = np.empty(2 * clique_nodes.shape[0] + k, np.int64)
             for i in range(filled):
                 larger[i] = clique_nodes[i]
             clique_nodes = larger
         for i in range(k):
-            clique_nodes[filled + i] = pool[low + i]
+            clique_nodes[filled + i] = pool[first[v] + i]
         clique_start[step + 1] = filled + k
         cost += np.exp(size[v])
         steps += n - step + k * k
         if cost > bound:
+            for i in range(step + 1, n):
+                order[i], clique_start[i + 1] = alive[i - step - 1], filled + k
             return np.inf, steps, order, clique_start, clique_nodes
-        added = False
-        for i in range(filled, filled + k):
-            _drop(clique_nodes[i], v, pool, first, degree)
-        for i in range(filled, filled + k):
-            u = clique_nodes[i]
-            stamp += 1
-            for j in range(first[u], first[u] + degree[u]):
-                mark[pool[j]] = stamp
-            for j in range(i + 1, filled + k):
-                w = clique_nodes[j]
-                if mark[w] != stamp:
-                    pool, end = _append(u, w, pool, end, first, degree, room)
-                    pool, end = _append(w, u, pool, end, first, degree, room)
-                    added = True
+        nodes = clique_nodes[filled : filled + k]
+        for u in nodes:
+            _drop(u, v, pool, first, degree)
+        pool, end, stamp, added = _connect(nodes, pool, end, first, degree, room, mark, stamp)
         stamp += 1
-        n_dirty = 0
-        for i in range(filled, filled + k):
-            mark[clique_nodes[i]] = stamp
-            dirty[n_dirty] = clique_nodes[i]
-            n_dirty += 1
-        if added and rule != MIN_WEIGHT:
-            for i in range(filled, filled + k):
-                u = clique_nodes[i]
-                for j in range(first[u], first[u] + degree[u]):
-                    if mark[pool[j]] != stamp:
-                        mark[pool[j]] = stamp
-                        dirty[n_dirty] = pool[j]
-                        n_dirty += 1
-        for i in range(n_dirty):
-            u = dirty[i]
-            size[u] = _log_size(u, log_states, pool, first, degree)
-            stamp += 1
-            steps += degree[u] * degree[u]
-            if rule == MIN_WEIGHT:
-                score[u] = size[u]
-            else:
-                score[u] = _fill(u, rule == WEIGHTED_MIN_FILL, log_states, pool, first, degree, mark, stamp)
-            random = _next_random(random)
-            score[u] *= 1.0 + noise * (random >> np.uint64(11)) / 9007199254740992.0
+        n_changed = _list_changed(nodes, added and rule != MIN_WEIGHT, pool, first, degree, mark, stamp, changed)
     return cost, steps, order, clique_start, clique_nodes
 
 
@@ -241,20 +257,22 @@ def best_order(log_states, group, start, neighbours):
     First the lightest fill, then, while the steps spent are small against the size of the best tables found, the other
     rules and disturbed ones: every score is raised by a random share, which finds far smaller tables than breaking
     ties does (MUNIN1: 0.9 · 10⁸ entries instead of 2.1 · 10⁸). Steps are counted, not timed, so that the same network
-    always gets the same tree.
+    always gets the same tree. Where every rule runs into tables that no memory could hold, that is the answer.
     """
     cost, steps, n_orders = np.inf, 0, np.int64(0)
     order = clique_start = nodes = neighbours
-    while n_orders == 0 or (n_orders < _MOST_ORDERS and cost > _TINY_TABLES and steps < _STEPS_PER_ENTRY * cost):
+    while n_orders < 1 or (steps < min(_STEPS_PER_ENTRY * cost, _MOST_STEPS) and cost > _TINY_TABLES):
         rule, noise = (n_orders + WEIGHTED_MIN_FILL) % 3, 0.0
         if n_orders > 2:
             rule = MIN_WEIGHT if n_orders % 8 == 7 else n_orders % 2
             noise = 0.3 if n_orders % 4 < 2 or rule == MIN_WEIGHT else 1.0
-        c, s, o, b, m = eliminate(log_states, group, start, neighbours, rule, noise, n_orders, cost)
+        c, s, o, b, m = eliminate(log_states, group, start, neighbours, rule, noise, n_orders, min(cost, _HOPELESS))
         steps += s
         n_orders += 1
-        if c < cost or n_orders == 1:  # the first may be infinite
+        if c < cost or n_orders == 1:
             cost, order, clique_start, nodes = c, o, b, m
+        if n_orders == _MOST_ORDERS or (n_orders == 3 and cost == np.inf):
+            break
     return cost, order, clique_start, nodes
 
 

@@ -57,7 +57,10 @@ _PRODUCT = np.int64(6)
 _OTHER_PRODUCT = np.int64(7)
 _END = np.int64(8)
 
-_FEW_INPUTS = 4
+_MANY_INPUTS = 10  # above, logarithms are added
+_SMALL_PRODUCT = 4096  # entries: looking for small products in one costs nothing
+_TOO_SMALL = 1e-60
+_SMALLEST = 1e-300
 
 
 @njit(cache=True, nogil=True)
@@ -353,9 +356,8 @@ def _scale(x, start, size, lanes, log_scale):
             found += x[i]
         log_scale[lane] += np.log(found)
         if found > 0.0 and found != 1.0:
-            factor = 1.0 / found
-            for i in range(first, last, step):
-                x[i] *= factor
+            for i in range(first, last, step):  # a reciprocal of what is nearly 0 would be infinite
+                x[i] /= found
 
 
 @njit(cache=True, nogil=True)
@@ -369,9 +371,8 @@ def _divide(x, message, up, size, lanes):
             x[message + i] = x[message + i] / x[up + i] if x[up + i] > 0.0 else 0.0
             total += x[message + i]
         if total > 0.0:
-            factor = 1.0 / total
             for i in range(first, last, step):
-                x[message + i] *= factor
+                x[message + i] /= total
 
 
 @njit(cache=True, nogil=True)
@@ -442,11 +443,84 @@ def _find_input(program, c, i, parts, lanes, touched, place, n_axes, flags):
 
 
 @njit(cache=True, nogil=True)
+def _raise_small(x, start, size, lanes, log_scale):
+    """Scale the lanes of a table in which every entry has become small."""
+    for lane in range(lanes):
+        largest = 0.0
+        for i in range(np.uint64(start + lane), np.uint64(start + size * lanes), np.uint64(lanes)):
+            largest = max(largest, x[i])
+        if largest < _TOO_SMALL:
+            log_scale[lane] += np.log(largest)
+            if largest > 0.0:
+                for i in range(start + lane, start + size * lanes, lanes):
+                    x[i] /= largest
+
+
+@njit(cache=True, nogil=True)
+def _add_logarithms(n_axes, extents, x, o, in_o, b, in_b, work):
+    """Add the logarithms of table b to table o, which has all its axes and perhaps more."""
+    stride_o, stride_b, at = 1, 1, work[0]
+    for j in range(n_axes - 1, -1, -1):
+        at[j] = 0
+        work[1, j] = stride_b if in_b[j] else 0
+        stride_o *= extents[j] if in_o[j] else 1
+        stride_b *= extents[j] if in_b[j] else 1
+    for entry in range(o, o + stride_o):
+        x[entry] += np.log(x[b])
+        for j in range(n_axes - 1, -1, -1):
+            if in_o[j]:
+                at[j] += 1
+                b += work[1, j]
+                if at[j] < extents[j]:
+                    break
+                b -= at[j] * work[1, j]
+                at[j] = 0
+    return stride_o
+
+
+@njit(cache=True, nogil=True)
+def _add_inputs(program, c, inputs, parts, x, lanes, touched, place, n_axes, extents, flags, log_scale, work):
+    """Multiply all inputs but the last by adding their logarithms; the result is scaled to a largest entry of 1.
+
+    Entries that are possible stay above 0, however small beside the largest one.
+    """
+    in_a, in_b = flags[0], flags[1]
+    for j in range(n_axes):
+        in_a[j] = j == n_axes - 1
+    for t in range(inputs.shape[0] - 1):
+        _find_input(program, c, inputs[t], parts, lanes, touched, place, n_axes, in_b)
+        for j in range(n_axes):
+            in_a[j] |= in_b[j]
+    size = 1
+    for j in range(n_axes):
+        size *= extents[j] if in_a[j] else 1
+    room = parts[_OTHER_PRODUCT] - parts[_PRODUCT]
+    o = parts[_PRODUCT] if room >= parts[_END] - parts[_OTHER_PRODUCT] else parts[_OTHER_PRODUCT]
+    for i in range(o, o + size):
+        x[i] = 0.0
+    for t in range(inputs.shape[0] - 1):
+        b = _find_input(program, c, inputs[t], parts, lanes, touched, place, n_axes, in_b)
+        _add_logarithms(n_axes, extents, x, o, in_a, b, in_b, work)
+    for lane in range(lanes):
+        largest = -np.inf
+        for i in range(o + lane, o + size, lanes):
+            largest = max(largest, x[i])
+        log_scale[lane] += largest
+        for i in range(o + lane, o + size, lanes):
+            x[i] = max(np.exp(x[i] - largest), _SMALLEST) if x[i] > -np.inf else 0.0
+    b = _find_input(program, c, inputs[-1], parts, lanes, touched, place, n_axes, in_b)
+    return o, b
+
+
+@njit(cache=True, nogil=True)
 def _multiply_inputs(program, c, inputs, parts, x, lanes, touched, place, n_axes, extents, flags, log_scale, work):
     """Multiply all inputs but the last; return where the product and the last input lie. flags[0], flags[1] are theirs.
 
-    Every few factors the product is scaled, so that a clique with thousands of inputs does not underflow.
+    A product is scaled before it becomes too small. That keeps it from vanishing, but not one state beside another, and
+    what has vanished no later factor can bring back: many inputs are multiplied by adding logarithms.
     """
+    if inputs.shape[0] > _MANY_INPUTS:
+        return _add_inputs(program, c, inputs, parts, x, lanes, touched, place, n_axes, extents, flags, log_scale, work)
     in_a, in_b, in_o = flags[0], flags[1], flags[2]
     a, free, other = np.int64(0), parts[_PRODUCT], parts[_OTHER_PRODUCT]
     for j in range(n_axes):
@@ -470,8 +544,8 @@ def _multiply_inputs(program, c, inputs, parts, x, lanes, touched, place, n_axes
         a = o
         for j in range(n_axes):
             in_a[j] = in_o[j]
-        if t % _FEW_INPUTS == 0:
-            _scale(x, a, size // lanes, lanes, log_scale)
+        if t % 2 == 0 or size <= _SMALL_PRODUCT:
+            _raise_small(x, a, size // lanes, lanes, log_scale)
     b = _find_input(program, c, inputs[-1], parts, lanes, touched, place, n_axes, in_b)
     return a, b
 

@@ -14,7 +14,9 @@ DONE = np.int8(0)
 TOO_LARGE = np.int8(1)
 IMPOSSIBLE = np.int8(2)
 
-_FEW_TABLES = 4
+_MANY_TABLES = 10  # above, logarithms are added
+_TOO_SMALL = 1e-60
+_SMALLEST = 1e-300
 
 
 @njit(cache=True, nogil=True)
@@ -85,19 +87,32 @@ def _grow(start, parent_start, parents, child_start, children, states, barren, s
 
 
 @njit(cache=True, nogil=True)
+def _raise_small(weights, size):
+    """Scale weights that have all become small; return the logarithm of what they were divided by."""
+    largest = weights[:size].max()
+    if largest >= _TOO_SMALL:
+        return 0.0
+    for k in range(size if largest > 0.0 else 0):
+        weights[k] /= largest
+    return np.log(largest)
+
+
+@njit(cache=True, nogil=True)
 def _multiply_tables(
     n_states, parent_start, parents, table_start, tables, states, members, n_members, used, n_used, place, at, weights
 ):
     """Fill weights with the joint distribution of a component, up to a factor; return the factor's logarithm.
 
-    The last member changes fastest. Every few tables the weights are scaled, so that thousands do not underflow.
+    The last member changes fastest. Many tables are multiplied by adding logarithms: a state that has vanished beside
+    another could not come back.
     """
+    adds = n_used > _MANY_TABLES
     size = 1
     for i in range(n_members):
         place[members[i]] = i
         size *= n_states[members[i]]
     for k in range(size):
-        weights[k] = 1.0
+        weights[k] = 0.0 if adds else 1.0
     log_factor = 0.0
     for t in range(n_used):
         f = used[t]
@@ -116,7 +131,10 @@ def _multiply_tables(
                 entry += states[u] * stride
             stride *= n_states[u]
         for k in range(size):
-            weights[k] *= tables[entry]
+            if adds:
+                weights[k] += np.log(tables[entry])
+            else:
+                weights[k] *= tables[entry]
             for i in range(n_members - 1, -1, -1):
                 at[0, i] += 1
                 entry += at[1, i]
@@ -124,16 +142,14 @@ def _multiply_tables(
                     break
                 entry -= at[0, i] * at[1, i]
                 at[0, i] = 0
-        if t % _FEW_TABLES == _FEW_TABLES - 1 or t == n_used - 1:
-            largest = 0.0
-            for k in range(size):
-                largest = max(largest, weights[k])
-            if largest == 0.0:
-                return -np.inf
-            for k in range(size):
-                weights[k] /= largest
-            log_factor += np.log(largest)
-    return log_factor
+        if not adds:
+            log_factor += _raise_small(weights, size)
+    if not adds:
+        return log_factor
+    largest = weights[:size].max()
+    for k in range(size if largest > -np.inf else 0):
+        weights[k] = max(np.exp(weights[k] - largest), _SMALLEST) if weights[k] > -np.inf else 0.0
+    return largest
 
 
 @njit(cache=True, nogil=True)
@@ -155,7 +171,7 @@ def _write_members(n_states, members, n_members, asked, weights, total, out_star
 @njit(cache=True, nogil=True)
 def answer_rows(
     n_states, order, parent_start, parents, table_start, tables, child_start, children,
-    codes, rows, asked, wants_log, largest, out_start, out, log_out, status,
+    codes, rows, asked, largest, out_start, out, log_out, status,
 ):  # fmt: skip
     """Answer for each of the rows: the marginals of the variables asked for, and the log-probability of the evidence.
 
@@ -174,7 +190,7 @@ def answer_rows(
         _mark_barren(order, child_start, children, states, asked, barren)
         status[i], log_total = DONE, 0.0
         for v in range(n):
-            if states[v] >= 0 or seen[v] or barren[v] or not (wants_log or asked[v]):
+            if states[v] >= 0 or seen[v] or barren[v]:
                 continue
             n_members, n_used = _grow(
                 v, parent_start, parents, child_start, children, states, barren, seen, used_mark, members, used
@@ -198,19 +214,17 @@ def answer_rows(
             log_total += log_factor + np.log(total)
             _write_members(n_states, members, n_members, asked, weights, total, out_start, out[i])
         if status[i] != DONE:
-            if wants_log:
-                log_out[i] = -np.inf
+            log_out[i] = -np.inf
             continue
         for v in range(n):
             if asked[v] and states[v] >= 0:
                 for k in range(n_states[v]):
                     out[i, out_start[v] + k] = 1.0 if k == states[v] else 0.0
-        if wants_log:
-            log_out[i] = log_total + _log_known(
-                n_states, parent_start, parents, table_start, tables, states, barren, used_mark
-            )
-            if log_out[i] == -np.inf:
-                status[i] = IMPOSSIBLE
+        log_out[i] = log_total + _log_known(
+            n_states, parent_start, parents, table_start, tables, states, barren, used_mark
+        )
+        if log_out[i] == -np.inf:
+            status[i] = IMPOSSIBLE
 
 
 @njit(cache=True, nogil=True)

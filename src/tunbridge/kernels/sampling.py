@@ -35,6 +35,7 @@ ROWS = 1024
 
 _WHOLE = 2.0**62
 _TINY = 1e-150  # products of probabilities are scaled up when they fall below this
+_MANY_CHILDREN = 10
 
 
 @njit(cache=True, nogil=True)
@@ -140,7 +141,8 @@ def sweep(
     A variable is drawn from its distribution given all others: its own row times the entry of each child's table, as a
     function of its state. ``places[v]`` is where in ``tables`` the entry of v lies for the present codes, and
     ``strides`` by how much a child's place moves with the state of v; both codes and places are kept up to date. The
-    distribution of v is added at ``sum_start[v]`` where that is not negative.
+    distribution of v is added at ``sum_start[v]`` where that is not negative. With many children logarithms are added:
+    a state that vanished beside another could not come back.
     """
     used = draws.shape[0]
     for _ in range(n_sweeps):
@@ -153,9 +155,18 @@ def sweep(
             first = places[v] - codes[v]
             for k in range(n_states[v]):
                 chances[k] = tables[first + k] * likelihoods[state_start[v] + k]
+            adds = end - begin > _MANY_CHILDREN
+            for k in range(n_states[v] if adds else 0):
+                chances[k] = np.log(chances[k])
             for c in range(begin, end):
                 first, stride = places[children[c]] - codes[v] * strides[c], strides[c]
-                _multiply(chances, n_states[v], tables, first, stride)
+                if adds:
+                    for k in range(n_states[v]):
+                        chances[k] += np.log(tables[first + k * stride])
+                else:
+                    _multiply(chances, n_states[v], tables, first, stride)
+            if adds:
+                _raise(chances, n_states[v])
             total = 0.0
             for k in range(n_states[v]):
                 total += chances[k]
@@ -221,6 +232,16 @@ def _add_tile(codes, log_weights, top, targets, sum_start, sums):
             w = log_weights[i]
             sums[0, first + column[i]] += w
             sums[1, first + column[i]] += w * w
+
+
+@njit(cache=True, nogil=True)
+def _raise(chances, n_states):
+    """Turn logarithms into chances, the largest being 1."""
+    top = -np.inf
+    for k in range(n_states):
+        top = max(top, chances[k])
+    for k in range(n_states):
+        chances[k] = np.exp(chances[k] - top)
 
 
 @njit(cache=True, nogil=True)

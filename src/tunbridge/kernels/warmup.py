@@ -154,7 +154,7 @@ def _warm_rows() -> None:
         codes = np.full((1, 1), -1, kind)
         rows.distinct_rows(codes, np.empty(1, np.int64))
         answers = (np.empty((1, 2)), np.empty(1), np.empty(1, np.int8))
-        rows.answer_rows(*network, codes, one, np.ones(1, np.uint8), True, 256, one, *answers)
+        rows.answer_rows(*network, codes, one, np.ones(1, np.uint8), 256, one, *answers)
 
 
 def _warm_sampling() -> None:

@@ -62,7 +62,11 @@ def _by_name(cpts: Any) -> dict[str, Any]:
     if isinstance(cpts, Iterable) and not isinstance(cpts, str):
         tables = list(cpts)
         if all(isinstance(table, ConditionalTable) for table in tables):
-            return {table.variable.name: table for table in tables}
+            names = [table.variable.name for table in tables]
+            if len(set(names)) < len(names):
+                twice = [name for i, name in enumerate(names) if name in names[:i]]
+                raise DataError(f"cpts must have one table for every variable; got several for {listed(twice)}.")
+            return dict(zip(names, tables, strict=True))
     raise DataError(f"cpts must be a dict from variable to table; got {shortened(repr(cpts))}.")
 
 

@@ -14,8 +14,8 @@ def read_network(path: str | PathLike[str], format: str | None = None) -> Bayesi
     Parameters
     ----------
     path : path
-        A file in BIF, XMLBIF (``.xmlbif``, ``.xml``), Hugin NET, DSC or UAI, or Tunbridge's own ``.tb``; each also with
-        ``.gz`` behind.
+        A file in BIF, XMLBIF (``.xmlbif``, ``.xml``, ``.bifxml``), Hugin NET, DSC or UAI, each also gzipped, with
+        ``.gz`` behind; or Tunbridge's own ``.tb``, which is packed already.
     format : {"bif", "xmlbif", "net", "dsc", "uai", "tb"}, optional
         What it is, when the suffix does not tell.
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from tunbridge._check import did_you_mean
 from tunbridge.data import Table, Variable
-from tunbridge.errors import DataError
+from tunbridge.errors import DataError, UnknownVariableError
 from tunbridge.formats import NetworkParts, write_network_parts
 from tunbridge.graph import DAG
 from tunbridge.inference import (
@@ -40,8 +40,6 @@ from tunbridge.inference import (
 )
 from tunbridge.network.building import as_dag, as_tables, as_variables
 from tunbridge.probability import ConditionalTable, Distribution
-
-METHODS = ("exact", "likelihood-weighting", "gibbs", "forward")
 
 
 @final
@@ -163,7 +161,7 @@ class BayesianNetwork:
 
     def _number(self, name: str) -> int:
         if name not in self._engine.index:
-            raise DataError(f"{name!r} must be a variable of the network. {did_you_mean(name, self.nodes)}")
+            raise UnknownVariableError(f"{name!r} must be a variable of the network. {did_you_mean(name, self.nodes)}")
         return self._engine.index[name]
 
     def independent(self, a: str | Sequence[str], b: str | Sequence[str], given: str | Sequence[str] = ()) -> bool:
@@ -205,7 +203,8 @@ class BayesianNetwork:
             With 0.95, also the 95 % credible interval of each probability. The tables must carry the Dirichlet counts
             they were learned from; the intervals say how far the data behind them determine the answer.
         method : {"exact", "likelihood-weighting", "gibbs", "forward"}
-            How it is computed; all but the first draw samples, and give standard errors.
+            How it is computed; all but the first draw samples, and give standard errors. Gibbs sampling warns where
+            tables hold zeros: its chains may then be stuck, and its errors too small.
         precision : float
             The largest standard error at which sampling stops.
         max_samples : int, optional
@@ -229,6 +228,8 @@ class BayesianNetwork:
         yes       0.284172
         no        0.715828
         """
+        if method != "exact" and interval is not None:
+            raise DataError(f"interval must be asked of the exact answer; got method={method!r}.")
         if method != "exact":
             return approximate.posterior(
                 self._engine, target, evidence, method=method, precision=precision, max_samples=max_samples,
@@ -238,14 +239,16 @@ class BayesianNetwork:
             return intervals.posterior(self._engine, target, evidence, interval=interval, random_state=random_state)
         return queries.posterior(self._engine, target, evidence)
 
-    def posteriors(self, evidence: Any = None) -> Posteriors | dict[str, np.ndarray]:
+    def posteriors(self, evidence: Any = None, *, n_jobs: int | None = None) -> Posteriors | dict[str, np.ndarray]:
         """Return the distribution of every variable given evidence, or given each row of a frame.
 
         Parameters
         ----------
         evidence : mapping, or frame
-            A dict is evidence, as in :meth:`posterior`. Any other frame (pandas, polars, Arrow, Table) is rows: what a
-            row does not say is unknown.
+            A dict is evidence, as in :meth:`posterior`: its lists are possible states, not columns. Any other frame
+            (pandas, polars, Arrow, Table) is rows: what a row does not say is unknown.
+        n_jobs : int, optional
+            Threads, for rows; the result does not depend on it.
 
         Returns
         -------
@@ -253,7 +256,7 @@ class BayesianNetwork:
         """
         if evidence is None or isinstance(evidence, Mapping):
             return queries.posteriors(self._engine, evidence)
-        return batches.posteriors(self._engine, evidence)
+        return batches.posteriors(self._engine, evidence, n_jobs=n_jobs)
 
     def probability(self, event: Event, evidence: Mapping[str, Any] | None = None, *, of: Sequence[str] = ()) -> float:
         """Return the probability of any event given evidence.

@@ -9,7 +9,7 @@ import pytest
 from networks import random_network
 from oracles.enumeration import joint_table
 from tunbridge.inference.engine import Engine
-from tunbridge.inference.tree import compile_tree, triangulate
+from tunbridge.inference.tree import Shelf, compile_tree, triangulate
 from tunbridge.kernels import program
 
 
@@ -17,7 +17,7 @@ def tree_of(seed, together=()):
     engine = Engine(random_network(np.random.default_rng(seed), most_cells=500))
     wanted = np.array([v for v in together if v < engine.n_variables], np.int64)
     found = triangulate(engine.potentials, together=wanted)
-    return engine, found, compile_tree(engine.potentials, found, wanted)
+    return engine, found, compile_tree(engine.potentials, found, wanted, Shelf(2**20))
 
 
 @pytest.mark.parametrize("seed", range(20))

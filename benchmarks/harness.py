@@ -7,10 +7,12 @@ import gc
 import importlib.metadata
 import os
 import platform
+import re
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,8 +44,33 @@ class Result:
         return [self.work, seconds(self.ours), peer, self.ratio, self.goal, reached, self.remark]
 
 
+@dataclass(frozen=True)
+class Grid:
+    """A table of its own below the lines of a section, for what is measured on many things alike."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def lines(self) -> list[str]:
+        rule = ["---"] * len(self.columns)
+        return ["| " + " | ".join(cells) + " |" for cells in (self.columns, rule, *self.rows)]
+
+
+Section = list[Result | Grid]
+
+
+def skipped(reason: str) -> Section:
+    """Return a section that says why nothing was measured."""
+    return [Grid(("not measured",), ((reason,),))]
+
+
 def seconds(value: float) -> str:
     return f"{value * 1e3:.2f} ms" if value < 0.1 else f"{value:.2f} s"
+
+
+def ratio(value: float) -> str:
+    """Return a ratio for a grid, in bold where the peer is faster."""
+    return f"{value:.1f} ×" if value >= 1 else f"**{value:.2f} ×**"
 
 
 def best_of(function: Callable[[], object], repeat: int = 5) -> float:
@@ -60,6 +87,31 @@ def interleaved(ours: Callable[[], object], peer: Callable[[], object], repeat: 
     return min(a for a, _ in pairs), min(b for _, b in pairs)
 
 
+def in_turns(sides: Sequence[Callable[[int], object]], *, most: int = 30, budget: float = 1.5) -> list[float]:
+    """Return the median time of each side over turns, after one that warms up.
+
+    Every side gets the number of the turn, so that all of them do the same new work in it. Turns end when there were
+    ``most`` of them or the budget (in seconds) is spent.
+    """
+    for side in sides:
+        side(0)
+    turns: list[list[float]] = []
+    gc.collect()
+    gc.disable()
+    try:
+        while not turns or (len(turns) < most and sum(map(sum, turns)) < budget):
+            turns.append([_clocked(side, len(turns) + 1) for side in sides])
+    finally:
+        gc.enable()
+    return [statistics.median(times) for times in zip(*turns, strict=True)]
+
+
+def _clocked(side: Callable[[int], object], turn: int) -> float:
+    start = time.perf_counter()
+    side(turn)
+    return time.perf_counter() - start
+
+
 def timed(function: Callable[[], object]) -> float:
     gc.collect()
     start = time.perf_counter()
@@ -73,6 +125,13 @@ def run_python(code: str, **environment: str) -> str:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | environment
     )
     return done.stdout
+
+
+def peak_memory() -> int:
+    """Return the most memory, in bytes, that this process has held at once (Linux; elsewhere 0)."""
+    status = Path("/proc/self/status")
+    found = re.search(r"VmHWM:\s+(\d+)", status.read_text()) if status.exists() else None
+    return int(found.group(1)) * 1024 if found else 0
 
 
 def machine() -> str:
@@ -93,21 +152,29 @@ def versions() -> str:
     return ", ".join(found)
 
 
-def write_results(sections: dict[str, list[Result]]) -> None:
+def write_results(sections: dict[str, Section]) -> None:
     """Rewrite RESULTS.md."""
     lines = [
         "# Results",
         "",
         f"Measured {datetime.date.today().isoformat()} by `make bench`. Both sides in one run on the same data, in "
-        "turns (pgmpy once); the least of several runs; compilation apart. Tunbridge uses all cores, as do BLAS and "
-        "pyarrow; scikit-learn's naive Bayes uses one.",
+        "turns (pgmpy once); the least of several runs (inference and single network files: the median); compilation "
+        "apart. Tunbridge uses all cores, as do BLAS, pyarrow and pyAgrum; scikit-learn's naive Bayes uses one.",
         "",
         f"Machine: {machine()}.",
         "",
         f"Versions: {versions()}.",
     ]
-    for title, results in sections.items():
-        lines += ["", f"## {title}", "", "| work | Tunbridge | peer | ratio | goal | reached | remark |"]
-        lines += ["|---|---|---|---|---|---|---|"]
-        lines += ["| " + " | ".join(result.cells()) + " |" for result in results]
+    for title, section in sections.items():
+        lines += ["", f"## {title}"]
+        results = [item for item in section if isinstance(item, Result)]
+        if results:
+            lines += [
+                "",
+                "| work | Tunbridge | peer | ratio | goal | reached | remark |",
+                "|---|---|---|---|---|---|---|",
+            ]
+            lines += ["| " + " | ".join(result.cells()) + " |" for result in results]
+        for item in section:
+            lines += ["", *item.lines()] if isinstance(item, Grid) else []
     RESULTS.write_text("\n".join(lines) + "\n")

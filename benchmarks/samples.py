@@ -58,6 +58,15 @@ def shared() -> Path | None:
     return folder if folder.is_dir() else None
 
 
+def network_files() -> dict[str, Path]:
+    """Return the files of the repository networks by name; none where the development data are absent."""
+    folder = shared()
+    return {} if folder is None else {path.stem: path for path in sorted((folder / "networks").glob("*.bif"))}
+
+
+NO_NETWORKS = "the repository networks (networks/*.bif of the development data) are not beside the repository"
+
+
 def alarm(n_rows: int) -> tuple[tb.Table, str]:
     """Return n_rows × 37 ALARM rows (the 20 000 of the bnlearn set repeated), or random ones of that shape."""
     folder = shared()

@@ -17,6 +17,13 @@ import numpy as np
 from tunbridge.inference.evidence import Evidence
 from tunbridge.probability import ConditionalTable
 
+LARGEST = 2**18
+"""The entries of the largest table that is written down; above, it is the kernels' turn."""
+
+
+class TooLargeError(Exception):
+    """Plain elimination would write down too large a table."""
+
 
 class Factor(NamedTuple):
     """A table and the variables its axes stand for, in ascending order."""
@@ -45,7 +52,9 @@ def eliminate(factors: Iterable[Factor], keep: Iterable[int], n_states: np.ndarr
     left, kept, log_scale = list(factors), set(keep), 0.0
     waiting = {v for factor in left for v in factor.scope} - kept
     while waiting:
-        v = min(waiting, key=lambda u: (_size(u, left, n_states), u))
+        size, v = min((_size(u, left, n_states), u) for u in waiting)
+        if size > LARGEST:
+            raise TooLargeError
         waiting.remove(v)
         product = _multiplied([factor for factor in left if v in factor.scope])
         left = [factor for factor in left if v not in factor.scope]

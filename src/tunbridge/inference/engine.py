@@ -23,6 +23,7 @@ from tunbridge._memory import check_memory, memory_limit
 from tunbridge.data import Variable
 from tunbridge.graph.separation import requisite
 from tunbridge.graph.walks import closure
+from tunbridge.inference.elimination import TooLargeError
 from tunbridge.inference.evidence import NO_EVIDENCE, Evidence
 from tunbridge.inference.flat import FlatNetwork, flatten, starts_of
 from tunbridge.inference.plans import COUNTABLE, Plan, Sketch
@@ -30,7 +31,7 @@ from tunbridge.inference.potentials import Potentials, gather_potentials, is_cha
 from tunbridge.inference.running import Answer, States, run_plainly, run_tree
 from tunbridge.inference.tree import Shelf, Tree, Triangulation, compile_tree, triangulate
 from tunbridge.kernels import propagation
-from tunbridge.kernels.compiled import is_compiled
+from tunbridge.kernels.compiled import announce, is_compiled
 
 if TYPE_CHECKING:
     from tunbridge.probability import ConditionalTable
@@ -38,10 +39,10 @@ if TYPE_CHECKING:
 _SMALL_TREE = 30_000  # entries: below, the tree of the whole network answers at once
 _WORTH_A_TREE = 0.5  # a tree for one question must have at most this share of the entries
 _KEPT_TREES = 32
-_KEPT_BYTES = 2**29
+_KEPT_BYTES = 2**30
 _MANY_VARIABLES = 100  # in a larger network a question is first looked at by itself
 _NOTHING = np.empty(0, np.int64)
-_FEW_VARIABLES, _FEW_ENTRIES, _PLAIN_RUNS = 24, 2000, 100  # what plain NumPy answers while nothing is compiled
+_FEW_VARIABLES, _FEW_ENTRIES, _PLAIN_RUNS = 80, 5000, 100  # what plain NumPy answers while nothing is compiled
 _LARGEST_PLAIN = 100_000  # entries of a joint distribution; for a larger one the tree forecasts its memory
 WAYS_OUT = (
     "Ways out: observe more variables; give nodes fewer parents or states; or ask for an approximate answer with "
@@ -181,7 +182,11 @@ class Engine:
         """Return the probability of the evidence, the wanted marginals (None: all) and a joint distribution."""
         asked = None if wanted is None else list(wanted)
         if math.prod(self.variables[v].n_states for v in joint) <= _LARGEST_PLAIN and self._is_plain():
-            return run_plainly(self.cpts, self.parents, evidence, self.states, asked, joint)
+            try:
+                return run_plainly(self.cpts, self.parents, evidence, self.states, asked, joint)
+            except TooLargeError:
+                self._plain_runs = 0
+        announce(propagation.propagate, "exact inference")
         plan = self.plan(evidence, None if asked is None else [*asked, *joint], joint)
         return run_tree(plan, evidence, self.states, asked, joint)
 

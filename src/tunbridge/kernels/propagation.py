@@ -117,18 +117,14 @@ ADD = np.int64(1)
 MAXIMISE = np.int64(2)
 
 
-def _make_inner(length):
+def _make_sums(length):
     """Return the innermost loops for runs of a fixed length, which are unrolled, or (0) of any.
 
     Offsets are unsigned: a negative index would count from the end, and the test for it keeps loops from being vectors.
     """
 
     @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-    def inner(op, case, x, a, b, o, n, m, a1, b1, o1):
-        """Combine runs of n entries, m times; a ∘ b stands for the operation on what is there and their product.
-
-        Case 0: o[i] ∘ a[i] b[i], 1: o[i] ∘ a[i] b, 2: o[i] ∘ a b, 3: o ∘ Σ a[i] b[i], 4: o ∘ b Σ a[i].
-        """
+    def combine(op, case, x, a, b, o, n, m, a1, b1, o1):
         a, b, o = np.uint64(a), np.uint64(b), np.uint64(o)
         a1, b1, o1 = np.uint64(a1), np.uint64(b1), np.uint64(o1)
         n = np.uint64(length) if length else np.uint64(n)
@@ -142,11 +138,6 @@ def _make_inner(length):
                 for i in range(n):
                     x[o + i] += x[a + i] * x[b + i]
                 a, b, o = a + a1, b + b1, o + o1
-        elif case == 0 and op == MAXIMISE:
-            for _ in range(m):
-                for i in range(n):
-                    x[o + i] = max(x[o + i], x[a + i] * x[b + i])
-                a, b, o = a + a1, b + b1, o + o1
         elif case == 1 and op == ASSIGN:
             for _ in range(m):
                 factor = x[b]
@@ -159,43 +150,12 @@ def _make_inner(length):
                 for i in range(n):
                     x[o + i] += x[a + i] * factor
                 a, b, o = a + a1, b + b1, o + o1
-        elif case == 1 and op == MAXIMISE:
-            for _ in range(m):
-                factor = x[b]
-                for i in range(n):
-                    x[o + i] = max(x[o + i], x[a + i] * factor)
-                a, b, o = a + a1, b + b1, o + o1
-        elif case == 2 and op == ASSIGN:
-            for _ in range(m):
-                factor = x[a] * x[b]
-                for i in range(n):
-                    x[o + i] = factor
-                a, b, o = a + a1, b + b1, o + o1
-        elif case == 2 and op == ADD:
-            for _ in range(m):
-                factor = x[a] * x[b]
-                for i in range(n):
-                    x[o + i] += factor
-                a, b, o = a + a1, b + b1, o + o1
-        elif case == 2 and op == MAXIMISE:
-            for _ in range(m):
-                factor = x[a] * x[b]
-                for i in range(n):
-                    x[o + i] = max(x[o + i], factor)
-                a, b, o = a + a1, b + b1, o + o1
         elif case == 3 and op == ADD:
             for _ in range(m):
                 found = 0.0
                 for i in range(n):
                     found += x[a + i] * x[b + i]
                 x[o] += found
-                a, b, o = a + a1, b + b1, o + o1
-        elif case == 3 and op == MAXIMISE:
-            for _ in range(m):
-                found = 0.0
-                for i in range(n):
-                    found = max(found, x[a + i] * x[b + i])
-                x[o] = max(x[o], found)
                 a, b, o = a + a1, b + b1, o + o1
         elif case == 4 and op == ADD:
             for _ in range(m):
@@ -204,31 +164,77 @@ def _make_inner(length):
                     found += x[a + i]
                 x[o] += found * x[b]
                 a, b, o = a + a1, b + b1, o + o1
-        elif case == 4 and op == MAXIMISE:
-            for _ in range(m):
-                found = 0.0
-                for i in range(n):
-                    found = max(found, x[a + i])
-                x[o] = max(x[o], found * x[b])
-                a, b, o = a + a1, b + b1, o + o1
 
-    return inner
+    return combine
 
 
-_inner, _inner_2, _inner_3, _inner_4 = _make_inner(0), _make_inner(2), _make_inner(3), _make_inner(4)
+_sums, _sums_2, _sums_3, _sums_4 = _make_sums(0), _make_sums(2), _make_sums(3), _make_sums(4)
+
+
+@njit(cache=True, nogil=True)
+def _rare(op, case, x, a, b, o, n, m, a1, b1, o1):
+    """The innermost loops for maxima, and for runs that only the result has."""
+    if case == 0 and op == MAXIMISE:
+        for _ in range(m):
+            for i in range(n):
+                x[o + i] = max(x[o + i], x[a + i] * x[b + i])
+            a, b, o = a + a1, b + b1, o + o1
+    elif case == 1 and op == MAXIMISE:
+        for _ in range(m):
+            factor = x[b]
+            for i in range(n):
+                x[o + i] = max(x[o + i], x[a + i] * factor)
+            a, b, o = a + a1, b + b1, o + o1
+    elif case == 2 and op == ASSIGN:
+        for _ in range(m):
+            factor = x[a] * x[b]
+            for i in range(n):
+                x[o + i] = factor
+            a, b, o = a + a1, b + b1, o + o1
+    elif case == 2 and op == ADD:
+        for _ in range(m):
+            factor = x[a] * x[b]
+            for i in range(n):
+                x[o + i] += factor
+            a, b, o = a + a1, b + b1, o + o1
+    elif case == 2 and op == MAXIMISE:
+        for _ in range(m):
+            factor = x[a] * x[b]
+            for i in range(n):
+                x[o + i] = max(x[o + i], factor)
+            a, b, o = a + a1, b + b1, o + o1
+    elif case == 3 and op == MAXIMISE:
+        for _ in range(m):
+            found = 0.0
+            for i in range(n):
+                found = max(found, x[a + i] * x[b + i])
+            x[o] = max(x[o], found)
+            a, b, o = a + a1, b + b1, o + o1
+    elif case == 4 and op == MAXIMISE:
+        for _ in range(m):
+            found = 0.0
+            for i in range(n):
+                found = max(found, x[a + i])
+            x[o] = max(x[o], found * x[b])
+            a, b, o = a + a1, b + b1, o + o1
 
 
 @njit(cache=True, nogil=True)
 def _combine(op, case, x, a, b, o, n, m, a1, b1, o1):
-    """Run the innermost loops for runs of n entries."""
-    if n == 2:
-        _inner_2(op, case, x, a, b, o, n, m, a1, b1, o1)
+    """Combine runs of n entries, m times; ∘ stands for the operation on what is there and the product.
+
+    Case 0: o[i] ∘ a[i] b[i], 1: o[i] ∘ a[i] b, 2: o[i] ∘ a b, 3: o ∘ Σ a[i] b[i], 4: o ∘ b Σ a[i].
+    """
+    if op == MAXIMISE or case == 2:
+        _rare(op, case, x, a, b, o, n, m, a1, b1, o1)
+    elif n == 2:
+        _sums_2(op, case, x, a, b, o, n, m, a1, b1, o1)
     elif n == 3:
-        _inner_3(op, case, x, a, b, o, n, m, a1, b1, o1)
+        _sums_3(op, case, x, a, b, o, n, m, a1, b1, o1)
     elif n == 4:
-        _inner_4(op, case, x, a, b, o, n, m, a1, b1, o1)
+        _sums_4(op, case, x, a, b, o, n, m, a1, b1, o1)
     else:
-        _inner(op, case, x, a, b, o, n, m, a1, b1, o1)
+        _sums(op, case, x, a, b, o, n, m, a1, b1, o1)
 
 
 @njit(cache=True, nogil=True)
@@ -278,7 +284,7 @@ def _contract(op, n_axes, extents, x, a, in_a, b, in_b, o, in_o, work):
     else:
         case = 3 if stride_b[0] == 1 else 4
     if k == 1:
-        _inner(op, case, x, a, b, o, count[0], np.int64(1), stride_a[0], stride_b[0], stride_o[0])
+        _combine(op, case, x, a, b, o, count[0], np.int64(1), stride_a[0], stride_b[0], stride_o[0])
         return size_o
     for i in range(2, k):
         at[i] = 0
@@ -654,7 +660,8 @@ def propagate(program, parts, x, codes, soft, is_soft, wanted, joint, log_eviden
     flags, work = np.empty((4, widest), np.int64), np.empty((5, widest), np.int64)
     in_a, in_b, in_o, in_h = flags[0], flags[1], flags[2], flags[3]
     _settle_evidence(program, codes, soft, is_soft, extents, touched)
-    log_evidence[:] = 0.0
+    for lane in range(lanes):
+        log_evidence[lane] = 0.0
     for c in range(n_cliques):
         n_axes = _prepare_clique(
             program, c, parts, x, lanes, extents, touched, codes, soft, is_soft, place, own_extents, work
@@ -712,7 +719,8 @@ def _input_entry(program, c, i, parts, extents, chosen, strides):
         entry = parts[_POTENTIALS] + section(program, TABLE_START)[s]
     else:
         entry = parts[_UP] + section(program, MESSAGE_START)[s - n_potentials]
-    strides[:] = 0
+    for j in range(strides.shape[0]):
+        strides[j] = 0
     stride = 1
     for j in range(axes_start[i + 1] - 1, axes_start[i] - 1, -1):
         v = clique_vars[clique_start[c] + axes[j]]
@@ -746,7 +754,8 @@ def _choose_residual(program, c, inputs, parts, x, extents, chosen, soft, is_sof
                 value += np.log(soft[state_start[variables[j]] + at[j], 0])
         if value > largest:
             largest = value
-            best[:] = at
+            for j in range(residual):
+                best[j] = at[j]
         j = residual - 1
         while j >= 0:
             at[j] += 1
@@ -794,7 +803,8 @@ def maximise(program, parts, x, codes, soft, is_soft, is_summed, chosen):
         message = parts[_UP] + message_start[c]
         size = _contract(op, n_axes, own_extents, x, a, flags[0], b, flags[1], message, flags[2], work)
         _scale(x, message, size, one, log_largest)
-    chosen[:] = codes[:, 0]
+    for v in range(chosen.shape[0]):
+        chosen[v] = codes[v, 0]
     entries, strides = np.empty(most_inputs, np.int64), np.empty((most_inputs, widest), np.int64)
     for c in range(n_cliques - 1, -1, -1):
         if not is_summed[clique_vars[clique_start[c]]]:

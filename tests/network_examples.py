@@ -46,6 +46,44 @@ SPARSE_NETWORK = NetworkParts(
 )
 
 
+DIALECTS = {
+    "bif": [
+        'network { property author = "me, myself"; property two\r\nlines; property; }\n'
+        'variable A { property first; type discrete { a0 "a 1" }; } // comment\r'
+        "variable B { type discrete [1] { b }; };\n"
+        "probability ( A ) { table 0.3 0.7; property late = (1, 2); }\n"
+        'probability ( B, A ) { default 1; ("a 1") +1e0; }',
+    ],
+    "net": [
+        'net { node_size = (50 50); name = "a b"; }\n'
+        'node A { states = ("a0" a1); label = "100% sure?"; % a comment; {\r position = (25 275); }\n'
+        'discrete node B { states = (b0 "b 1" 2); } potential (A | ) { data = 0.3 0.7; }\n'
+        'potential (B | A) { model_nodes = (A); model_data = ( if (A == "a0", Normal(1, 2), % no\n 3) );\n'
+        "data = (( 0.1 0.2 0.7 ) ( 0.5 0.25 0.25 )); experience = (10 20); }",
+    ],
+    "dsc": [
+        'diagnostic network "a" properties { type MS_label = choice of [other, x], "text"; MS_label = other; }\n'
+        'node A { name : "Age, or so"; type is discrete[2] = { "a0", a1 }; position : (218, 171); }\n'
+        "node B { type : discrete = { b0 b1 }; } node C { type : discrete = { c0 c1 }; }\n"
+        "probability (A) { 0.3, 0.7; }\n"
+        "probability (B | A) { (0,0): 0.1, 0.9; (0,0): 0.2, 0.8; }\n"
+        'probability (C | A, B) { default = 0.1 0.9; (0, "b1") is 0.5 0.5; (a1, 0) : 1 0; (1, 1) 0 1; }',
+        "belief network b node A { type : discrete = { a0 a1 }; } node B { type : discrete = { b0 b1 }; }\n"
+        "probability (A) { (0) : 0.3, 0.7; } probability (B | A) { 0.1, 0.9; 0.2, 0.8; }",
+    ],
+    "xmlbif": [
+        "<BIF><NETWORK><NAME>n</NAME><PROPERTY/><PROPERTY>p</PROPERTY>\n"
+        "<DEFINITION><FOR>A</FOR><TABLE kind='x'>0.3<!-- a\n -->, <![CDATA[0.7]]></TABLE>\n"
+        "<PROPERTY>q</PROPERTY></DEFINITION>\n"
+        "<VARIABLE TYPE='nature'><NAME> A </NAME><OUTCOME>a&#48;</OUTCOME><VALUE>&lt;</VALUE><x>y</x></VARIABLE>\n"
+        "</NETWORK></BIF>",
+    ],
+    "uai": ["BAYES 1 2 1 1 0 2 0.5 0.5", "bayes # model\r2\r2 2\r2\r1 0\r2 0 1\r2 .5 .5 4\r1 0 0 1 # end"],
+    "evidence": ["2 0 1 4 0", "2\n1 0 1\n1 4 0", "2 # samples\r0\r1 1 0", "0"],
+}
+"""Texts as other programs and people write them, of which a network or its evidence can be read."""
+
+
 def described(parts: NetworkParts) -> list[object]:
     """Return all that text files hold of a network: names, states as text, dense probabilities, properties."""
     nodes = [

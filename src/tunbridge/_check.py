@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import heapq
 import numbers
 import sys
 import warnings
@@ -13,7 +14,9 @@ from tunbridge.errors import DataError
 
 _SHOWN = 8
 _WIDTH = 60
-_COMPARED = 10_000  # finding the nearest of more names than this would keep the reader waiting
+# Finding the nearest of more names than this, or by more of their letters, would keep the reader waiting.
+_COMPARED, _COMPARED_LENGTH = 10_000, 100
+_CANDIDATES = 200
 
 
 def shortened(text: str, width: int = _WIDTH) -> str:
@@ -97,9 +100,23 @@ def _nearest(name: object, known: Sequence[object]) -> str:
     """Return the question whether the nearest known name was meant; no text when none is near."""
     if len(known) > _COMPARED:
         return ""
-    texts = {str(k).casefold(): k for k in known}
-    near = difflib.get_close_matches(str(name).casefold(), list(texts), n=1, cutoff=0.6)
+    wanted, texts = _start_of(name), {_start_of(k): k for k in reversed(known)}  # of those that start alike the first
+    some = texts if len(texts) <= _CANDIDATES else heapq.nlargest(_CANDIDATES, texts, lambda k: _common(wanted, k))
+    near = difflib.get_close_matches(wanted, list(some), n=1, cutoff=0.6)
     return f"Did you mean {_repr(texts[near[0]])}?" if near else ""
+
+
+def _start_of(name: object) -> str:
+    return str(name)[:_COMPARED_LENGTH].casefold()
+
+
+def _common(one: str, other: str) -> int:
+    """Return how many letters two texts have in common at their starts and ends: of a slip nearly all of them."""
+    return _common_start(one, other) + _common_start(one[::-1], other[::-1])
+
+
+def _common_start(one: str, other: str) -> int:
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _repr(value: object) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import tunbridge as tb
 from page_runner import ROOT, blocks_of, run_page
 
 README = ROOT / "README.md"
@@ -27,6 +28,7 @@ NEW = "Pclass,Name,Sex,Age\n3,Kelly,male,34\n2,Wilkes,female,\n"
 def run_readme(readme: Path, folder: Path) -> list[str]:
     (folder / "passengers.csv").write_text(PASSENGERS)
     (folder / "new.csv").write_text(NEW)
+    tb.example_network("asia").write(folder / "asia.bif")
     return [str(difference) for difference in run_page(readme, folder, lenient=True)]
 
 

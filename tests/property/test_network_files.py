@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from network_examples import LAWN, ODD_NETWORK, SPARSE_NETWORK, described
+from network_examples import DIALECTS, LAWN, ODD_NETWORK, SPARSE_NETWORK, described
 from tunbridge.data import Variable
 from tunbridge.errors import FormatError
 from tunbridge.formats.bif import read_bif, write_bif
@@ -58,6 +58,7 @@ NASTY = st.sampled_from(
             "position = (1 2)",
             "type t = x",
             "fading = 1",
+            "model_data = (a == b, 1)",
         ),
         *("states = (a b)", "name = n", "property x", "\u2028", "\ufeff", "x =", "= x", "(a)", "1", "0", "is"),
     ]
@@ -118,10 +119,10 @@ def test_a_native_file_keeps_everything(tmp_path_factory, parts):
 
 
 SEEDS = {
-    **{name: [write(parts) for parts in (LAWN, ODD_NETWORK, SPARSE_NETWORK)] for name, (_, write) in NAMED.items()},
-    "uai": [write_uai(LAWN), "BAYES 1 2 1 1 0 2 0.5 0.5"],
-    "evidence": ["2 0 1 4 0", "2\n1 0 1\n1 4 0"],
+    name: [*(write(parts) for parts in (LAWN, ODD_NETWORK, SPARSE_NETWORK)), *DIALECTS[name]]
+    for name, (_, write) in NAMED.items()
 }
+SEEDS |= {"uai": [write_uai(LAWN), *DIALECTS["uai"]], "evidence": DIALECTS["evidence"]}
 
 
 @st.composite
@@ -144,6 +145,11 @@ def mistake(format: str, text: str) -> FormatError | None:
     except FormatError as error:
         return error
     return None
+
+
+@pytest.mark.parametrize("format", READERS)
+def test_the_seeds_are_read(format):
+    assert [mistake(format, text) for text in SEEDS[format]] == [None] * len(SEEDS[format])
 
 
 @pytest.mark.parametrize("format", READERS)

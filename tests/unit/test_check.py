@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import difflib
 from decimal import Decimal
 from fractions import Fraction
 
@@ -102,3 +103,28 @@ def test_check_number_wants_finite_numbers_even_without_bounds(value: object) ->
 def test_check_number_above_is_strict() -> None:
     with pytest.raises(DataError, match="m must be greater than 0; got 0"):
         check_number("m", 0, above=0)
+
+
+def test_did_you_mean_finds_slips_among_thousands_of_names() -> None:
+    known = [f"{word}_{i}" for i in range(1000) for word in ("temperature", "pressure", "humidity")]
+    for slip in ("pressuer_731", "ressure_731", "Pressure_731", "pressure731"):
+        assert did_you_mean(slip, known) == "Did you mean 'pressure_731'?"
+    assert did_you_mean("zzz", known).startswith("Known: 'temperature_0', ")
+
+
+def test_did_you_mean_compares_the_starts_of_long_names() -> None:
+    known = [f"{'ab' * 100_000}{i}" for i in range(30)]
+    assert did_you_mean("ba" * 100_000, known).startswith("Did you mean 'abab")
+    assert did_you_mean("xy" * 100_000, known).startswith("Known: ")
+
+
+def test_did_you_mean_compares_with_few_of_many_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+
+    def count(_: str, names: list[str], **__: object) -> list[str]:
+        compared.append(sum(map(len, names)))
+        return []
+
+    monkeypatch.setattr(difflib, "get_close_matches", count)
+    did_you_mean("b" * 1000, [f"{i}{'a' * 1000}" for i in range(9000)])
+    assert compared[0] <= 200 * 100

@@ -12,25 +12,28 @@ table is never larger than the numbers that the file has for it, so a hostile he
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tunbridge._check import did_you_mean
+from tunbridge._memory import check_memory
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, FormatError
 from tunbridge.formats.naming import first_repeated, restored
 from tunbridge.formats.parts import NetworkParts, cycle_text, find_cycle
-from tunbridge.formats.scanner import nearest_name, shown
+from tunbridge.formats.scanner import shown
 from tunbridge.probability import CPT, ConditionalTable, SparseCPT
-from tunbridge.probability.conditional import TOLERANCE, checked_rows, condition_text
+from tunbridge.probability.conditional import checked_rows, condition_text, wrong_rows
 
 Place = Any
 """Where something stands in a file; only the parser that made it knows what it means."""
 
+# What the worst of texts was seen to take, and a little more: bytes for a byte of text, for a node and for a state.
+_TEXT_SHARE, _NODE_SHARE, _STATE_SHARE = 40, 2500, 300
 _MOST = 2**62  # configurations, so that their numbers are 64-bit integers
-_ROUNDING = 1.001  # three times 0.333333 is a little more than 1e-6 away from one
 
 
 @dataclass
@@ -55,9 +58,11 @@ class Given:
 
 @dataclass
 class Draft:
-    """All that a parser has found."""
+    """All that a parser has found, and how long the text is."""
 
+    length: int
     name: str = ""
+    is_begun: bool = False
     properties: list[str] = field(default_factory=list)
     declared: list[Declared] = field(default_factory=list)
     given: list[Given] = field(default_factory=list)
@@ -77,8 +82,8 @@ class Family(NamedTuple):
 
     @property
     def n_configurations(self) -> int:
-        """How many configurations the parents have."""
-        return math.prod(map(len, self.parent_states))
+        """How many configurations the parents have; some number above 2^62 where they have more than that."""
+        return product_up_to(_MOST, map(len, self.parent_states))
 
 
 class Rows(NamedTuple):
@@ -105,12 +110,13 @@ def assemble(draft: Draft, read_rows: Callable[[Family], Rows], error: Error) ->
     error : callable
         Returns the FormatError for a message and a place.
     """
+    check_size(draft.length, len(draft.declared), sum(len(each.states) for each in draft.declared))
     declared = _by_name(draft, error)
     tables = _tables(draft, declared, error)
     variables = {name: _variable(each, error) for name, each in declared.items()}
     _check_distinct(variables, declared, error)
     _check_acyclic(tables, error)
-    cpts = [_table(tables[name], declared, variables, read_rows, error) for name in declared]
+    cpts = [_table(_work(tables[name], declared, variables, read_rows), error) for name in declared]
     whole = _restored(draft.properties, error, None)
     properties = {
         variables[name].name: _restored(each.properties, error, each.place).properties
@@ -120,19 +126,48 @@ def assemble(draft: Draft, read_rows: Callable[[Family], Rows], error: Error) ->
     return NetworkParts(name, tuple(cpts), {"": whole.properties, **properties})
 
 
+def check_size(length: int, n_nodes: int = 0, n_states: int = 0) -> None:
+    """Raise MemoryForecastError when a text of so many bytes, and the network in it, would not fit into memory."""
+    n_bytes = _TEXT_SHARE * length + _NODE_SHARE * n_nodes + _STATE_SHARE * n_states
+    check_memory("reading the network", n_bytes, ways_out="Set TUNBRIDGE_MEMORY_LIMIT (bytes) if you trust the file.")
+
+
 def flat_rows(family: Family, values: np.ndarray, where: Callable[[int], Place], error: Error) -> Rows:
     """Return the rows of a table that lists all numbers, the variable's states fastest; ``where`` is of a number."""
     wanted, n = family.n_configurations * family.n_states, family.n_states
     if len(values) != wanted:
-        raise error(numbers_text(family, wanted, len(values)), family.given.place)
+        sizes = [*map(len, family.parent_states), n]
+        raise error(numbers_text(f"the table of {shown(family.given.child)}", sizes, len(values)), family.given.place)
     return Rows(values.reshape(-1, n), lambda row: where(row * n))
 
 
-def numbers_text(family: Family, wanted: int, got: int) -> str:
-    """Return the message about a table of another size."""
-    number = str(wanted) if wanted < 10**15 else f"about 10^{math.log10(wanted):.0f}"
-    noun = "probability" if wanted == 1 else "probabilities"
-    return f"the table of {shown(family.given.child)} must have {number} {noun}; got {got}."
+def numbers_text(what: str, sizes: Sequence[int], got: int) -> str:
+    """Return the message that a table, or a row, has another size than the product of these.
+
+    Examples
+    --------
+    >>> numbers_text("the table of 'x'", [2, 3], 5)
+    "the table of 'x' must have 6 probabilities; got 5."
+    """
+    wanted = product_up_to(10**15, sizes)
+    number = str(wanted) if wanted <= 10**15 else f"about 10^{sum(map(math.log10, sizes)):.0f}"
+    return f"{what} must have {number} {'probability' if wanted == 1 else 'probabilities'}; got {got}."
+
+
+def product_up_to(most: int, sizes: Iterable[int]) -> int:
+    """Return a product, or where it is above ``most`` some number that is: a hostile file gets no huge numbers.
+
+    Examples
+    --------
+    >>> product_up_to(100, [2, 3]), product_up_to(100, [10] * 1_000_000)
+    (6, 1000)
+    """
+    product = 1
+    for size in sizes:
+        product *= size
+        if product > most:
+            break
+    return product
 
 
 def check_numberable(family: Family, error: Error) -> None:
@@ -209,7 +244,7 @@ def _tables(draft: Draft, declared: dict[str, Declared], error: Error) -> dict[s
 def _check_family(given: Given, declared: dict[str, Declared], error: Error) -> None:
     for name in (given.child, *given.parents):
         if name not in declared:
-            hint = nearest_name(name, declared)
+            hint = did_you_mean(name, declared)
             raise error(f"a table must be about declared variables; got {shown(name)}. {hint}", given.place)
     if len({given.child, *given.parents}) <= len(given.parents):
         twice = first_repeated([given.child, *given.parents])
@@ -221,78 +256,95 @@ def _check_acyclic(tables: dict[str, Given], error: Error) -> None:
         raise error(cycle_text(cycle), tables[cycle[-1]].place)
 
 
-def _table(
+class _Work(NamedTuple):
+    """A table in the making: its variables by their true names, and its rows."""
+
+    variable: Variable
+    parents: tuple[Variable, ...]
+    family: Family
+    rows: Rows
+
+    @property
+    def name(self) -> str:
+        return shown(self.family.given.child)
+
+    @property
+    def place(self) -> Place:
+        return self.family.given.place
+
+
+def _work(
     given: Given,
     declared: dict[str, Declared],
     variables: dict[str, Variable],
     read_rows: Callable[[Family], Rows],
-    error: Error,
-) -> ConditionalTable:
+) -> _Work:
     family = Family(given, declared[given.child].states, tuple(declared[p].states for p in given.parents))
-    rows = read_rows(family)
-    variable, parents = variables[given.child], tuple(variables[p] for p in given.parents)
-    if rows.configurations is None:
-        return _dense(variable, parents, _checked(variable, parents, rows, error), family, error)
-    if rows.default is not None and parents:
-        return _sparse(variable, parents, rows, family, error)
-    return _dense(variable, parents, _complete(variable, parents, rows, family, error), family, error)
+    return _Work(variables[given.child], tuple(variables[p] for p in given.parents), family, read_rows(family))
 
 
-def _dense(variable: Variable, parents: tuple[Variable, ...], values: np.ndarray, family: Family, error: Error) -> CPT:
-    if len(parents) > 63:
-        raise error(f"a dense table must have at most 63 parents; {shown(variable.name)} has more.", family.given.place)
-    return CPT._trusted(variable, parents, values.reshape(*(p.n_states for p in parents), variable.n_states))
+def _table(work: _Work, error: Error) -> ConditionalTable:
+    if work.rows.configurations is None:
+        return _dense(work, _checked(work, error), error)
+    if work.rows.default is not None and work.parents:
+        return _sparse(work, error)
+    return _dense(work, _complete(work, error), error)
 
 
-def _sparse(variable: Variable, parents: tuple[Variable, ...], rows: Rows, family: Family, error: Error) -> SparseCPT:
-    numbers = _distinct(parents, rows, family, error)
-    values = _checked(variable, parents, rows, error)
-    default = Rows(rows.default[None, :], lambda _: family.given.place)  # type: ignore[index]
-    order = np.argsort(numbers)
-    return SparseCPT._trusted(
-        variable, parents, numbers[order], values[order], _checked(variable, (), default, error, "the default row: ")[0]
-    )
+def _dense(work: _Work, values: np.ndarray, error: Error) -> CPT:
+    if len(work.parents) > 63:
+        raise error(f"a dense table must have at most 63 parents; {work.name} has more.", work.place)
+    shape = (*(p.n_states for p in work.parents), work.variable.n_states)
+    return CPT._trusted(work.variable, work.parents, values.reshape(shape))
 
 
-def _complete(
-    variable: Variable, parents: tuple[Variable, ...], rows: Rows, family: Family, error: Error
-) -> np.ndarray:
+def _sparse(work: _Work, error: Error) -> SparseCPT:
+    numbers = _distinct(work, error)
+    values, order = _checked(work, error), np.argsort(numbers)
+    return SparseCPT._trusted(work.variable, work.parents, numbers[order], values[order], _default(work, error))
+
+
+def _default(work: _Work, error: Error) -> np.ndarray:
+    row = np.array([work.rows.default])
+    try:
+        return checked_rows(work.variable, (), row, advice=False)[0].copy()
+    except DataError as reason:
+        raise error(f"the default row: {reason}", work.place) from None
+
+
+def _complete(work: _Work, error: Error) -> np.ndarray:
     """Return all rows in the order of their configurations; raise when one is missing."""
-    numbers = _distinct(parents, rows, family, error)
-    if len(numbers) < family.n_configurations:
+    numbers = _distinct(work, error)
+    if len(numbers) < work.family.n_configurations:
         here = np.sort(numbers)
         gap = int(np.flatnonzero(np.append(here, -1) != np.arange(len(here) + 1))[0])
-        what = f"a row for every configuration of its parents; there is none{condition_text(parents, gap)}"
-        raise error(f"the table of {shown(family.given.child)} must have {what}.", family.given.place)
-    values = np.empty_like(rows.values)
-    values[numbers] = _checked(variable, parents, rows, error)
+        what = f"a row for every configuration of its parents; there is none{condition_text(work.parents, gap)}"
+        raise error(f"the table of {work.name} must have {what}.", work.place)
+    values = np.empty_like(work.rows.values)
+    values[numbers] = _checked(work, error)
     return values
 
 
-def _distinct(parents: tuple[Variable, ...], rows: Rows, family: Family, error: Error) -> np.ndarray:
-    """Return the numbers of the configurations; raise when one comes twice."""
-    name = shown(family.given.child)
-    numbers = np.array(rows.configurations, np.int64)
+def _distinct(work: _Work, error: Error) -> np.ndarray:
+    """Return the numbers of the configurations; raise when one comes twice, or is none of the parents'."""
+    rows, numbers = work.rows, np.array(work.rows.configurations, np.int64)
+    outside = np.flatnonzero(numbers >= work.family.n_configurations)
+    if outside.size:
+        rule = "must be of a configuration that its parents have"
+        raise error(f"a row of {work.name} {rule}; got one too many.", rows.where(int(outside[0])))
     if len(set(rows.configurations or ())) < len(numbers):
         first = np.unique(numbers, return_index=True)[1]
         again = int(np.setdiff1d(np.arange(len(numbers)), first)[0])
-        where = condition_text(parents, int(numbers[again]))
-        raise error(f"a configuration must have one row; got another one of {name}{where}.", rows.where(again))
+        where = condition_text(work.parents, int(numbers[again]))
+        raise error(f"a configuration must have one row; got another one of {work.name}{where}.", rows.where(again))
     return numbers
 
 
-def _checked(
-    variable: Variable, parents: tuple[Variable, ...], rows: Rows, error: Error, prefix: str = ""
-) -> np.ndarray:
+def _checked(work: _Work, error: Error) -> np.ndarray:
     """Return the rows, which must be distributions."""
+    rows = work.rows
     numbers = None if rows.configurations is None else np.array(rows.configurations)
     try:
-        return checked_rows(variable, parents, rows.values, numbers)
+        return checked_rows(work.variable, work.parents, rows.values, numbers, advice=False)
     except DataError as reason:
-        with np.errstate(invalid="ignore", over="ignore"):
-            off = np.abs(rows.values.sum(axis=1) - 1.0)
-            fine = (rows.values >= 0.0).all(axis=1) & (off <= _ROUNDING * TOLERANCE)
-        if not fine.all():
-            raise error(prefix + str(reason), rows.where(int(fine.argmin()))) from None
-    rows.values[:] /= rows.values.sum(axis=1)[:, None]
-    return rows.values
+        raise error(str(reason), rows.where(int(wrong_rows(rows.values).argmax()))) from None

@@ -28,16 +28,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tunbridge.formats.assembly import Declared, Draft, Family, Given, Rows, assemble, check_states
+from tunbridge.formats.assembly import Declared, Draft, Family, Rows, assemble, check_states
+from tunbridge.formats.blocks import begin_network, discrete_states, skip_table
 from tunbridge.formats.naming import FileNode, Rules, file_network, file_nodes, is_line
 from tunbridge.formats.parts import NetworkParts
-from tunbridge.formats.rows import TableBody, check_text_size, dense_rows, labelled_rows, row_text
+from tunbridge.formats.rows import StateCodes, TableBody, check_text_size, dense_rows, labelled_rows, row_text
 from tunbridge.formats.scanner import Grammar, Scanner, grammar, shown
 from tunbridge.probability import ConditionalTable, SparseCPT
 
 # Behind a name called «property» stands one of the marks; a property has something to say.
 _GRAMMAR: Grammar = grammar("{}()[];|", skipped=",", raw=r"property\s++(?![{}|,()\[\];])[^;]*+(?:;|\Z)")
-_PROPERTY = re.compile(r"property\s+([^;]*?)\s*(;?)")
+_PROPERTY = "property"
 _RUNS_ON = re.compile(r"[^{]*}")  # the end of a block: the semicolon is missing
 _UNNAMED = "unknown"
 _BARE = re.compile(r"[A-Za-z0-9_.+<>=/-]+")
@@ -59,7 +60,7 @@ def read_bif(text: str) -> NetworkParts:
     >>> read_bif(coin).cpts
     (CPT('Coin': 1 row of 2 states),)
     """
-    scanner, draft = Scanner(text, _GRAMMAR), Draft()
+    scanner, draft = Scanner(text, _GRAMMAR), Draft(len(text))
     blocks = {"network": _network, "variable": _variable, "probability": _probability}
     while scanner.next:
         word = scanner.next
@@ -69,7 +70,8 @@ def read_bif(text: str) -> NetworkParts:
         blocks[word](scanner, draft)
         scanner.accept(";")
     _place_properties(scanner, draft)
-    return assemble(draft, lambda family: _rows(scanner, family), scanner.error)
+    codes = StateCodes()
+    return assemble(draft, lambda family: _rows(scanner, family, codes), scanner.error)
 
 
 def write_bif(parts: NetworkParts) -> str:
@@ -107,6 +109,7 @@ def write_bif(parts: NetworkParts) -> str:
 
 
 def _network(scanner: Scanner, draft: Draft) -> None:
+    begin_network(scanner, draft)
     bare = scanner.next == _UNNAMED
     name = scanner.name("the name of the network") if scanner.next != "{" else ""
     draft.name = "" if bare else name
@@ -123,71 +126,59 @@ def _variable(scanner: Scanner, draft: Draft) -> None:
         if scanner.accept("type"):
             if declared.states:
                 raise scanner.error(f"{shown(declared.name)} must have one type; got another one.", scanner.at - 1)
-            declared.states = _states(scanner, declared.name)
+            declared.states = discrete_states(scanner, declared.name)
         else:
             declared.properties.append(_property(scanner, "'type' or 'property'"))
     check_states(declared.name, declared.states, None, lambda message: scanner.error(message, place))
     draft.declared.append(declared)
 
 
-def _states(scanner: Scanner, name: str) -> tuple[str, ...]:
-    scanner.expect("discrete")
-    n_states = None
-    if scanner.accept("["):
-        n_states = scanner.count("the number of states")
-        scanner.expect("]")
-    scanner.expect("{")
-    place, stop = scanner.at, scanner.find("}", "a list of states")
-    states = tuple(scanner.names(place, stop, "the name of a state"))
-    check_states(name, states, n_states, lambda message: scanner.error(message, place))
-    scanner.at = stop + 1
-    scanner.expect(";")
-    return states
-
-
 def _probability(scanner: Scanner, draft: Draft) -> None:
-    """Note whose table it is and where its rows stand; they are read when all variables are known."""
     scanner.expect("(")
     place, close = scanner.at, scanner.find(")", "the variables of a table")
     names = [scanner.as_name(i, "the name of a variable") for i in range(place, close) if scanner.tokens[i] != "|"]
     if not names:
         raise scanner.expected("the name of a variable", close)
     scanner.at = close + 1
-    scanner.expect("{")
-    start = scanner.at
-    stop = scanner.find("}", f"the table of {shown(names[0])}")
-    draft.given.append(Given(names[0], tuple(names[1:]), place, (start, stop)))
-    scanner.at = stop + 1
+    skip_table(scanner, draft, names, place)
 
 
 def _property(scanner: Scanner, what: str = "'property'") -> str:
     """Return the text of the property that must come next."""
     token = scanner.take()
-    if token == "property":
+    if token == _PROPERTY:
         scanner.expect(";")
         return ""
-    match = _PROPERTY.fullmatch(token)
-    if match is None:
+    if not _is_property_token(token):
         raise scanner.expected(what, scanner.at - 1 if token else None)
-    if not match[2] or _RUNS_ON.match(match[1]):
+    text = _property_text(token)
+    if token[-1] != ";" or _RUNS_ON.match(text):
         raise scanner.error("a property must end with ';'; there is none.", scanner.at - 1)
-    return match[1]
+    return text
+
+
+def _is_property_token(token: str) -> bool:
+    return token.startswith(_PROPERTY) and token[len(_PROPERTY) :][:1].isspace()
+
+
+def _property_text(token: str) -> str:
+    return token.removeprefix(_PROPERTY).removesuffix(";").strip()
 
 
 def _place_properties(scanner: Scanner, draft: Draft) -> None:
     """Give the properties of tables to their nodes."""
-    if "property" not in scanner.text:
+    if _PROPERTY not in scanner.text:
         return
     declared = {each.name: each for each in draft.declared}
     for given in draft.given:
-        properties = filter(None, map(_PROPERTY.fullmatch, scanner.tokens[slice(*given.body)]))
         if given.child in declared:
-            declared[given.child].properties.extend(match[1] for match in properties)
+            properties = filter(_is_property_token, scanner.tokens[slice(*given.body)])
+            declared[given.child].properties.extend(map(_property_text, properties))
 
 
-def _rows(scanner: Scanner, family: Family) -> Rows:
+def _rows(scanner: Scanner, family: Family, codes: StateCodes) -> Rows:
     scanner.at, stop = family.given.body
-    body = TableBody(scanner, family, stop)
+    body = TableBody(scanner, family, stop, codes=codes)
     if (rows := body.regular()) is not None:
         return rows
     while scanner.at < stop:

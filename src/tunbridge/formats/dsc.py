@@ -5,7 +5,7 @@
     probability (T | A) { (0) : 0.05, 0.95; (1) : 0.01, 0.99; }
 
 A row stands behind the numbers of its parents' states, counted from zero; names of states are read as well. Between a
-name and its value ``:``, ``=`` and ``is`` mean the same. A ``default`` row makes a
+name or a row and its value ``:``, ``=`` and ``is`` mean the same. A ``default`` row makes a
 :class:`~tunbridge.probability.SparseCPT`; tables are written with all their rows. The name of a node is its
 identifier; other names are written as said in :mod:`tunbridge.formats.naming`. Causal independence
 (``function : max``) is refused.
@@ -21,11 +21,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tunbridge.formats.assembly import Declared, Draft, Family, Given, Rows, assemble, check_states, flat_rows
-from tunbridge.formats.naming import MARKER, FileNode, Rules, file_network, file_nodes, is_line
-from tunbridge.formats.net import is_identifier, read_family
+from tunbridge.formats.assembly import Declared, Draft, Family, Rows, assemble, check_states, flat_rows
+from tunbridge.formats.blocks import (
+    begin_network,
+    block_lines,
+    discrete_states,
+    read_family,
+    skip_table,
+    without_full_name,
+)
+from tunbridge.formats.naming import MARKER, FileNode, Rules, file_network, file_nodes, is_identifier, is_line
 from tunbridge.formats.parts import NetworkParts
-from tunbridge.formats.rows import TableBody, check_text_size, dense_rows, labelled_rows, row_text
+from tunbridge.formats.rows import StateCodes, TableBody, check_text_size, dense_rows, labelled_rows, row_text
 from tunbridge.formats.scanner import Scanner, grammar, is_statement, shown
 from tunbridge.probability import ConditionalTable
 
@@ -50,17 +57,20 @@ def read_dsc(text: str) -> NetworkParts:
     >>> read_dsc(coin).cpts
     (CPT('Coin': 1 row of 2 states),)
     """
-    scanner, draft = Scanner(text, _GRAMMAR), Draft()
+    scanner, draft = Scanner(text, _GRAMMAR), Draft(len(text))
     blocks = {"network": _network, "properties": _properties, "node": _node, "probability": _probability}
     while scanner.next:
-        if scanner.accept("belief") and scanner.next != "network":
+        if scanner.next not in blocks and scanner.tokens[scanner.at + 1] == "network":
+            scanner.name("'belief'")  # the kind of network, which may be another word
+        elif scanner.accept("belief"):
             raise scanner.expected("'network'")
         if scanner.next not in blocks:
             raise scanner.expected("'belief network', 'properties', 'node' or 'probability'")
         blocks[scanner.take()](scanner, draft)
         scanner.accept(";")
     draft.properties = [text for text in draft.properties if not text.startswith(f"type {MARKER}")]
-    return assemble(draft, lambda family: _rows(scanner, family), scanner.error)
+    codes = StateCodes(by_index=True, signs=_SIGNS)
+    return assemble(draft, lambda family: _rows(scanner, family, codes), scanner.error)
 
 
 def write_dsc(parts: NetworkParts) -> str:
@@ -87,7 +97,7 @@ def write_dsc(parts: NetworkParts) -> str:
     nodes = file_nodes(parts, _RULES)
     lines = [f'belief network "{name}"', *_property_lines(properties, nodes)]
     for true_name, node in nodes.items():
-        lines += _block(f"node {node.name}", _node_statements(true_name, node))
+        lines += block_lines(f"node {node.name}", _node_statements(true_name, node))
     for cpt in parts.cpts:
         lines += _table_lines(cpt, nodes)
     return "\n".join(lines) + "\n"
@@ -97,6 +107,7 @@ def write_dsc(parts: NetworkParts) -> str:
 
 
 def _network(scanner: Scanner, draft: Draft) -> None:
+    begin_network(scanner, draft)
     if scanner.next != "{":
         draft.name = scanner.name("the name of the network")
     if scanner.next == "{":
@@ -116,41 +127,24 @@ def _node(scanner: Scanner, draft: Draft) -> None:
     while not scanner.accept("}"):
         words, start, end = scanner.statement(*_SIGNS)
         if words == ["type"]:
+            if declared.states:
+                raise scanner.error(f"{shown(declared.name)} must have one type; got another one.", start - 2)
             scanner.at = start
-            declared.states = _states(scanner, declared.name)
+            declared.states = discrete_states(scanner, declared.name, *_SIGNS)
         else:
             declared.properties.append(scanner.statement_text(words, start, end, commas=True))
     check_states(declared.name, declared.states, None, lambda message: scanner.error(message, place))
-    draft.declared.append(_without_name(declared))
-
-
-def _states(scanner: Scanner, name: str) -> tuple[str, ...]:
-    scanner.expect("discrete")
-    n_states = None
-    if scanner.accept("["):
-        n_states = scanner.count("the number of states")
-        scanner.expect("]")
-    scanner.expect(*_SIGNS)
-    scanner.expect("{")
-    place, stop = scanner.at, scanner.find("}", "a list of states")
-    states = tuple(scanner.names(place, stop, "the name of a state"))
-    check_states(name, states, n_states, lambda message: scanner.error(message, place))
-    scanner.at = stop + 1
-    scanner.expect(";")
-    return states
+    draft.declared.append(without_full_name(declared, "name"))
 
 
 def _probability(scanner: Scanner, draft: Draft) -> None:
     place, names = read_family(scanner, "the name of a node")
-    scanner.expect("{")
-    start, stop = scanner.at, scanner.find("}", f"the table of {shown(names[0])}")
-    draft.given.append(Given(names[0], tuple(names[1:]), place, (start, stop)))
-    scanner.at = stop + 1
+    skip_table(scanner, draft, names, place)
 
 
-def _rows(scanner: Scanner, family: Family) -> Rows:
+def _rows(scanner: Scanner, family: Family, codes: StateCodes) -> Rows:
     scanner.at, stop = family.given.body
-    body = TableBody(scanner, family, stop, by_index=True)
+    body = TableBody(scanner, family, stop, codes=codes)
     if (rows := body.regular()) is not None:
         return rows
     while scanner.at < stop:
@@ -174,14 +168,6 @@ def _plain_rows(scanner: Scanner, family: Family, stop: int) -> Rows:
         raise scanner.expected("';'", stop)
     values = scanner.numbers([scanner.tokens[at] for at in places], places.__getitem__)
     return flat_rows(family, values, places.__getitem__, scanner.error)
-
-
-def _without_name(declared: Declared) -> Declared:
-    """Return the node without the name in full that repeats its true name."""
-    name, *rest = declared.properties or [""]
-    if rest and name.startswith("name = ") and rest[0].startswith(f"{MARKER}name = "):
-        declared.properties = rest
-    return declared
 
 
 # Writing
@@ -208,16 +194,12 @@ _RULES = Rules(_is_name, is_line, _is_property, is_line, marker='{} = "{}"'.form
 _NETWORK_RULES = replace(_RULES, is_property=_is_network_property)
 
 
-def _block(head: str, statements: Sequence[str]) -> list[str]:
-    return [head, "{", *(f"    {text};" for text in statements), "}"]
-
-
 def _property_lines(properties: Sequence[str], nodes: dict[str, FileNode]) -> list[str]:
     """Return the block that declares and gives properties."""
     used = {text.partition(" ")[0] for node in nodes.values() for text in node.properties}
     keys = sorted(key for key in {*used, *(text.partition(" ")[0] for text in properties)} if key.startswith(MARKER))
     statements = [*(f'type {key} = string, ""' for key in keys), *properties]
-    return _block("properties", statements) if statements else []
+    return block_lines("properties", statements) if statements else []
 
 
 def _node_statements(true_name: str, node: FileNode) -> list[str]:
@@ -232,6 +214,6 @@ def _table_lines(cpt: ConditionalTable, nodes: dict[str, FileNode]) -> list[str]
     given = f" | {', '.join(parents)}" if parents else ""
     head = f"probability ({nodes[cpt.variable.name].name}{given})"
     if not parents:
-        return _block(head, [row_text(dense_rows(cpt)[0])])
+        return block_lines(head, [row_text(dense_rows(cpt)[0])])
     indices = [list(map(str, range(p.n_states))) for p in cpt.parents]
-    return _block(head, labelled_rows(cpt, indices, lambda key, row: f"({', '.join(key)}) : {row_text(row)}"))
+    return block_lines(head, labelled_rows(cpt, indices, lambda key, row: f"({', '.join(key)}) : {row_text(row)}"))

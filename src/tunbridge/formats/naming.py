@@ -26,6 +26,7 @@ from tunbridge.formats.parts import NetworkParts
 
 MARKER = "tunbridge_"
 
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MARKED = re.compile(r'tunbridge_(name|states|property)(?:_\d+)?\s*=\s*(?:"([^"]*)"|([^"\s][^"]*))')
 _EMPTY = "%"  # a percent sign of a text is written %25, so it is free to stand for an empty text
 
@@ -119,6 +120,11 @@ def first_repeated(names: Iterable[str]) -> str:
     """
     seen: set[str] = set()
     return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+
+
+def is_identifier(name: str) -> bool:
+    """Return whether a name is an identifier in the sense of C."""
+    return _IDENTIFIER.fullmatch(name) is not None
 
 
 def is_line(text: str) -> bool:

@@ -35,7 +35,7 @@ def read_native(path: str | os.PathLike[str]) -> NetworkParts:
         raise FormatError(f"{os.fsdecode(path)!r} must hold a network; it holds a model of the kind {kind!r}. {hint}")
     try:
         return network_parts(content)
-    except (DataError, LookupError, TypeError, ValueError, AttributeError) as error:
+    except (DataError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise FormatError(f"{os.fsdecode(path)!r} must hold an undamaged network; {error}") from error
 
 
@@ -84,6 +84,8 @@ def _dense(variable: Variable, parents: tuple[Variable, ...], content: Mapping[s
 
 def _sparse(variable: Variable, parents: tuple[Variable, ...], content: Mapping[str, Any]) -> SparseCPT:
     numbers = content["configurations"]
+    if not isinstance(numbers, np.ndarray) or numbers.dtype.kind not in "iu" or numbers.ndim != 1:
+        raise ValueError(f"the configurations of {variable.name!r} are no list of whole numbers.")
     codes = np.empty((len(numbers), len(parents)), np.int64)
     for j in reversed(range(len(parents))):
         numbers, codes[:, j] = np.divmod(numbers, parents[j].n_states)
@@ -94,5 +96,7 @@ def _sparse(variable: Variable, parents: tuple[Variable, ...], content: Mapping[
 
 
 def _noisy_max(variable: Variable, parents: tuple[Variable, ...], content: Mapping[str, Any]) -> NoisyMaxCPT:
+    if not all(type(code) is int and 0 <= code < variable.n_states for code in content["order"]):
+        raise ValueError(f"the order of the states of {variable.name!r} is not one of their codes.")
     order = [(variable.states or ())[code] for code in content["order"]]
     return NoisyMaxCPT(variable, parents, content["effects"], content["leak"], order=order)

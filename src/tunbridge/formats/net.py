@@ -7,9 +7,10 @@
     }
 
 The numbers run with the variable's states fastest and the first parent slowest. Attributes other than those the network
-is made of (``position``, ``label``, …) are kept as properties. The name of a node is its identifier: a label may be
-shared by many nodes. Where a name is no identifier it is written as the label, and as said in
-:mod:`tunbridge.formats.naming`; decisions, utilities, continuous nodes and classes are refused.
+is made of (``position``, ``label``, …) are kept as properties, the expression in ``model_data`` with all its signs. The
+name of a node is its identifier: a label may be shared by many nodes. Where a name is no identifier it is written as
+the label, and as said in :mod:`tunbridge.formats.naming`; decisions, utilities, continuous nodes and classes are
+refused.
 
 References
 ----------
@@ -22,17 +23,20 @@ import re
 from collections.abc import Sequence
 
 from tunbridge.formats.assembly import Declared, Draft, Family, Given, Rows, assemble, check_states, flat_rows
-from tunbridge.formats.naming import FileNode, Rules, file_network, file_nodes, is_line
+from tunbridge.formats.blocks import begin_network, block_lines, read_family, without_full_name
+from tunbridge.formats.naming import FileNode, Rules, file_network, file_nodes, is_identifier, is_line
 from tunbridge.formats.parts import NetworkParts
 from tunbridge.formats.rows import check_text_size, dense_rows, row_text
 from tunbridge.formats.scanner import Scanner, grammar, is_statement, shown
 from tunbridge.probability import ConditionalTable
 
-_GRAMMAR = grammar("{}()=;|", comment="%", skipped=",")
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# An expression has commas and signs of its own, so it is one token, up to its semicolon.
+_MODEL = r'model_data\s*+=(?:"[^"\r\n]*+"|%[^\r\n]*+|[^";%])*+'
+_GRAMMAR = grammar("{}()=;|", comment="%", skipped=",", raw=_MODEL)
+_BLANKS = re.compile(r'("[^"\r\n]*+")|(?:%[^\r\n]*+|\s)++')  # or a text, which stays as it is
 _REFUSED = ("continuous", "decision", "utility", "function", "instance", "class", "object_class")
 _KEYWORDS = {"net", "node", "potential", "states", "label", "data", "discrete", "name", "inputs", "outputs", *_REFUSED}
-_OF_TABLES = {"experience", "fading"}
+_OF_TABLES = {"experience", "fading", "model_nodes", "model_data", "samples_per_interval"}
 
 
 def read_net(text: str) -> NetworkParts:
@@ -49,7 +53,7 @@ def read_net(text: str) -> NetworkParts:
     >>> read_net(coin).cpts
     (CPT('Coin': 1 row of 2 states),)
     """
-    scanner, draft = Scanner(text, _GRAMMAR), Draft()
+    scanner, draft = Scanner(text, _GRAMMAR), Draft(len(text))
     blocks = {"net": _net, "node": _node, "potential": _potential}
     while scanner.next:
         if scanner.next in _REFUSED:
@@ -88,9 +92,9 @@ def write_net(parts: NetworkParts) -> str:
     check_text_size(parts)
     name, properties = file_network(parts, _RULES)
     nodes = file_nodes(parts, _RULES)
-    lines = _block("net", [f'name = "{name}"', *properties])
+    lines = block_lines("net", [f'name = "{name}"', *properties])
     for true_name, node in nodes.items():
-        lines += _block(f"node {node.name}", _node_statements(true_name, node))
+        lines += block_lines(f"node {node.name}", _node_statements(true_name, node))
     for cpt in parts.cpts:
         lines += _table_lines(cpt, nodes)
     return "\n".join(lines) + "\n"
@@ -100,27 +104,47 @@ def write_net(parts: NetworkParts) -> str:
 
 
 def _net(scanner: Scanner, draft: Draft) -> None:
-    scanner.expect("{")
-    while not scanner.accept("}"):
-        words, start, end = scanner.statement("=")
-        if words == ["name"] and end == start + 1:
-            draft.name = scanner.as_name(start, "the name of the network")
-        else:
-            draft.properties.append(scanner.statement_text(words, start, end))
+    begin_network(scanner, draft)
+    given = _statements(scanner, "name", draft.properties)
+    if given is not None and given[1] == given[0] + 1:
+        draft.name = scanner.as_name(given[0], "the name of the network")
+    elif given is not None:
+        draft.properties.append(scanner.statement_text(["name"], *given))
 
 
 def _node(scanner: Scanner, draft: Draft) -> None:
     place = scanner.at
     declared = Declared(scanner.name("the name of a node"), (), place)
+    given = _statements(scanner, "states", declared.properties)
+    if given is not None:
+        declared.states = _states(scanner, declared.name, *given)
+    check_states(declared.name, declared.states, None, lambda message: scanner.error(message, place))
+    draft.declared.append(without_full_name(declared, "label"))
+
+
+def _statements(scanner: Scanner, wanted: str, properties: list[str]) -> tuple[int, int] | None:
+    """Return where the value of one statement of a block begins and ends; the others are properties."""
+    found = None
     scanner.expect("{")
     while not scanner.accept("}"):
+        if scanner.next.startswith("model_data") and "=" in scanner.next:
+            properties.append(_model_text(scanner.take()))
+            scanner.expect(";")
+            continue
         words, start, end = scanner.statement("=")
-        if words == ["states"]:
-            declared.states = _states(scanner, declared.name, start, end)
+        if words != [wanted]:
+            properties.append(scanner.statement_text(words, start, end))
+        elif found is not None:
+            raise scanner.error(f"a block must have one {wanted!r}; got another one.", start - 2)
         else:
-            declared.properties.append(scanner.statement_text(words, start, end))
-    check_states(declared.name, declared.states, None, lambda message: scanner.error(message, place))
-    draft.declared.append(_without_label(declared))
+            found = start, end
+    return found
+
+
+def _model_text(token: str) -> str:
+    """Return an expression as one line, without comments."""
+    key, _, value = _BLANKS.sub(lambda match: match[1] or " ", token).partition("=")
+    return f"{key.strip()} = {value.strip()}"
 
 
 def _states(scanner: Scanner, name: str, start: int, end: int) -> tuple[str, ...]:
@@ -134,29 +158,11 @@ def _states(scanner: Scanner, name: str, start: int, end: int) -> tuple[str, ...
 def _potential(scanner: Scanner, draft: Draft) -> None:
     """Note whose table it is and where its numbers stand; they are read when all variables are known."""
     place, names = read_family(scanner, "the name of a node")
-    body, rest = None, []
-    scanner.expect("{")
-    while not scanner.accept("}"):
-        words, start, end = scanner.statement("=")
-        if words == ["data"]:
-            body = (start, end)
-        else:
-            rest.append(scanner.statement_text(words, start, end))
+    rest: list[str] = []
+    body = _statements(scanner, "data", rest)
     if body is None:
         raise scanner.error(f"the table of {shown(names[0])} must have data; there are none.", place)
     draft.given.append(Given(names[0], tuple(names[1:]), place, (*body, rest)))
-
-
-def read_family(scanner: Scanner, what: str) -> tuple[int, list[str]]:
-    """Return the variables of ``( child | parents )``, and where the first of them stands."""
-    scanner.expect("(")
-    place, close = scanner.at, scanner.find(")", "the variables of a table")
-    names = [scanner.name(what)]
-    if scanner.at < close:
-        scanner.expect("|")
-    names += scanner.names(scanner.at, close, what)
-    scanner.at = close + 1
-    return place, names
 
 
 def _rows(scanner: Scanner, family: Family) -> Rows:
@@ -180,32 +186,21 @@ def _place_properties(draft: Draft) -> None:
             declared[given.child].properties.extend(given.body[2])
 
 
-def _without_label(declared: Declared) -> Declared:
-    """Return the node without the label that repeats its true name."""
-    label, *rest = declared.properties or [""]
-    if rest and label.startswith("label = ") and rest[0].startswith("tunbridge_name = "):
-        declared.properties = rest
-    return declared
-
-
 # Writing
 
 
-def is_identifier(name: str) -> bool:
-    """Return whether a name is an identifier in the sense of C, and no word of the language."""
-    return _IDENTIFIER.fullmatch(name) is not None and name not in _KEYWORDS
+def _is_name(name: str) -> bool:
+    return is_identifier(name) and name not in _KEYWORDS
 
 
 def _is_property(text: str) -> bool:
     key = text.partition(" ")[0]
+    if key == "model_data":
+        return text.isprintable() and _GRAMMAR.pattern.findall(text) == [text, ""] and _model_text(text) == text
     return text.isprintable() and key not in {"states", "name", "data"} and is_statement(text, _GRAMMAR)
 
 
-_RULES = Rules(is_identifier, is_line, _is_property, is_line, marker='{} = "{}"'.format)
-
-
-def _block(head: str, statements: Sequence[str]) -> list[str]:
-    return [head, "{", *(f"    {text};" for text in statements), "}"]
+_RULES = Rules(_is_name, is_line, _is_property, is_line, marker='{} = "{}"'.format)
 
 
 def _node_statements(true_name: str, node: FileNode) -> list[str]:
@@ -219,7 +214,7 @@ def _node_statements(true_name: str, node: FileNode) -> list[str]:
 def _table_lines(cpt: ConditionalTable, nodes: dict[str, FileNode]) -> list[str]:
     node, parents = nodes[cpt.variable.name], [nodes[p.name].name for p in cpt.parents]
     head = f"potential ( {' '.join([node.name, *(['|', *parents] if parents else [])])} )"
-    return _block(head, [f"data = {_data_text(cpt)}", *_split(node)[1]])
+    return block_lines(head, [f"data = {_data_text(cpt)}", *_split(node)[1]])
 
 
 def _split(node: FileNode) -> tuple[Sequence[str], Sequence[str]]:

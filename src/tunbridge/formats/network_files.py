@@ -4,7 +4,8 @@
     .dsc    DSC          .uai                      UAI model     .tb     the native file
 
 A text file may be gzipped (``.bif.gz``). Text is read as UTF-8, with or without a byte order mark, as UTF-16 with one,
-and as Latin-1 when it is no UTF-8; an XML file may name another encoding. It is written as UTF-8.
+and when it is no UTF-8 as Windows-1252, or where that has no such letter as Latin-1; an XML file may name another
+encoding. It is written as UTF-8.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tunbridge._check import did_you_mean, listed
-from tunbridge._memory import check_memory
-from tunbridge.errors import DataError, FileMissingError, FormatError
+from tunbridge.errors import DataError, FileMissingError, FormatError, MemoryForecastError
+from tunbridge.formats.assembly import check_size
 from tunbridge.formats.bif import read_bif, write_bif
 from tunbridge.formats.dsc import read_dsc, write_dsc
 from tunbridge.formats.native import file_name, replacement
@@ -62,7 +63,6 @@ _WRITERS: dict[str, Callable[[NetworkParts], str]] = {
 }
 _GZIP = b"\x1f\x8b"
 _CHUNK = 2**20
-_SHARE = 24  # bytes of tokens and tables for a byte of text, at most
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]{0,100}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
 _XML_ENCODINGS = re.compile(
     r"utf-?8|utf-?16|us-ascii|ascii|latin-?1|iso-?8859-\d\d?|(?:windows-|cp)125\d", re.IGNORECASE
@@ -95,6 +95,8 @@ def read_network_parts(path: str | os.PathLike[str], format: str | None = None) 
         prefix = "" if error.line is None else f"line {error.line}, column {error.column}: "
         message = f"{str(error).removeprefix(prefix)} The file is {name!r}."
         raise FormatError(message, line=error.line, column=error.column) from None
+    except MemoryForecastError as error:
+        raise MemoryForecastError(f"{error} The file is {name!r}.") from None
 
 
 def write_network_parts(path: str | os.PathLike[str], parts: NetworkParts, format: str | None = None) -> None:
@@ -157,25 +159,21 @@ def _bytes(name: str) -> bytes:
         with open(name, "rb") as file:
             packed = file.read(2) == _GZIP
             file.seek(0)
-            _check_size(name, os.path.getsize(name))
-            return _unpacked(name, gzip.GzipFile(fileobj=file)) if packed else file.read()
+            check_size(os.path.getsize(name))
+            return _unpacked(gzip.GzipFile(fileobj=file)) if packed else file.read()
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FormatError(f"the file must be a whole gzipped file; it is damaged ({error}).") from None
     except OSError as error:
         raise DataError(f"the file {name!r} must be readable; the system says: {error.strerror}.") from None
 
 
-def _unpacked(name: str, stream: gzip.GzipFile) -> bytes:
+def _unpacked(stream: gzip.GzipFile) -> bytes:
     pieces, size = [], 0
     while piece := stream.read(_CHUNK):
         pieces.append(piece)
         size += len(piece)
-        _check_size(name, size)
+        check_size(size)
     return b"".join(pieces)
-
-
-def _check_size(name: str, n_bytes: int) -> None:
-    check_memory(f"reading {name!r}", _SHARE * n_bytes, ways_out="Set TUNBRIDGE_MEMORY_LIMIT (bytes) if you trust it.")
 
 
 def _text(data: bytes, *, is_xml: bool) -> str:
@@ -187,7 +185,7 @@ def _text(data: bytes, *, is_xml: bool) -> str:
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        text = data.decode("latin-1")
+        text = _western(data)
     if "\0" in text:
         line, column = place_of(text, text.index("\0"))
         raise FormatError("the file must be text; got NUL, which no text holds.", line=line, column=column)
@@ -201,5 +199,13 @@ def _decoded(data: bytes, encoding: str) -> str:
         return data.decode(encoding)
     except (UnicodeDecodeError, LookupError):
         if encoding.lower() in {"utf-8", "utf8"}:
-            return data.decode("latin-1")
+            return _western(data)
         raise FormatError(f"the file must be {encoding} text, as it says; it is not.") from None
+
+
+def _western(data: bytes) -> str:
+    """Return text in the encoding of old Windows programs, or in the one of which each byte is a letter."""
+    try:
+        return data.decode("cp1252")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")

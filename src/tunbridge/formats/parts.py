@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from graphlib import CycleError, TopologicalSorter
+from types import MappingProxyType
+from typing import Any
 
 from tunbridge._check import did_you_mean, listed
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
+from tunbridge.graph import walks
+from tunbridge.graph.names import joined
 from tunbridge.probability import ConditionalTable
 
 
@@ -27,6 +30,7 @@ class NetworkParts:
         One for each node, in the order of the nodes. Parents are nodes too, and there is no cycle.
     properties : mapping of str to sequence of str, optional
         The properties of nodes by their names, and those of the network under "": lines of text that files carry along.
+        They are kept as a mapping that cannot be changed.
 
     Examples
     --------
@@ -44,11 +48,14 @@ class NetworkParts:
     def __post_init__(self) -> None:
         object.__setattr__(self, "cpts", tuple(self.cpts))
         properties = {name: tuple(lines) for name, lines in self.properties.items() if lines}
-        object.__setattr__(self, "properties", properties)
+        object.__setattr__(self, "properties", MappingProxyType(properties))
         if not isinstance(self.name, str):
             raise DataError(f"the name of a network must be a text; got {self.name!r}.")
         _check_tables(self.cpts)
         _check_properties(properties, {"", *(cpt.variable.name for cpt in self.cpts)})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NetworkParts, (self.name, self.cpts, dict(self.properties))  # the view cannot be pickled
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -64,11 +71,15 @@ def find_cycle(parents: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     >>> find_cycle({"a": ("b",), "b": ("a",), "c": ("a",)})
     ('a', 'b', 'a')
     """
-    try:
-        TopologicalSorter(parents).prepare()
-    except CycleError as error:
-        return tuple(error.args[1])
-    return ()
+    names = list(parents)
+    index = {name: i for i, name in enumerate(names)}
+    above = [[index[parent] for parent in some] for some in parents.values()]
+    below: list[list[int]] = [[] for _ in names]
+    for i, some in enumerate(above):
+        for parent in some:
+            below[parent].append(i)
+    order = walks.topological_order(above, below)
+    return tuple(names[i] for i in walks.find_cycle(above, below, order)) if len(order) < len(names) else ()
 
 
 def cycle_text(cycle: tuple[str, ...]) -> str:
@@ -79,9 +90,7 @@ def cycle_text(cycle: tuple[str, ...]) -> str:
     >>> cycle_text(("a", "b", "a"))
     "the arcs must not form a cycle; got 'a' → 'b' → 'a'."
     """
-    names = [listed([name]) for name in cycle]
-    shown = names if len(names) <= 8 else [*names[:6], "…", names[-1]]
-    return f"the arcs must not form a cycle; got {' → '.join(shown)}."
+    return f"the arcs must not form a cycle; got {joined(cycle)}."
 
 
 def _check_tables(cpts: tuple[ConditionalTable, ...]) -> None:

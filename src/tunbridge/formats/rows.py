@@ -10,20 +10,46 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
+from operator import mul
 from typing import TypeVar
 
 import numpy as np
 
+from tunbridge._check import did_you_mean
 from tunbridge._memory import check_memory
 from tunbridge.errors import FormatError
 from tunbridge.formats.assembly import Family, Rows, check_numberable, numbers_text
 from tunbridge.formats.parts import NetworkParts
-from tunbridge.formats.scanner import Scanner, nearest_name, shown, unquoted
+from tunbridge.formats.scanner import Scanner, shown, unquoted
 from tunbridge.probability import ConditionalTable, SparseCPT
 
 Label = TypeVar("Label")
 
 _CELL = 100  # bytes that a number takes on its way to text, at most
+
+
+class StateCodes:
+    """The codes of states by the words that stand for them, made once for each variable of a file.
+
+    Parameters
+    ----------
+    by_index : bool
+        Whether a state may be given by its number, as in DSC.
+    signs : tuple of str
+        What may stand before the numbers of a row.
+    """
+
+    def __init__(self, *, by_index: bool = False, signs: tuple[str, ...] = ()) -> None:
+        self.by_index, self.signs = by_index, signs
+        self._known: dict[str, dict[str, int]] = {}
+
+    def of(self, name: str, states: Sequence[str]) -> dict[str, int]:
+        """Return the codes of the states of a variable."""
+        if name not in self._known:
+            codes = {state: code for code, state in enumerate(states)}
+            codes |= {f'"{state}"': code for code, state in enumerate(states)}
+            self._known[name] = codes | ({str(code): code for code in range(len(states))} if self.by_index else {})
+        return self._known[name]
 
 
 class TableBody:
@@ -37,14 +63,16 @@ class TableBody:
         Whose table it is.
     stop : int
         The token that ends the table.
-    by_index : bool
-        Whether a state may be given by its number, as in DSC.
+    codes : StateCodes
+        How the file names states.
     """
 
-    def __init__(self, scanner: Scanner, family: Family, stop: int, *, by_index: bool = False) -> None:
-        self.scanner, self.family, self.stop, self.by_index = scanner, family, stop, by_index
+    def __init__(self, scanner: Scanner, family: Family, stop: int, *, codes: StateCodes) -> None:
+        self.scanner, self.family, self.stop, self.codes = scanner, family, stop, codes
         check_numberable(family, scanner.error)
-        self.lookups = _lookups(family.parent_states, by_index)
+        self.lookups = list(map(codes.of, family.given.parents, family.parent_states))
+        self.strides = _strides(family.parent_states)
+        self.unnumbered: list[int] = []
         self.run: list[str] = []
         self.numbers: list[int] = []
         self.starts: list[int] = []
@@ -58,30 +86,33 @@ class TableBody:
         """
         scanner, start, k, n = self.scanner, self.scanner.at, len(self.lookups), self.family.n_states
         body = scanner.tokens[start : self.stop]
-        marks = {0: "(", k + 1: ")", **({k + 2: ":"} if self.by_index else {})}
+        sign = body[k + 2] if len(body) > k + 2 and body[k + 2] in self.codes.signs else ""
+        marks = {0: "(", k + 1: ")", **({k + 2: sign} if sign else {})}
         first = max(marks) + 1
         width = first + n + 1
         n_rows, rest = divmod(len(body), width)
         if not k or rest or any(body[i::width].count(mark) < n_rows for i, mark in {**marks, width - 1: ";"}.items()):
             return None
         try:
-            shares = [list(map(lookup.__getitem__, body[i::width])) for i, lookup in enumerate(self.lookups, 1)]
+            codes = [list(map(lookup.__getitem__, body[i::width])) for i, lookup in enumerate(self.lookups, 1)]
         except KeyError:
             return None
         values = np.empty((n_rows, n))
         for j in range(n):
             places = range(start + first + j, self.stop, width)
             values[:, j] = scanner.numbers(body[first + j :: width], places.__getitem__)
-        return Rows(values, range(start, self.stop, width).__getitem__, np.array(shares).sum(axis=0).tolist())
+        return Rows(
+            values, range(start, self.stop, width).__getitem__, (np.array(self.strides) @ np.array(codes)).tolist()
+        )
 
     def row(self) -> None:
         """Read ``( states ) numbers ;``."""
         tokens, at, stop = self.scanner.tokens, self.scanner.at, self.stop
         try:
             close = tokens.index(")", at, stop)
-            first = close + 2 if tokens[close + 1] == ":" else close + 1
+            first = close + 2 if tokens[close + 1] in self.codes.signs else close + 1
             end = tokens.index(";", first, stop)
-            number = sum(map(dict.__getitem__, self.lookups, tokens[at + 1 : close]))
+            number = sum(map(mul, self.strides, map(dict.__getitem__, self.lookups, tokens[at + 1 : close])))
             fits = close - at - 1 == len(self.lookups) and end - first == self.family.n_states
         except (ValueError, KeyError):
             fits = False
@@ -111,6 +142,7 @@ class TableBody:
     def rows(self) -> Rows:
         """Return what was read."""
         n = self.family.n_states
+        self._check_unnumbered()
         values = self.scanner.numbers(self.run, lambda i: self.firsts[i // n] + i % n).reshape(-1, n)
         if self.default is not None and not self.lookups:
             return Rows(self.default.reshape(1, n), lambda _: self.family.given.place)
@@ -119,50 +151,55 @@ class TableBody:
     def _span(self, first: int, wanted: int) -> tuple[int, int]:
         """Return where the numbers begin and where the semicolon stands that ends them."""
         scanner = self.scanner
-        scanner.at = first = first + (scanner.tokens[first] == ":")
+        scanner.at = first = first + (scanner.tokens[first] in self.codes.signs)
         end = scanner.find(";", "a row of probabilities", stop=self.stop)
         if end - first != wanted:
             scanner.numbers(
                 scanner.tokens[first:end], range(first, end).__getitem__
             )  # a word among them is the better message
-            message = numbers_text(self.family, wanted, end - first)
-            is_row = wanted < self.family.n_states * self.family.n_configurations
-            raise scanner.error(message.replace("the table", "a row") if is_row else message)
+            is_row = wanted == self.family.n_states
+            sizes = [self.family.n_states, *([] if is_row else map(len, self.family.parent_states))]
+            what = f"{'a row' if is_row and self.lookups else 'the table'} of {shown(self.family.given.child)}"
+            raise scanner.error(numbers_text(what, sizes, end - first))
         return first, end
 
     def _unusual_row(self, at: int) -> tuple[int, int, int]:
-        """Return the configuration that GeNIe writes as zeros, one too many; raise for all others."""
+        """Return the configuration of a row that GeNIe numbers with zeros, one too many; raise for all others."""
         scanner, n_parents = self.scanner, len(self.lookups)
         close = scanner.find(")", "the states of a row", stop=self.stop)
         states = scanner.tokens[at + 1 : close]
         first, end = self._span(close + 1, self.family.n_states)
-        if self.by_index and len(states) == n_parents + 1 and set(states) == {"0"}:
+        if self.codes.by_index and len(states) == n_parents + 1 and set(states) == {"0"}:
+            self.unnumbered.append(at)
             return len(self.numbers), first, end
         if len(states) != n_parents:
             rule = f"a row of {shown(self.family.given.child)} must name a state of each of its parents, {n_parents}"
             raise scanner.error(f"{rule} in all; got {len(states)}.", at)
         raise self._state_error(at + 1)
 
+    def _check_unnumbered(self) -> None:
+        """Raise unless none of the rows is numbered with zeros alone, or all: these are all rows, in their order."""
+        n = len(self.unnumbered)
+        if n and (n < len(self.numbers) or n != self.family.n_configurations or self.default is not None):
+            rule = f"of {shown(self.family.given.child)} must name a state of each of its parents, {len(self.lookups)}"
+            hint = "Only where all rows are there, in order, may each of them have zeros instead."
+            raise self.scanner.error(f"a row {rule} in all; got {len(self.lookups) + 1}. {hint}", self.unnumbered[0])
+
     def _state_error(self, first: int) -> FormatError:
         tokens = self.scanner.tokens
         i = next(i for i, lookup in enumerate(self.lookups) if tokens[first + i] not in lookup)
         name = unquoted(tokens[first + i])
         rule = f"{shown(self.family.given.parents[i])} must be in one of its states"
-        hint = nearest_name(name, self.family.parent_states[i])
+        hint = did_you_mean(name, self.family.parent_states[i])
         return self.scanner.error(f"{rule}; got {shown(name)}. {hint}", first + i)
 
 
-def _lookups(parent_states: Sequence[Sequence[str]], by_index: bool) -> list[dict[str, int]]:
-    """Return for each parent what a token adds to the number of a configuration."""
-    lookups: list[dict[str, int]] = []
-    stride = 1
-    for states in reversed(parent_states):
-        share = {state: code * stride for code, state in enumerate(states)}
-        quoted = {f'"{state}"': number for state, number in share.items()}
-        indices = {str(code): code * stride for code in range(len(states))} if by_index else {}
-        lookups.append({**share, **quoted, **indices})
-        stride *= len(states)
-    return lookups[::-1]
+def _strides(parent_states: Sequence[Sequence[str]]) -> list[int]:
+    """Return what the next state of each parent adds to the number of a configuration."""
+    strides = [1]
+    for states in reversed(parent_states[1:]):
+        strides.append(strides[-1] * len(states))
+    return strides[::-1] if parent_states else []
 
 
 # Writing

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tunbridge._check import did_you_mean, shortened
+from tunbridge._check import shortened
 from tunbridge.errors import FormatError
 
 END = ""
@@ -26,7 +26,7 @@ END = ""
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _COUNT = re.compile(r"\d{1,9}", re.ASCII)
-_COMPARED = 100  # characters: finding the nearest of longer names would keep the reader waiting
+_SHOWN = 58  # characters, and two for the quotes
 
 
 class Grammar(NamedTuple):
@@ -58,9 +58,9 @@ def grammar(marks: str, *, comment: str = "/", skipped: str = "", raw: str = "(?
     """
     mark, other = re.escape(marks), re.escape(marks + skipped + comment)
     slash = comment == "/"
-    comments = r"/(?:/[^\n]*+|\*[\s\S]*?(?:\*/|\Z))" if slash else rf"{comment}[^\n]*+"
+    comments = r"/(?:/[^\r\n]*+|\*[\s\S]*?(?:\*/|\Z))" if slash else rf"{comment}[^\r\n]*+"
     word = rf'(?:[^\s"{other}]++{"|/(?![/*])" if slash else ""})++'
-    token = rf'{raw}|{word}|[{mark}]|"[^"\n]*+"?'
+    token = rf'{raw}|{word}|[{mark}]|"[^"\r\n]*+"?'
     # One of these matches at every place, so a search never looks again at what it has skipped.
     return Grammar(re.compile(rf"[\s{re.escape(skipped)}]*+(?:({token})|{comments}|\Z)"), marks)
 
@@ -96,7 +96,7 @@ def joined(tokens: Iterable[str], *, commas: bool = False) -> str:
 def to_numbers(run: Sequence[str], fail: Callable[[int], FormatError]) -> np.ndarray:
     """Return texts as numbers; raise what ``fail`` returns for the index of the first that is none."""
     try:
-        values = np.array(list(map(float, run)))
+        values = np.fromiter(map(float, run), np.float64, len(run))
     except ValueError:
         values = None
     text = "".join(run)
@@ -105,14 +105,15 @@ def to_numbers(run: Sequence[str], fail: Callable[[int], FormatError]) -> np.nda
     return values
 
 
-def nearest_name(name: str, known: Iterable[str]) -> str:
-    """Return a hint that names the nearest known name; very long names are left alone."""
-    return did_you_mean(shortened(name, _COMPARED), [shortened(k, _COMPARED) for k in known])
-
-
 def shown(name: str) -> str:
-    """Return a name for a message."""
-    return shortened(repr(shortened(name)))
+    """Return a name for a message, in quotes; a long one is cut.
+
+    Examples
+    --------
+    >>> shown("a"), shown("b" * 1000)[-5:], len(shown("b" * 1000))
+    ("'a'", "bbb…'", 60)
+    """
+    return repr(shortened(name, _SHOWN))
 
 
 def check_text(text: str) -> None:

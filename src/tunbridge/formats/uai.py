@@ -24,20 +24,32 @@ Approximate Inference Challenge: UAI model and evidence file format, 2008 and la
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 
 from tunbridge._check import did_you_mean
 from tunbridge.data import State
 from tunbridge.errors import DataError
-from tunbridge.formats.assembly import Declared, Draft, Family, Given, Rows, assemble, flat_rows
+from tunbridge.formats.assembly import (
+    Declared,
+    Draft,
+    Family,
+    Given,
+    Rows,
+    assemble,
+    check_size,
+    flat_rows,
+    numbers_text,
+    product_up_to,
+)
+from tunbridge.formats.naming import first_repeated
 from tunbridge.formats.parts import NetworkParts
 from tunbridge.formats.rows import check_text_size, dense_rows, row_text
 from tunbridge.formats.scanner import Grammar, Scanner
 from tunbridge.probability import ConditionalTable
 
-_GRAMMAR = Grammar(re.compile(r"\s*+(?:([^\s#]++)|#[^\n]*+|\Z)"), "")
+_GRAMMAR = Grammar(re.compile(r"\s*+(?:([^\s#]++)|#[^\r\n]*+|\Z)"), "")
+_LINE_END = re.compile(r"[\r\n]")
 
 
 def read_uai(text: str) -> NetworkParts:
@@ -56,12 +68,14 @@ def read_uai(text: str) -> NetworkParts:
     scanner = Scanner(text, _GRAMMAR)
     _header(scanner)
     sizes = _sizes(scanner)
+    check_size(len(text), len(sizes))
     scopes = _scopes(scanner, sizes)
-    draft = Draft(given=[_given(scanner, scope, sizes) for scope in scopes])
+    draft = Draft(len(text), given=[_given(scanner, scope, sizes) for scope in scopes])
     if scanner.next:
         raise scanner.expected("the end of the file")
     _check_owned(scanner, draft, len(sizes))
     # A table has at least as many numbers as its variable has states, so these are no more than the file has words.
+    check_size(len(text), len(sizes), sum(size for size, _ in sizes))
     draft.declared = [Declared(f"x{i}", tuple(map(str, range(size))), place) for i, (size, place) in enumerate(sizes)]
     return assemble(draft, lambda family: _rows(scanner, family), scanner.error)
 
@@ -102,7 +116,9 @@ def read_uai_evidence(text: str, parts: NetworkParts | None = None) -> tuple[dic
     Parameters
     ----------
     text : str
-        One sample, ``n variable state variable state …``, or the number of samples and so many of them.
+        One sample, ``n variable state variable state …``, or the number of samples and so many of them. A number that
+        stands alone on the first line, with more below it, is that of the samples; where all is on one line, the first
+        number is that of the observed variables if there are just as many pairs.
     parts : NetworkParts, optional
         The network, whose names are then used; without it they are ``x0``, … and ``0``, ….
 
@@ -116,7 +132,7 @@ def read_uai_evidence(text: str, parts: NetworkParts | None = None) -> tuple[dic
     scanner = Scanner(text, _GRAMMAR)
     n_tokens = len(scanner.tokens) - 1
     first = scanner.count("the number of observed variables")
-    if n_tokens == 1 + 2 * first:
+    if n_tokens == 1 + 2 * first and not _stands_alone(text):
         return (_sample(scanner, first, parts),)
     if first >= n_tokens:
         raise scanner.error(f"the file must hold as many samples as it says, {first}; it ends before.")
@@ -127,13 +143,15 @@ def read_uai_evidence(text: str, parts: NetworkParts | None = None) -> tuple[dic
 
 
 def write_uai_evidence(samples: Sequence[Mapping[str, object]], parts: NetworkParts) -> str:
-    r"""Return observations as a UAI evidence file: a single one as one line, several behind their number.
+    r"""Return observations as a UAI evidence file: the number of samples, then one on each line.
+
+    There must be a sample, which may be empty: a file that says 0 is one sample without observations.
 
     Examples
     --------
     >>> coin = read_uai("BAYES 1 2 1 1 0 2 0.5 0.5")
     >>> write_uai_evidence([{"x0": "1"}], coin)
-    '1 0 1\n'
+    '1\n1 0 1\n'
     """
     index = {variable.name: i for i, variable in enumerate(parts.variables)}
     lines = []
@@ -145,7 +163,9 @@ def write_uai_evidence(samples: Sequence[Mapping[str, object]], parts: NetworkPa
                 )
         pairs = [(index[name], parts.variables[index[name]].code(state)) for name, state in sample.items()]
         lines.append(" ".join(map(str, [len(pairs), *(number for pair in pairs for number in pair)])))
-    return "\n".join(lines if len(lines) == 1 else [str(len(lines)), *lines]) + "\n"
+    if not lines:
+        raise DataError("evidence must have a sample to be written; got none. [{}] is one without observations.")
+    return "\n".join([str(len(lines)), *lines]) + "\n"
 
 
 # Reading
@@ -190,6 +210,11 @@ def _scopes(scanner: Scanner, sizes: Sequence[tuple[int, int]]) -> list[tuple[in
         if wrong is not None:
             rule = f"a variable must be a number from 0 to {len(sizes) - 1}"
             raise scanner.error(f"{rule}; got {scope[wrong]}.", scanner.at - size + wrong)
+        if len(set(scope)) < size:
+            twice = first_repeated([f"x{variable}" for variable in scope])
+            raise scanner.error(
+                f"the variables of a table must be distinct; got {twice!r} more than once.", scanner.at - 1
+            )
         scopes.append((scanner.at - 1, scope))
     return scopes
 
@@ -197,10 +222,9 @@ def _scopes(scanner: Scanner, sizes: Sequence[tuple[int, int]]) -> list[tuple[in
 def _given(scanner: Scanner, scope: tuple[int, list[int]], sizes: Sequence[tuple[int, int]]) -> Given:
     place, variables = scope
     n = scanner.count("the number of probabilities of a table")
-    wanted = math.prod(sizes[v][0] for v in variables)
-    if n != wanted:
-        number = str(wanted) if wanted < 10**15 else f"about 10^{math.log10(wanted):.0f}"
-        raise scanner.error(f"the table of x{variables[-1]} must have {number} probabilities; got {n}.", scanner.at - 1)
+    shape = [sizes[v][0] for v in variables]
+    if n != product_up_to(n, shape):
+        raise scanner.error(numbers_text(f"the table of x{variables[-1]}", shape, n), scanner.at - 1)
     _check_left(scanner, n, "probabilities")
     start = scanner.at
     scanner.at += n
@@ -225,6 +249,13 @@ def _rows(scanner: Scanner, family: Family) -> Rows:
     start, end = family.given.body
     places = range(start, end).__getitem__
     return flat_rows(family, scanner.numbers(scanner.tokens[start:end], places), places, scanner.error)
+
+
+def _stands_alone(text: str) -> bool:
+    """Return whether the first number of a file is the only one on its line, and not the only one of the file."""
+    words = (match for match in _GRAMMAR.pattern.finditer(text) if match[1])
+    first, second = next(words), next(words, None)
+    return second is not None and _LINE_END.search(text, first.end(1), second.start(1)) is not None
 
 
 def _sample(scanner: Scanner, n: int, parts: NetworkParts | None) -> dict[str, State]:

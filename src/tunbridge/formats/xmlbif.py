@@ -16,9 +16,10 @@ F. G. Cozman (1998). The Interchange Format for Bayesian Networks, XMLBIF versio
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import accumulate
 from typing import Any
 from xml.parsers import expat
 from xml.sax.saxutils import escape
@@ -28,7 +29,7 @@ from tunbridge.formats.assembly import Declared, Draft, Family, Given, Rows, ass
 from tunbridge.formats.naming import FileNode, Rules, file_network, file_nodes
 from tunbridge.formats.parts import NetworkParts
 from tunbridge.formats.rows import check_text_size, dense_rows, row_text
-from tunbridge.formats.scanner import check_text, place_of, shown, to_numbers
+from tunbridge.formats.scanner import check_text, shown, to_numbers
 from tunbridge.probability import ConditionalTable
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>'  # no document type: some readers stop at one
@@ -54,7 +55,8 @@ def read_xmlbif(text: str) -> NetworkParts:
     >>> read_xmlbif(coin).cpts
     (CPT('Coin': 1 row of 2 states),)
     """
-    return assemble(_Reader().read(text), _rows, _error)
+    reader = _Reader(text)
+    return assemble(reader.read(), reader.rows, _error)
 
 
 def write_xmlbif(parts: NetworkParts) -> str:
@@ -99,44 +101,66 @@ def write_xmlbif(parts: NetworkParts) -> str:
 # Reading
 
 
-@dataclass
+_ONCE = ("NAME", "FOR", "TABLE")
+_MANY = ("OUTCOME", "VALUE", "PROPERTY", "GIVEN")
+_KEPT = {*_ONCE, *_MANY}
+
+
+@dataclass(slots=True)
 class _Element:
-    """An element that is open, or whose texts are kept."""
+    """An element that is open: its own text, and what is kept of those in it; elements of other names are not."""
 
     name: str
     place: Place
     texts: list[str] = field(default_factory=list)
-    parts: list[_Element] = field(default_factory=list)
+    once: dict[str, tuple[str, Place]] = field(default_factory=dict)
+    many: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def text(self) -> str:
         return "".join(self.texts).strip()
 
-    def all(self, *names: str) -> list[_Element]:
-        return [part for part in self.parts if part.name in names]
+    def keep(self, part: _Element) -> None:
+        if part.name in _MANY:
+            self.many.append((part.name, part.text))
+        elif part.name in self.once:
+            raise _error(f"<{self.name}> must have one <{part.name}>; got another one.", part.place)
+        elif part.name in _ONCE:
+            self.once[part.name] = "".join(part.texts), part.place
+
+    def only(self, name: str) -> tuple[str, Place]:
+        if name not in self.once:
+            raise _error(f"<{self.name}> must have one <{name}>; got none.", self.place)
+        text, place = self.once[name]
+        return text.strip(), place
+
+    def all(self, *names: str) -> list[str]:
+        return [text for name, text in self.many if name in names]
+
+    def properties(self) -> list[str]:
+        """Return what the properties say; some programs write empty ones."""
+        return [text for text in self.all("PROPERTY") if text]
 
 
 class _Reader:
     """The handlers of one parse: elements are collected until their variable or definition is complete."""
 
-    def __init__(self) -> None:
-        self.draft = Draft()
+    def __init__(self, text: str) -> None:
+        check_text(text)
+        self.text = text
+        self.draft = Draft(len(text))
         self.open: list[_Element] = []
         self.networks = 0
         self.late: list[tuple[str, str]] = []
-        self.parser = expat.ParserCreate()
+        self.parser = _parser(self._start, self._end, self._text)
         self.parser.buffer_text = True
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._text
         self.parser.CommentHandler = self._comment
         self.parser.EntityDeclHandler = self._entity
         self.parser.SkippedEntityHandler = self._entity
 
-    def read(self, text: str) -> Draft:
-        check_text(text)
+    def read(self) -> Draft:
         try:
-            self.parser.Parse(text, True)
+            self.parser.Parse(self.text, True)
         except expat.ExpatError as error:
             reason = expat.ErrorString(error.code)
             message = f"the file must be well-formed XML; {reason}."
@@ -149,12 +173,8 @@ class _Reader:
                 owners[name].properties.append(text_of_property)
         return self.draft
 
-    @property
-    def _place(self) -> Place:
-        return self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
-
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        place, name = self._place, name.upper()
+        place, name = _place(self.parser), name.upper()
         if len(self.open) >= _DEEPEST:
             raise _error(f"elements must be nested at most {_DEEPEST} levels deep.", place)
         if not self.open and name != "BIF":
@@ -170,67 +190,93 @@ class _Reader:
     def _end(self, _: str) -> None:
         element = self.open.pop()
         handlers: dict[str, Callable[[_Element], None]] = {
+            "NETWORK": self._network,
             "VARIABLE": self._variable,
             "DEFINITION": self._definition,
             "PROBABILITY": self._definition,
         }
-        if not self.open:
-            return
         if element.name in handlers:
             handlers[element.name](element)
-        elif self.open[-1].name != "NETWORK":
-            self.open[-1].parts.append(element)
-        elif element.name == "NAME":
-            self.draft.name = element.text
-        elif element.name == "PROPERTY":
-            self.draft.properties.append(element.text)
+        elif self.open:
+            self.open[-1].keep(element)
 
     def _text(self, text: str) -> None:
-        if self.open:
+        if self.open and self.open[-1].name in _KEPT:
             self.open[-1].texts.append(text)
 
-    def _comment(self, text: str) -> None:
-        if self.open and self.open[-1].name == "TABLE":  # its lines count, so that numbers can be found again
-            self.open[-1].texts.append(" " + "\n" * text.count("\n"))
+    def _comment(self, _: str) -> None:
+        if self.open and self.open[-1].name == "TABLE":
+            self.open[-1].texts.append(" ")  # it parts two numbers
 
     def _entity(self, name: str, *_: Any) -> None:
         message = f"the file must not declare or use entities of its own; got {shown(name)}."
-        raise _error(f"{message} Write out what it stands for.", self._place)
+        raise _error(f"{message} Write out what it stands for.", _place(self.parser))
+
+    def _network(self, element: _Element) -> None:
+        self.draft.name = element.only("NAME")[0] if "NAME" in element.once else ""
+        self.draft.properties = element.properties()
 
     def _variable(self, element: _Element) -> None:
-        name = _only(element, "NAME")
-        states = tuple(part.text for part in element.all("OUTCOME", "VALUE"))
-        check_states(name.text, states, None, lambda message: _error(message, element.place))
-        properties = [part.text for part in element.all("PROPERTY")]
-        self.draft.declared.append(Declared(name.text, states, name.place, properties))
+        name, place = element.only("NAME")
+        states = tuple(element.all("OUTCOME", "VALUE"))
+        check_states(name, states, None, lambda message: _error(message, element.place))
+        self.draft.declared.append(Declared(name, states, place, element.properties()))
 
     def _definition(self, element: _Element) -> None:
-        child, table = _only(element, "FOR"), _only(element, "TABLE")
-        parents = tuple(part.text for part in element.all("GIVEN"))
-        self.draft.given.append(Given(child.text, parents, child.place, table))
-        self.late += [(child.text, part.text) for part in element.all("PROPERTY")]
+        child, place = element.only("FOR")
+        table = element.only("TABLE")
+        self.draft.given.append(Given(child, tuple(element.all("GIVEN")), place, table))
+        self.late += [(child, text) for text in element.properties()]
+
+    def rows(self, family: Family) -> Rows:
+        """Return the rows of a table."""
+        text, place = family.given.body
+
+        def where(i: int) -> Place:
+            return _number_places(self.text, place)[i]
+
+        run = _NUMBER.findall(text)
+        values = to_numbers(run, lambda i: _error(f"a table must be of numbers; got {shown(run[i])}.", where(i)))
+        return flat_rows(family, values, where, _error)
 
 
-def _only(element: _Element, name: str) -> _Element:
-    found = element.all(name)
-    if len(found) != 1:
-        raise _error(f"<{element.name}> must have one <{name}>; got {len(found)}.", element.place)
-    return found[0]
+def _parser(start: Callable[..., None], end: Callable[..., None], text: Callable[[str], None]) -> Any:
+    parser = expat.ParserCreate()
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
+    return parser
 
 
-def _rows(family: Family) -> Rows:
-    table: _Element = family.given.body
-    text = "".join(table.texts)
+def _number_places(text: str, table: Place) -> list[Place]:
+    """Return where the numbers of a table stand, which takes another parse: good files do not pay for bad ones."""
+    pieces: list[tuple[str, Place]] = []
+    depth = 0
 
-    def where(i: int) -> Place:
-        match = next(islice(_NUMBER.finditer(text), i, None))
-        line, column = place_of(text, match.start())
-        first = table.place[1] + len("<TABLE>") if line == 1 else 1
-        return table.place[0] + line - 1, first + column - 1
+    def start(*_: Any) -> None:
+        nonlocal depth
+        depth += depth > 0 or _place(parser) == table
 
-    run = _NUMBER.findall(text)
-    values = to_numbers(run, lambda i: _error(f"a table must be of numbers; got {shown(run[i])}.", where(i)))
-    return flat_rows(family, values, where, _error)
+    def end(_: str) -> None:
+        nonlocal depth
+        depth -= depth > 0
+
+    def piece(found: str) -> None:
+        if depth == 1:
+            pieces.append((found, _place(parser)))
+
+    parser = _parser(start, end, piece)
+    parser.CommentHandler = lambda _: piece(" ")
+    parser.Parse(text, True)
+    starts = list(accumulate((len(found) for found, _ in pieces), initial=0))
+    places = []
+    for match in _NUMBER.finditer("".join(found for found, _ in pieces)):
+        n = bisect_right(starts, match.start()) - 1
+        line, column = pieces[n][1]
+        places.append((line, column + match.start() - starts[n]))
+    return places
+
+
+def _place(parser: Any) -> Place:
+    return parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
 
 
 def _error(message: str, place: Place | None) -> FormatError:
@@ -245,7 +291,11 @@ def _is_text(text: str) -> bool:
     return text.isprintable() and text == text.strip()
 
 
-_RULES = Rules(lambda name: bool(name) and _is_text(name), _is_text, _is_text, _is_text)
+def _is_name(text: str) -> bool:
+    return bool(text) and _is_text(text)
+
+
+_RULES = Rules(_is_name, _is_text, is_property=_is_name, is_network=_is_text)
 
 
 def _element(name: str, text: str, indent: str = "") -> str:

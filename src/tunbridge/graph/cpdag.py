@@ -150,7 +150,8 @@ class CPDAG(NamedGraph):
         """
         sinks = self._named(_sinks_first(self._directed, self._undirected))
         if len(sinks) < self.n_nodes:
-            left = [name for name in self.nodes if name not in set(sinks)]
+            taken = set(sinks)
+            left = [name for name in self.nodes if name not in taken]
             rule = "edges must have directions that close no cycle and make no new v-structure"
             raise DataError(f"{rule}; got none for those among {listed(left)}. Is this the class of a graph?")
         when = {name: at for at, name in enumerate(sinks)}

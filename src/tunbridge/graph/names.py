@@ -6,6 +6,7 @@ lists of pairs of names; what goes on is a dictionary from name to position and 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -138,10 +139,11 @@ def counted(n: int, noun: str) -> str:
 
     Examples
     --------
-    >>> counted(1, "arc"), counted(2, "arc")
-    ('1 arc', '2 arcs')
+    >>> counted(1, "arc"), counted(1200, "arc"), counted(2**80, "row")
+    ('1 arc', '1 200 arcs', 'about 10^24 rows')
     """
-    return f"{n} {noun}{'' if n == 1 else 's'}"
+    number = f"{n:,}".replace(",", " ") if n < 10**15 else f"about 10^{math.log10(n):.0f}"
+    return f"{number} {noun}{'' if n == 1 else 's'}"
 
 
 def pairs_size(n_pairs: int) -> int:

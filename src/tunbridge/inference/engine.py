@@ -161,7 +161,7 @@ class Engine:
         n_entries = sketch.found.n_entries
         if n_entries > COUNTABLE:
             limit = min(memory_limit(), COUNTABLE)
-            check_memory(self._in_words(sketch), 8.0 * n_entries, ways_out=WAYS_OUT, limit=limit)
+            check_memory(f"{self._in_words(sketch)}, and more,", 8.0 * COUNTABLE, ways_out=WAYS_OUT, limit=limit)
         tree = compile_tree(sketch.potentials, sketch.found, sketch.together, self._shelf)
         if n_entries > _SMALL_TREE:
             check_memory(self._in_words(sketch), tree.n_bytes(), ways_out=WAYS_OUT)

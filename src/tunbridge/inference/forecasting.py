@@ -30,7 +30,7 @@ class Forecast:
     largest_entries : float
         The entries of its table.
     n_bytes : float
-        The memory a query takes (an upper bound when the tree would be too large to compile).
+        The memory a query takes (at least, when the tree is too large to be counted).
     limit : int
         What may be taken: half the free memory, or ``TUNBRIDGE_MEMORY_LIMIT``.
     """

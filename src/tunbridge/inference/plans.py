@@ -9,9 +9,10 @@ import numpy as np
 from tunbridge.inference.evidence import Evidence
 from tunbridge.inference.potentials import Potentials
 from tunbridge.inference.tree import Tree, Triangulation, compile_tree
+from tunbridge.kernels.elimination import HOPELESS
 
-COUNTABLE = 2.0**55
-"""How many entries a tree may have at most to be compiled at all."""
+COUNTABLE = HOPELESS
+"""How many entries a tree may have at most to be compiled at all; more were not even counted."""
 
 _NO_LIKELIHOODS = np.empty((0, 1))
 
@@ -40,9 +41,9 @@ class Sketch(NamedTuple):
     together: np.ndarray
 
     def n_bytes(self) -> float:
-        """Return the memory that a run takes, or a bound of it where that is beyond measure."""
+        """Return the memory that a run takes; where that is beyond measure, what it takes at least."""
         if self.found.n_entries > COUNTABLE:
-            return 8.0 * self.found.n_entries
+            return 8.0 * COUNTABLE
         return float(compile_tree(self.potentials, self.found, self.together).n_bytes())
 
 

@@ -20,7 +20,7 @@ _TINY_TABLES = 512.0  # below this many entries in all a second opinion costs mo
 _STEPS_PER_ENTRY = 1.0  # steps spent on finding a better order for each entry of the best tables so far
 _MOST_STEPS = 40_000_000  # a few tenths of a second
 _MOST_ORDERS = 300
-_HOPELESS = 2.0**42  # entries: more are counted no further
+HOPELESS = 2.0**42  # entries: more are counted no further
 
 
 @njit(cache=True, nogil=True)
@@ -266,7 +266,7 @@ def best_order(log_states, group, start, neighbours):
         if n_orders > 2:
             rule = MIN_WEIGHT if n_orders % 8 == 7 else n_orders % 2
             noise = 0.3 if n_orders % 4 < 2 or rule == MIN_WEIGHT else 1.0
-        c, s, o, b, m = eliminate(log_states, group, start, neighbours, rule, noise, n_orders, min(cost, _HOPELESS))
+        c, s, o, b, m = eliminate(log_states, group, start, neighbours, rule, noise, n_orders, min(cost, HOPELESS))
         steps += s
         n_orders += 1
         if c < cost or n_orders == 1:

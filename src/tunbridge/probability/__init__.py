@@ -4,7 +4,7 @@ from tunbridge.probability.building import as_cpt
 from tunbridge.probability.conditional import ConditionalTable
 from tunbridge.probability.cpt import CPT
 from tunbridge.probability.deterministic import deterministic
-from tunbridge.probability.distribution import Distribution, UnknownStateError
+from tunbridge.probability.distribution import Distribution
 from tunbridge.probability.noisy import NoisyMaxCPT, noisy_max, noisy_or
 from tunbridge.probability.smoothing import Laplace, MEstimate, Smoothing, as_smoothing, smooth
 from tunbridge.probability.sparse import SparseCPT
@@ -18,7 +18,6 @@ __all__ = [
     "NoisyMaxCPT",
     "Smoothing",
     "SparseCPT",
-    "UnknownStateError",
     "as_cpt",
     "as_smoothing",
     "deterministic",

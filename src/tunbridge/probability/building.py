@@ -28,7 +28,6 @@ from tunbridge.data.columns import encode_column, to_floats
 from tunbridge.data.frames import frame_columns
 from tunbridge.errors import DataError
 from tunbridge.probability.conditional import (
-    TOLERANCE,
     ConditionalTable,
     check_n_axes,
     checked_family,
@@ -36,6 +35,7 @@ from tunbridge.probability.conditional import (
     numbers_of,
 )
 from tunbridge.probability.cpt import CPT
+from tunbridge.probability.floats import TOLERANCE
 from tunbridge.probability.reading import check_absent, number_of, read_row, state_code
 
 _PROBABILITY = "probability"

@@ -13,6 +13,7 @@ for the others (:class:`SparseCPT`), or a rule that makes them (:class:`NoisyMax
 from __future__ import annotations
 
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,11 +26,10 @@ from tunbridge._memory import check_memory
 from tunbridge.counts.configurations import configuration_codes, configuration_numbers
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
+from tunbridge.graph.names import counted
 from tunbridge.probability.distribution import Distribution
+from tunbridge.probability.floats import TOLERANCE, as_floats, locked
 from tunbridge.probability.grid import html_grid, text_grid
-
-TOLERANCE = 1e-6
-"""How far from one the sum of a row may be; within it the row is rescaled."""
 
 _EPS = float(np.finfo(np.float64).eps)
 SHOWN_ROWS = 20
@@ -48,6 +48,11 @@ class ConditionalTable(ABC):
         What they depend on.
     counts : ndarray or None
         The Dirichlet counts behind the stored rows, of the same shape as these, where the table was learned.
+
+    Notes
+    -----
+    Two tables are equal when they are of one kind, about the same variables, and hold the same probabilities. What
+    they were learned from is not compared: tables with other counts, or without, are equal.
     """
 
     variable: Variable
@@ -115,7 +120,8 @@ class ConditionalTable(ABC):
             Every parent must be there; without parents leave it out.
         """
         codes = self._configuration(given or {})
-        return Distribution._trusted((self.variable,), self._rows(np.array([codes], np.int64).reshape(1, -1))[0])
+        row = self._rows(np.array([codes], np.int64).reshape(1, -1))[0].copy()  # no view of what could be written to
+        return Distribution._trusted((self.variable,), row)
 
     def reduced(self, codes: Mapping[str, int]) -> ConditionalTable:
         """Return the table in which the named parents are fixed at these codes and are parents no more."""
@@ -144,12 +150,7 @@ class ConditionalTable(ABC):
         """Return the position and the code of each fixed parent."""
         names = [p.name for p in self.parents]
         self._check_names("codes", codes, names)
-        fixed = {names.index(name): int(code) for name, code in codes.items()}
-        for i, code in fixed.items():
-            if not 0 <= code < self.parents[i].n_states:
-                rule = f"a code from 0 to {self.parents[i].n_states - 1}"
-                raise DataError(f"the code of {names[i]!r} must be {rule}; got {code}.")
-        return fixed
+        return {names.index(name): _as_code(self.parents[names.index(name)], code) for name, code in codes.items()}
 
     def _check_names(self, what: str, given: object, names: Sequence[str]) -> None:
         if not isinstance(given, Mapping):
@@ -231,7 +232,12 @@ def checked_family(variable: Any, parents: Any) -> tuple[Variable, ...]:
 
 
 def checked_rows(
-    variable: Variable, parents: Sequence[Variable], rows: np.ndarray, numbers: np.ndarray | None = None
+    variable: Variable,
+    parents: Sequence[Variable],
+    rows: np.ndarray,
+    numbers: np.ndarray | None = None,
+    *,
+    advice: bool = True,
 ) -> np.ndarray:
     """Return rows that are distributions, rescaled in place where rounding shows; raise an error that names the row.
 
@@ -246,6 +252,8 @@ def checked_rows(
         It must be the caller's own: it is changed.
     numbers : ndarray, optional
         The configuration of each row, where it is not its index.
+    advice : bool
+        Whether the message may say what to do with the array, which is of no use to the reader of a file.
     """
     if not rows.size:
         return rows
@@ -254,11 +262,17 @@ def checked_rows(
         off = np.abs(totals - 1.0)
     worst = off.max()
     if not (worst <= TOLERANCE and rows.min() >= 0.0):  # a NaN makes either comparison false
-        raise _row_error(variable, parents, rows, totals, numbers)
+        raise _row_error(variable, parents, rows, numbers, advice)
     if worst > rows.shape[1] * _EPS:
         inexact = off > rows.shape[1] * _EPS
         rows[inexact] /= totals[inexact, None]
     return rows
+
+
+def wrong_rows(rows: np.ndarray) -> np.ndarray:
+    """Return which rows are no distributions."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return ~((rows >= 0.0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1.0) <= TOLERANCE))
 
 
 def checked_counts(variable: Variable, counts: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -291,7 +305,7 @@ def checked_codes(variable: Variable, parents: Sequence[Variable], codes: Any) -
             f"the codes of {parents[i].name!r} must be from 0 to {parents[i].n_states - 1}; got {bad}. "
             "A row of the table needs every parent to be known."
         )
-    return array
+    return array.astype(np.int64, copy=False)  # arithmetic on uint64 would give floats, on int8 overflow
 
 
 def check_n_axes(variable: Variable, parents: Sequence[Variable]) -> None:
@@ -299,16 +313,6 @@ def check_n_axes(variable: Variable, parents: Sequence[Variable]) -> None:
     if len(parents) > 63:
         hint = "SparseCPT and NoisyMaxCPT take any number."
         raise DataError(f"a dense table must have at most 63 parents; {variable.name!r} has {len(parents)}. {hint}")
-
-
-def as_floats(what: str, values: Any) -> np.ndarray:
-    """Return a new C-ordered array of floats; masked values become NaN, which the checks then refuse."""
-    if isinstance(values, np.ma.MaskedArray):
-        values = np.ma.filled(values.astype(np.float64), np.nan)
-    try:
-        return np.array(values, np.float64, order="C")
-    except (TypeError, ValueError):
-        raise DataError(f"{what} must be an array of numbers; got {shortened(repr(values))}.") from None
 
 
 # Texts
@@ -329,18 +333,6 @@ def condition_text(parents: Sequence[Variable], number: int) -> str:
     return f" given {', '.join(reversed(found))}" if found else ""
 
 
-def counted(n: int, what: str) -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(1200, "row")
-    ('1 row', '1 200 rows')
-    """
-    number = f"{n:,}".replace(",", " ") if n < 10**15 else f"about 10^{math.log10(n):.0f}"
-    return f"{number} {what}" if n == 1 else f"{number} {what}s"
-
-
 def labelled(parents: Sequence[Variable], codes: np.ndarray, rows: np.ndarray) -> list[list[object]]:
     """Return rows for a grid: the parents' states, then the probabilities."""
     return [
@@ -350,12 +342,6 @@ def labelled(parents: Sequence[Variable], codes: np.ndarray, rows: np.ndarray) -
 
 
 # Arrays
-
-
-def locked(array: np.ndarray) -> np.ndarray:
-    """Return the array, read-only from now on."""
-    array.setflags(write=False)
-    return array
 
 
 def numbers_of(parents: Sequence[Variable], codes: np.ndarray) -> np.ndarray:
@@ -377,12 +363,22 @@ def _parents_tuple(parents: Any) -> tuple[Any, ...]:
     return tuple(parents)
 
 
+def _as_code(parent: Variable, code: Any) -> int:
+    try:
+        number = operator.index(code)
+    except TypeError:
+        number = -1
+    if not 0 <= number < parent.n_states:
+        rule = f"a code from 0 to {parent.n_states - 1}"
+        raise DataError(f"the code of {parent.name!r} must be {rule}; got {shortened(repr(code))}.")
+    return number
+
+
 def _row_error(
-    variable: Variable, parents: Sequence[Variable], rows: np.ndarray, totals: np.ndarray, numbers: np.ndarray | None
+    variable: Variable, parents: Sequence[Variable], rows: np.ndarray, numbers: np.ndarray | None, advice: bool
 ) -> DataError:
     """Return the error about the first row that is no distribution."""
-    invalid = ~(np.isfinite(rows) & (rows >= 0.0))
-    wrong = invalid.any(axis=1) | ~(np.abs(totals - 1.0) <= TOLERANCE)
+    invalid, wrong = ~(np.isfinite(rows) & (rows >= 0.0)), wrong_rows(rows)
     j = int(wrong.argmax())
     condition = condition_text(parents, j if numbers is None else int(numbers[j]))
     if invalid[j].any():
@@ -392,15 +388,17 @@ def _row_error(
             f"the probability of {variable.name}={state!r}{condition} must be {rule}; got {rows[j, k]:.10g}."
         )
     with np.errstate(invalid="ignore", over="ignore"):
-        hint = _sum_hint(variable, rows, totals)
-    return DataError(f"the probabilities of {variable.name!r}{condition} must sum to 1; got {totals[j]:.10g}. {hint}")
+        total, hint = float(rows[j].sum()), _advice(rows) if advice else ""
+    if not hint:
+        others = f" {wrong.sum()} of {len(rows)} rows are wrong." if wrong.sum() > 1 else ""
+        hint = f"A row gives the probabilities of {listed(variable.states or ())}, in this order.{others}"
+    return DataError(f"the probabilities of {variable.name!r}{condition} must sum to 1; got {total:.10g}. {hint}")
 
 
-def _sum_hint(variable: Variable, rows: np.ndarray, totals: np.ndarray) -> str:
-    if np.all(np.abs(totals - 100.0) < 0.1):
+def _advice(rows: np.ndarray) -> str:
+    """Return what to do with an array whose mistake is a usual one."""
+    if np.all(np.abs(rows.sum(axis=1) - 100.0) < 0.1):
         return "They look like percentages: divide them by 100."
     if len(rows) == rows.shape[1] and np.all(np.abs(rows.sum(axis=0) - 1.0) <= TOLERANCE):
         return "The columns sum to 1: give the transpose, one row for each configuration of the parents."
-    n_wrong = int((~(np.abs(totals - 1.0) <= TOLERANCE)).sum())
-    others = f" {n_wrong} of {len(rows)} rows are wrong." if n_wrong > 1 else ""
-    return f"A row gives the probabilities of {listed(variable.states or ())}, in this order.{others}"
+    return ""

@@ -14,14 +14,13 @@ from tunbridge.data import Variable
 from tunbridge.errors import DataError
 from tunbridge.probability.conditional import (
     ConditionalTable,
-    as_floats,
     check_n_axes,
     checked_counts,
     checked_family,
     checked_rows,
-    locked,
     numbers_of,
 )
+from tunbridge.probability.floats import as_floats, locked
 
 
 @final
@@ -71,11 +70,9 @@ class CPT(ConditionalTable):
         cls, variable: Variable, parents: tuple[Variable, ...], array: np.ndarray, counts: np.ndarray | None = None
     ) -> CPT:
         """Return the table of an array of the full shape that needs no check; it is locked, not copied."""
-        array.setflags(write=False)
-        if counts is not None:
-            counts.setflags(write=False)
+        kept = None if counts is None else locked(counts)
         self = object.__new__(cls)
-        self.__dict__.update(variable=variable, parents=parents, counts=counts, probabilities=array)
+        self.__dict__.update(variable=variable, parents=parents, counts=kept, probabilities=locked(array))
         return self
 
     @property

@@ -21,18 +21,11 @@ import pyarrow as pa
 from tunbridge._check import check_number, did_you_mean, listed, shortened
 from tunbridge.data import Variable
 from tunbridge.data.columns import Column, column_to_arrow, state_type
-from tunbridge.errors import DataError
+from tunbridge.errors import DataError, UnknownStateError
+from tunbridge.probability.floats import TOLERANCE, as_float, as_floats
 from tunbridge.probability.grid import html_grid, probability_text, text_grid
 
-_TOLERANCE = 1e-6
 _SHOWN = 20
-
-
-class UnknownStateError(DataError, KeyError):
-    """A distribution was asked for a state that its variable has not."""
-
-    def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""  # KeyError would show the message in quotes
 
 
 @final
@@ -48,9 +41,9 @@ class Distribution(Mapping[Any, float]):
         By key (what is not there has probability 0), or an array with one axis for each variable. They must be ≥ 0 and
         sum to one within 1e-6; they are then rescaled.
     interval : mapping of key to (low, high), or array-like of shape (…, 2), optional
-        An interval for each probability.
+        An interval for each probability, of all of them.
     standard_errors : mapping of key to float, or array-like, optional
-        The standard error of each probability.
+        The standard error of each probability, of all of them.
 
     Examples
     --------
@@ -81,10 +74,10 @@ class Distribution(Mapping[Any, float]):
     ) -> None:
         family = _checked_variables(variables)
         self.__dict__.update(variables=family, _interval=None, _errors=None)
-        array = self._checked(self._array("probabilities", probabilities, 0.0))
-        bounds = None if interval is None else self._array("interval", interval, np.nan, 2)
-        errors = None if standard_errors is None else self._array("standard_errors", standard_errors, np.nan)
-        self.__dict__.update(probabilities=array, _interval=bounds, _errors=errors)
+        self.__dict__.update(probabilities=self._checked(self._array("probabilities", probabilities, absent=0.0)))
+        bounds = None if interval is None else self._array("interval", interval, width=2)
+        errors = None if standard_errors is None else self._array("standard_errors", standard_errors)
+        self.__dict__.update(_interval=bounds, _errors=errors)
         self._lock()
 
     @classmethod
@@ -182,7 +175,7 @@ class Distribution(Mapping[Any, float]):
         order = np.argsort(np.argsort(axes))
         summed = self.probabilities.sum(axis=rest)
         kept = np.moveaxis(summed, list(order), list(range(len(axes))))
-        return Distribution._trusted(tuple(self.variables[i] for i in axes), np.ascontiguousarray(kept))
+        return Distribution._trusted(tuple(self.variables[i] for i in axes), np.array(kept, order="C"))
 
     def expected(self, values: Mapping[Any, float] | Callable[[Any], float] | Sequence[float] | None = None) -> float:
         """Return the expected value Σ p(state) value(state).
@@ -193,7 +186,10 @@ class Distribution(Mapping[Any, float]):
             The value of each state; by default the states themselves, which must then be numbers.
         """
         if values is not None and not isinstance(values, Mapping) and not callable(values):
-            return float((self.probabilities * self._array("values", values, np.nan)).sum())
+            array = self._array("values", values)
+            if not np.isfinite(array).all():
+                raise DataError(f"values must be finite; got {array[~np.isfinite(array)][0]:g}.")
+            return float((self.probabilities * array).sum())
         function = values if callable(values) else (lambda key: key) if values is None else self._value_in(values)
         numbers = [check_number(f"the value of {key!r}", function(key)) for key in self]
         return float(self.probabilities.ravel() @ numbers)
@@ -276,22 +272,30 @@ class Distribution(Mapping[Any, float]):
 
     # Checks
 
-    def _array(self, what: str, values: Any, absent: float, width: int | None = None) -> np.ndarray:
-        """Return values by key or by position as a new array with one axis for each variable."""
+    def _array(self, what: str, values: Any, *, absent: float | None = None, width: int | None = None) -> np.ndarray:
+        """Return values by key or by position as a new array with one axis for each variable, and one of this width."""
         shape = tuple(v.n_states for v in self.variables) + (() if width is None else (width,))
-        try:
-            if not isinstance(values, Mapping):
-                array = np.array(values, np.float64, order="C")
-            else:
-                array = np.full(shape, absent)
-                for key, value in values.items():
-                    array[self._index(key)] = value
-        except (TypeError, ValueError) as error:
-            if isinstance(error, DataError):
-                raise
-            raise DataError(f"{what} must be numbers; got {shortened(repr(values))}.") from None
+        if isinstance(values, Mapping):
+            return self._from_mapping(what, values, shape, absent)
+        array = as_floats(what, values)
         if array.shape != shape:
             raise DataError(f"{what} must have the shape {shape}; got {array.shape}.")
+        return array
+
+    def _from_mapping(
+        self, what: str, values: Mapping[Any, Any], shape: tuple[int, ...], absent: float | None
+    ) -> np.ndarray:
+        """Return values by key as an array; what is not there is ``absent``, and an error without that."""
+        array, inner = np.full(shape, np.nan if absent is None else absent), shape[len(self.variables) :]
+        seen = np.zeros(shape[: len(self.variables)], bool)
+        for key, value in values.items():
+            codes = self._index(key)
+            found = np.array(as_float(what, value)) if not inner else as_floats(what, value)
+            if found.shape != inner:
+                raise DataError(f"{what} must have {inner[0]} numbers for each state; got {shortened(repr(value))}.")
+            array[codes], seen[codes] = found, True
+        if absent is None and not seen.all():
+            raise DataError(f"{what} must name every state; {self._key(int(seen.argmin()))!r} is not there.")
         return array
 
     def _checked(self, array: np.ndarray) -> np.ndarray:
@@ -301,7 +305,7 @@ class Distribution(Mapping[Any, float]):
             raise DataError(f"the probabilities of {names} must be finite and at least 0; got {bad:g}.")
         with np.errstate(over="ignore"):
             total = float(array.sum())
-        if not abs(total - 1.0) <= _TOLERANCE:
+        if not abs(total - 1.0) <= TOLERANCE:
             hint = " They look like percentages: divide them by 100." if abs(total - 100.0) < 0.1 else ""
             raise DataError(f"the probabilities of {names} must sum to 1; got {total:.10g}.{hint}")
         return array if math.isclose(total, 1.0, rel_tol=array.size * 2.0**-52) else array / total

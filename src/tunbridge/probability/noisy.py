@@ -29,14 +29,13 @@ import numpy as np
 from tunbridge._check import check_number, listed, shortened
 from tunbridge.data import State, Variable
 from tunbridge.errors import DataError
+from tunbridge.graph.names import counted
 from tunbridge.probability.conditional import (
     ConditionalTable,
-    as_floats,
     checked_family,
     checked_rows,
-    counted,
-    locked,
 )
+from tunbridge.probability.floats import as_floats, locked
 from tunbridge.probability.reading import read_row, state_code
 
 _PRESENT = {"yes", "true", "present", "1", "on", "positive", "y", "t"}
@@ -226,7 +225,7 @@ def noisy_or(
         The effect, of two states.
     causes : mapping of Variable to probability
         How likely the cause alone brings about the effect; for a parent of more than two states a mapping from state
-        to probability (the absent one may be left out).
+        to probability, with every state but the absent one.
     leak : float
         How likely the effect is without any cause.
     absent : mapping of name to state, optional
@@ -269,8 +268,8 @@ def noisy_max(
     variable : Variable
         The effect, its states from the lowest to the highest unless ``order`` says otherwise.
     causes : mapping of Variable to effects
-        For each parent a mapping from its states to rows (the absent one may be left out), or an array of shape (its
-        n_states, n_states).
+        For each parent a mapping from its states to rows, with every state but the absent one, or an array of shape
+        (its n_states, n_states).
     leak : row, optional
         The distribution of the effect without any cause; its lowest state for certain unless given.
     absent : mapping of name to state, optional
@@ -291,6 +290,8 @@ def noisy_max(
     parents = _cause_variables(causes)
     none = _absent_codes(parents, absent or {})
     checked_family(variable, parents)
+    if order is None and _begins_present(variable):
+        raise _order_error(variable, f"order=[{listed(reversed(variable.states or ()))}]")
     lowest = _point(variable, _checked_order(variable, order)[0])
     effects = [_max_effect(variable, p, causes[p], none[p.name], lowest) for p in parents]
     return NoisyMaxCPT(variable, parents, effects, leak, order=order)
@@ -324,7 +325,7 @@ def _checked_effect(variable: Variable, parent: Variable, effect: Any) -> np.nda
 
 def _checked_leak(variable: Variable, leak: Any) -> np.ndarray:
     try:
-        return checked_rows(variable, (), np.array([read_row(variable, (), leak, ())]))[0]
+        return checked_rows(variable, (), np.array([read_row(variable, (), leak, ())]))[0].copy()
     except DataError as error:
         raise DataError(f"the leak: {error}") from None
 
@@ -346,25 +347,48 @@ def _absent_codes(variables: Sequence[Variable], absent: Mapping[str, State]) ->
         raise DataError(f"absent must name variables of the table; got {listed(unknown)}. Known: {listed(names)}.")
     codes = {v.name: v.code(absent[v.name]) if v.name in absent else 0 for v in variables}
     for v in variables:
-        texts = [str(state).casefold() for state in v.states or ()]
-        if v.name not in absent and len(texts) == 2 and texts[0] in _PRESENT and texts[1] in _ABSENT:
-            first, second = v.states or ()
-            hint = f"Reorder its states, or give absent={{{v.name!r}: {second!r}}}."
-            raise DataError(f"the first state of {v.name!r} must be the absent one; got {first!r}. {hint}")
+        if v.name not in absent and _begins_present(v):
+            raise _order_error(v, f"absent={{{v.name!r}: {(v.states or ())[1]!r}}}")
     return codes
 
 
+def _begins_present(variable: Variable) -> bool:
+    """Return whether the first of two states plainly is the present one, such as yes of yes and no."""
+    texts = [str(state).casefold() for state in variable.states or ()]
+    return len(texts) == 2 and texts[0] in _PRESENT and texts[1] in _ABSENT
+
+
+def _order_error(variable: Variable, argument: str) -> DataError:
+    rule = f"the first state of {variable.name!r} must be the absent one; got {(variable.states or ())[0]!r}"
+    return DataError(f"{rule}. Reorder its states, or give {argument}.")
+
+
 def _or_effect(variable: Variable, parent: Variable, given: Any, none: int, low: int) -> np.ndarray:
-    shares = np.zeros(parent.n_states)
     if isinstance(given, Mapping):
-        for state, share in given.items():
-            shares[state_code(variable, parent, state)] = _probability(variable, parent, share)
+        found = _by_code(variable, parent, given, none, 0.0)
+        shares = [_probability(variable, parent, share) for share in found]
     elif parent.n_states == 2:
+        shares = [0.0, 0.0]
         shares[1 - none] = _probability(variable, parent, given)
     else:
         rule = f"must be a mapping from state to probability, as it has {counted(parent.n_states, 'state')}"
         raise DataError(f"the effect of {parent.name!r} on {variable.name!r} {rule}; got {shortened(repr(given))}.")
-    return np.array([_share(variable, share, low) for share in shares.tolist()])
+    return np.array([_share(variable, share, low) for share in shares])
+
+
+def _by_code(variable: Variable, parent: Variable, given: Mapping[Any, Any], none: int, absent: Any) -> list[Any]:
+    """Return what is given for each state of a parent, in their order; only the absent one may be left out."""
+    what, found = f"the effects of {parent.name!r} on {variable.name!r}", {}
+    for state, effect in given.items():
+        code = state_code(variable, parent, state)
+        if code in found:
+            raise DataError(f"{what} must be given once for a state; got {state!r} again.")
+        found[code] = effect
+    found.setdefault(none, absent)
+    missing = [s for code, s in enumerate(parent.states or ()) if code not in found]
+    if missing:
+        raise DataError(f"{what} must be given for every state but the absent one; {listed(missing)} has none.")
+    return [found[code] for code in range(parent.n_states)]
 
 
 def _probability(variable: Variable, parent: Variable, value: Any) -> float:
@@ -380,15 +404,8 @@ def _share(variable: Variable, share: float, low: int) -> np.ndarray:
 def _max_effect(variable: Variable, parent: Variable, given: Any, none: int, lowest: np.ndarray) -> Any:
     if not isinstance(given, Mapping):
         return given
-    rows: dict[int, Any] = {none: lowest}
-    for state, row in given.items():
-        code = state_code(variable, parent, state)
-        rows[code] = read_row(variable, (parent,), row, (code,))
-    missing = [s for code, s in enumerate(parent.states or ()) if code not in rows]
-    if missing:
-        what = f"the effects of {parent.name!r} on {variable.name!r}"
-        raise DataError(f"{what} must have a row for every state but the absent one; {listed(missing)} has none.")
-    return [rows[code] for code in range(parent.n_states)]
+    rows = _by_code(variable, parent, given, none, lowest)
+    return [read_row(variable, (parent,), row, (code,)) for code, row in enumerate(rows)]
 
 
 def _point(variable: Variable, code: int) -> np.ndarray:

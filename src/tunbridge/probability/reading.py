@@ -8,7 +8,8 @@ from typing import Any
 from tunbridge._check import did_you_mean, listed, shortened
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
-from tunbridge.probability.conditional import TOLERANCE, condition_text
+from tunbridge.probability.conditional import condition_text
+from tunbridge.probability.floats import TOLERANCE, as_float
 
 _HINT = "Give a list in the order of the states, or a mapping from state to probability."
 
@@ -54,15 +55,8 @@ def read_row(variable: Variable, parents: Sequence[Variable], row: Any, codes: S
         states = listed(variable.states or ())
         rule = f"must be {variable.n_states} numbers, for the states {states}"
         raise DataError(f"{_named(variable, parents, codes)} {rule}; got {len(row)}.")
-    return [as_probability(variable, parents, p, codes) for p in row]
-
-
-def as_probability(variable: Variable, parents: Sequence[Variable], value: Any, codes: Sequence[int]) -> float:
-    """Return one probability as a float; raise for what is no number."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise DataError(f"{_named(variable, parents, codes)} must be numbers; got {shortened(repr(value))}.") from None
+    what = _named(variable, parents, codes)
+    return [as_float(what, p) for p in row]
 
 
 def _mapped_row(
@@ -76,7 +70,7 @@ def _mapped_row(
             rule = "must name states" if code < 0 else "must name every state once"
             hint = did_you_mean(state, variable.states or ())
             raise DataError(f"{_named(variable, parents, codes)} {rule} of it; got {state!r}. {hint}")
-        found[code] = as_probability(variable, parents, value, codes)
+        found[code] = as_float(_named(variable, parents, codes), value)
     check_absent(variable, parents, found, number_of(parents, codes))
     return [found.get(code, 0.0) for code in range(variable.n_states)]
 

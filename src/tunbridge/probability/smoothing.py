@@ -20,9 +20,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tunbridge._check import check_number, did_you_mean, listed
+from tunbridge._check import check_number, did_you_mean, listed, shortened
 from tunbridge.data import State, Variable
 from tunbridge.errors import DataError
+from tunbridge.probability.floats import TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,12 @@ class MEstimate:
     def __post_init__(self) -> None:
         if self.m != "n_states":
             check_number("m of the m-estimate", self.m, low=0)
-        if isinstance(self.p, str) and self.p not in ("uniform", "marginal"):
-            raise DataError(f"p of the m-estimate must be 'uniform', 'marginal' or a mapping; got {self.p!r}.")
+        if not isinstance(self.p, Mapping) and not (isinstance(self.p, str) and self.p in ("uniform", "marginal")):
+            rule, hint = (
+                "'uniform', 'marginal' or a mapping",
+                "Give probabilities by state, as in {'yes': 0.9, 'no': 0.1}.",
+            )
+            raise DataError(f"p of the m-estimate must be {rule}; got {shortened(repr(self.p))}. {hint}")
 
     def pseudo_counts(self, variable: Variable, guess: np.ndarray) -> np.ndarray:
         """Return m p_k for each state."""
@@ -137,6 +142,6 @@ def _given_probabilities(variable: Variable, given: Mapping[State, float]) -> np
     if absent:
         raise DataError(f"p of {variable.name!r} must give every state a probability; {listed(absent)} has none.")
     p = np.array([by_code[code] for code in range(len(states))])
-    if abs(p.sum() - 1.0) > 1e-6:
+    if not abs(p.sum() - 1.0) <= TOLERANCE:
         raise DataError(f"p of {variable.name!r} must sum to one; got {p.sum():g}.")
     return p / p.sum()

@@ -16,21 +16,20 @@ from tunbridge._check import shortened
 from tunbridge.counts.configurations import configuration_codes
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
+from tunbridge.graph.names import counted
 from tunbridge.probability.conditional import (
     SHOWN_ROWS,
     ConditionalTable,
-    as_floats,
     checked_codes,
     checked_counts,
     checked_family,
     checked_rows,
     condition_text,
-    counted,
     labelled,
-    locked,
     numbers_of,
 )
 from tunbridge.probability.cpt import CPT
+from tunbridge.probability.floats import as_floats, locked
 from tunbridge.probability.reading import configuration_of, read_row
 
 _MOST = 2**62
@@ -88,7 +87,8 @@ class SparseCPT(ConditionalTable):
         codes = np.array([configuration_of(variable, family, key) for key in rows], np.int64)
         values = [read_row(variable, family, row, key) for row, key in zip(rows.values(), codes.tolist(), strict=True)]
         array = np.array(values, np.float64).reshape(-1, variable.n_states)
-        self._fill(variable, family, codes.reshape(len(rows), len(family)), array, default, counts)
+        numbered = codes.reshape(len(rows), len(family))
+        self._fill(variable, family, numbered, array, default=default, counts=counts)
 
     @classmethod
     def from_codes(
@@ -112,7 +112,7 @@ class SparseCPT(ConditionalTable):
         if array.shape != (len(known), variable.n_states):
             raise DataError(f"rows must have the shape {(len(known), variable.n_states)}; got {array.shape}.")
         self = object.__new__(cls)
-        self._fill(variable, family, known, array, default, counts)
+        self._fill(variable, family, known, array, default=default, counts=counts)
         return self
 
     @classmethod
@@ -133,9 +133,15 @@ class SparseCPT(ConditionalTable):
         return self
 
     def _fill(
-        self, variable: Variable, parents: tuple[Variable, ...], codes: np.ndarray, rows: np.ndarray, *rest: Any
+        self,
+        variable: Variable,
+        parents: tuple[Variable, ...],
+        codes: np.ndarray,
+        rows: np.ndarray,
+        *,
+        default: Any,
+        counts: Any,
     ) -> None:
-        default, counts = rest
         self.__dict__.update(variable=variable, parents=parents)
         numbers, order = self._sorted(codes)
         kept = None if counts is None else locked(checked_counts(variable, counts, rows.shape)[order])
@@ -214,7 +220,8 @@ class SparseCPT(ConditionalTable):
         if parents:
             return SparseCPT._trusted(self.variable, parents, numbers, rows, self.default, counts)
         if len(rows):
-            return CPT._trusted(self.variable, (), rows[0], None if counts is None else counts[0])
+            kept = None if counts is None else counts[0].copy()
+            return CPT._trusted(self.variable, (), rows[0].copy(), kept)
         return CPT._trusted(self.variable, (), self.default)
 
     def _values(self) -> tuple[np.ndarray, ...]:
@@ -237,6 +244,6 @@ def _default_row(variable: Variable, default: Any) -> np.ndarray:
         return np.full(variable.n_states, 1.0 / variable.n_states)
     try:
         row = np.array([read_row(variable, (), default, ())], np.float64)
-        return checked_rows(variable, (), row)[0]
+        return checked_rows(variable, (), row)[0].copy()
     except DataError as error:
         raise DataError(f"the default row: {error}") from None

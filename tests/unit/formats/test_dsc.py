@@ -7,8 +7,10 @@ import re
 import pytest
 
 from network_examples import LAWN, ODD_NETWORK, SPARSE_NETWORK, described, refused
+from tunbridge.data import Variable
 from tunbridge.formats.dsc import read_dsc, write_dsc
-from tunbridge.probability import SparseCPT
+from tunbridge.formats.parts import NetworkParts
+from tunbridge.probability import CPT, SparseCPT
 
 AB = """belief network "a b"
 properties
@@ -58,13 +60,26 @@ class TestReading:
             "0.1, 0.2, 0.7; 0.5, 0.25, 0.25;",
             "0.1, 0.2, 0.7, 0.5, 0.25, 0.25;",
             "(0, 0) : 0.1, 0.2, 0.7; (0, 0) : 0.5, 0.25, 0.25;",  # as GeNIe writes it
+            "(0) = 0.1, 0.2, 0.7; (1) = 0.5, 0.25, 0.25;",
+            "(0) is 0.1, 0.2, 0.7; (1) is 0.5, 0.25, 0.25;",
+            "(0) is 0.1, 0.2, 0.7; (1) = 0.5, 0.25, 0.25;",
+            "(0) 0.1, 0.2, 0.7; (1) 0.5, 0.25, 0.25;",
         ],
     )
     def test_other_ways_to_write_the_same(self, rows):
         assert described(read_dsc(AB.replace(ROWS, rows))) == described(read_dsc(AB))
 
-    def test_a_default_row(self):
-        table = read_dsc(AB.replace(ROWS, "default : 0.1, 0.2, 0.7; (1) : 0.5, 0.25, 0.25;")).cpts[1]
+    @pytest.mark.parametrize("kind", ["belief network", "diagnostic network", "network"])
+    def test_the_kind_of_network_is_any_word(self, kind):
+        assert described(read_dsc(AB.replace("belief network", kind))) == described(read_dsc(AB))
+
+    @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+    def test_every_end_of_a_line_ends_a_comment(self, end):
+        assert described(read_dsc(AB.replace("\n", end))) == described(read_dsc(AB))
+
+    @pytest.mark.parametrize("sign", [":", "=", "is", ""])
+    def test_a_default_row(self, sign):
+        table = read_dsc(AB.replace(ROWS, f"default {sign} 0.1, 0.2, 0.7; (1) : 0.5, 0.25, 0.25;")).cpts[1]
         assert isinstance(table, SparseCPT)
         assert table.table().tolist() == [[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]]
 
@@ -83,6 +98,13 @@ class TestRefusing:
             ("(1)", "(2)", 22, ("'A' must be in one of its states", "'2'")),
             ("(1)", "(0)", 22, ("one row", "given A='a0'")),
             ("(1)", "(1, 0)", 22, ("got 2",)),
+            (ROWS, "(0,0):.1 .2 .7; (0,0):.2 .2 .6; (0,0):.3 .3 .4;", 21, ("each of its parents, 1 in all; got 2",)),
+            (ROWS, "(0,0):.1 .2 .7; (0,0):.2 .2 .6; default: 1 0 0;", 21, ("each of its parents, 1 in all; got 2",)),
+            (ROWS, "(0,0):.1 .2 .7; (1): 1 0 0;", 21, ("each of its parents, 1 in all; got 2",)),
+            (ROWS, "(0): 1 0 0;\n (0,0):.1 .2 .7;", 22, ("each of its parents, 1 in all; got 2",)),
+            (ROWS, "(0,0):.1 .2 .7;", 21, ("each of its parents, 1 in all; got 2",)),
+            ('"a1"\n    };', '"a1"\n    }; type : discrete[1] = { x };', 14, ("'A' must have one type",)),
+            ("node A", "diagnostic network c node A", 7, ("one network",)),
             (ROWS, "function : max;", 21, ("'function'",)),
             (ROWS, "", 19, ("a row for every configuration",)),
             (ROWS, "0.1, 0.2, 0.7, 0.5, 0.25, 0.25", 22, ("';'",)),
@@ -115,6 +137,18 @@ class TestWriting:
         assert described(read_dsc(text)) == described(read_dsc(AB))
         assert "position = (218, 171);" in text
         assert '    type MS_label = choice of [other, hypothesis], "Troubleshooting category";' in text
+
+    @pytest.mark.parametrize("name", ["label", "potential", "states", "data", "net", "continuous"])
+    def test_words_of_other_languages_are_names(self, name):
+        coin = read_dsc(f"node {name} {{ type : discrete = {{ a }}; }} probability ({name}) {{ 1; }}")
+        assert f"node {name}\n" in write_dsc(coin)
+        assert "tunbridge" not in write_dsc(coin)
+
+    @pytest.mark.parametrize("name", ["default", "is", "network", "type"])
+    def test_words_of_the_language_are_not(self, name):
+        coin = NetworkParts("", [CPT(Variable(name, ["a"]), [], [1.0])])
+        assert f"node {name}\n" not in write_dsc(coin)
+        assert read_dsc(write_dsc(coin)) == coin
 
     def test_nodes_are_identifiers_and_markers_are_declared(self):
         text = write_dsc(ODD_NETWORK)

@@ -49,6 +49,23 @@ class TestReading:
         assert flat != AB
         assert described(read_net(flat)) == described(read_net(AB))
 
+    @pytest.mark.parametrize("end", ["\r", "\r\n"])
+    def test_every_end_of_a_line_ends_a_comment(self, end):
+        assert described(read_net(AB.replace("\n", end))) == described(read_net(AB))
+
+    def test_an_expression_keeps_its_signs_and_belongs_to_the_table(self):
+        model = 'model_data = ( if (A == "a0; %",\n\t Normal(1, 2),   % a comment; (\n -3 ));'
+        text = AB.replace("experience", f"model_nodes = (A);\n{model}\nexperience")
+        parts = read_net(text)
+        line = 'model_data = ( if (A == "a0; %", Normal(1, 2), -3 ))'
+        assert parts.properties["B"] == ("model_nodes = (A)", line, "experience = (10 20)")
+        assert described(read_net(write_net(parts))) == described(parts)
+        assert f"    {line};" in write_net(parts).partition("potential ( B")[2]
+
+    def test_a_name_of_several_words_is_a_property(self):
+        parts = read_net(AB.replace('"a b"', "(a b)"))
+        assert (parts.name, parts.properties[""]) == ("", ("node_size = (50 50)", "name = (a b)"))
+
     def test_no_bar_or_nothing_behind_it(self):
         assert described(read_net(AB.replace("(A)", "(A | )"))) == described(read_net(AB))
 
@@ -83,6 +100,12 @@ class TestRefusing:
             ('("a0" "a1")', '("a0" "a1)', 8, ("quote is not closed",)),
             ("position = (25 275)", "position (25 275)", 10, ("a statement",)),
             ('label = "100%', "label = 100%", 10, ("';'", "'='")),
+            ('label = "100% sure?";', "states = (x y);", 9, ("one 'states'", "another one")),
+            ("experience = (10 20)", "data = (1 0 0 1 0 0)", 18, ("one 'data'", "another one")),
+            ("node_size = (50 50)", 'name = "c"', 4, ("one 'name'", "another one")),
+            ("discrete node B", "net { } node B", 12, ("one network",)),
+            ("experience = (10 20);", "model_data = (A == 1", 19, ("';'", "the end of the file")),
+            ("experience = (10 20);", 'model_data = "A == 1;', 18, ("';'",)),
         ],
     )
     def test_the_place_and_the_reason(self, old, new, line, words):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import os
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,14 @@ from tunbridge.errors import DataError, FileMissingError, FormatError, MemoryFor
 from tunbridge.formats import native
 from tunbridge.formats.bif import write_bif
 from tunbridge.formats.native import write_model
-from tunbridge.formats.network_files import FORMATS, SUFFIXES, read_network_parts, write_network_parts
+from tunbridge.formats.network_files import (
+    _READERS,
+    _WRITERS,
+    FORMATS,
+    SUFFIXES,
+    read_network_parts,
+    write_network_parts,
+)
 from tunbridge.formats.parts import NetworkParts
 from tunbridge.formats.xmlbif import write_xmlbif
 from tunbridge.probability import CPT, NoisyMaxCPT, SparseCPT, noisy_or
@@ -25,6 +34,21 @@ NETWORKS = [
     *("alarm", "andes", "asia", "cancer", "child", "earthquake", "hailfinder", "hepar2"),
     *("insurance", "link", "munin1", "pigs", "sachs", "survey", "water", "win95pts"),
 ]
+
+
+ROOT = {"parents": [], "kind": "dense", "probabilities": np.array([0.5, 0.5]), "counts": None}
+
+
+def sparse(configurations: object) -> dict:
+    """Return a sparse table of Sprinkler given Rain as a native file holds it."""
+    rows = {"configurations": configurations, "probabilities": np.array([[0.5, 0.5]])}
+    return {"parents": [0], "kind": "sparse", **rows, "default": np.array([0.5, 0.5]), "counts": None}
+
+
+def noisy(order: object) -> dict:
+    """Return a noisy-MAX table of Sprinkler given Rain as a native file holds it."""
+    effects = [np.array([[0.5, 0.5], [0.25, 0.75]])]
+    return {"parents": [0], "kind": "noisy-max", "effects": effects, "leak": np.array([0.5, 0.5]), "order": order}
 
 
 class TestSuffixes:
@@ -80,6 +104,15 @@ class TestText:
         (tmp_path / "n.bif").write_bytes(self.TEXT.encode(encoding))
         variable = read_network_parts(tmp_path / "n.bif").variables[0]
         assert variable == Variable("Größe", ["é", "b"])
+
+    def test_old_windows_programs_and_after_them_any_byte(self, tmp_path):
+        text = self.TEXT.replace("é", "“5–12”")
+        (tmp_path / "n.bif").write_bytes(text.encode("cp1252"))
+        assert read_network_parts(tmp_path / "n.bif").variables[0].states == ("“5–12”", "b")
+        (tmp_path / "n.xml").write_bytes(write_xmlbif(LAWN).replace("off", "–").encode("cp1252"))
+        assert read_network_parts(tmp_path / "n.xml").variables[1].states == ("–", "on")
+        (tmp_path / "n.bif").write_bytes(self.TEXT.replace("é", "é\x81").encode("latin-1"))
+        assert read_network_parts(tmp_path / "n.bif").variables[0].states == ("é\x81", "b")
 
     @pytest.mark.parametrize("encoding", ["iso-8859-1", "windows-1252", "UTF-8", "utf-16"])
     def test_an_xml_file_names_its_encoding(self, tmp_path, encoding):
@@ -186,15 +219,20 @@ class TestNative:
             ("tables", [{"parents": [5], "kind": "dense", "probabilities": np.array([0.5, 0.5]), "counts": None}] * 2),
             ("tables", [{"parents": [], "kind": "no-such"}] * 2),
             ("tables", [{"parents": [1], "kind": "noisy-max", "effects": [], "leak": None, "order": [0, 1]}] * 2),
+            ("tables", [{"parents": [], "kind": "dense", "probabilities": [10**400, 0], "counts": None}] * 2),
+            ("tables", [{"parents": [], "kind": "dense", "probabilities": [0.5, 0.5], "counts": [10**400, 0]}] * 2),
+            *(("tables", [ROOT, sparse(numbers)]) for numbers in [[0.0], [0.7], [-1], [2], [10**400], [[0]], 0, "0"]),
+            *(("tables", [ROOT, sparse(np.array(numbers))]) for numbers in [[0.0], [0.7], [-1], [2], [[0]]]),
+            *(("tables", [ROOT, noisy(order)]) for order in [[0, -1], [-2, -1], [0, 2], [0, 0], [0], [0.0, 1], None]),
             ("properties", {"Nobody": ["x"]}),
             ("properties", {"Rain": [1]}),
         ],
     )
     def test_content_that_does_not_fit_is_refused(self, tmp_path, key, value):
-        table = {"parents": [], "kind": "dense", "probabilities": np.array([0.5, 0.5]), "counts": None}
-        content = {"name": "", "variables": [RAIN, SPRINKLER], "tables": [table, table], "properties": {}}
-        write_model(tmp_path / "m.tb", "network", content)
-        assert len(read_network_parts(tmp_path / "m.tb").cpts) == 2
+        content = {"name": "", "variables": [RAIN, SPRINKLER], "tables": [ROOT, ROOT], "properties": {}}
+        for good in (ROOT, sparse(np.array([0])), noisy([1, 0])):
+            write_model(tmp_path / "m.tb", "network", {**content, "tables": [ROOT, good]})
+            assert len(read_network_parts(tmp_path / "m.tb").cpts) == 2
         write_model(tmp_path / "m.tb", "network", {**content, key: value})
         with pytest.raises(FormatError, match="undamaged network"):
             read_network_parts(tmp_path / "m.tb")
@@ -224,6 +262,36 @@ class TestParts:
             NetworkParts("", [CPT(RAIN, [SPRINKLER], [[0.5, 0.5], [0.5, 0.5]]), child])
         with pytest.raises(DataError, match=r"properties must be .*got 'Rian'\. Did you mean 'Rain'\?"):
             NetworkParts("", [root], {"Rian": ["x"]})
+
+    @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))])
+    def test_they_never_change(self, again):
+        parts = again(ODD_NETWORK)
+        assert parts == ODD_NETWORK
+        assert dict(parts.properties) == dict(ODD_NETWORK.properties)
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            parts.properties["node"] = ("x",)
+
+    def test_what_was_given_may_change(self):
+        given = {"Rain": ["a"]}
+        parts = NetworkParts("", [CPT(RAIN, [], [0.5, 0.5])], given)
+        given["Rain"].append("b")
+        given[""] = ["c"]
+        assert dict(parts.properties) == {"Rain": ("a",)}
+
+    def test_a_long_cycle_is_shown_in_part(self):
+        names = [f"v{i}" for i in range(40)]
+        v = [Variable(name, ["x"]) for name in names]
+        with pytest.raises(DataError, match=r"cycle; got 'v0' → 'v1' → .* → … \(32 more\) → 'v0'\.$"):
+            NetworkParts("", [CPT(v[i], [v[i - 1]], [[1.0]]) for i in range(40)])
+
+
+@pytest.mark.parametrize("read", [*_READERS.values()])
+def test_arrays_of_a_file_cannot_be_written_to(read):
+    text = next(write for name, write in _WRITERS.items() if _READERS[name] is read)(SPARSE_NETWORK)
+    for cpt in read(text).cpts:
+        for array in cpt._values():
+            assert not array.flags.writeable
+            assert array.base is None or not array.base.flags.writeable
 
 
 def same_as_pyagrum(parts: NetworkParts, path: Path) -> None:

@@ -58,6 +58,15 @@ class TestReading:
         numbers = ElementTree.fromstring(write_xmlbif(LAWN)).findall(".//TABLE")[2].text.split()
         np.testing.assert_array_equal(table.ravel(), np.array(numbers, float))
 
+    def test_empty_properties_are_left_out(self):
+        text = AB.replace("<PROPERTY>author = me</PROPERTY>", "<PROPERTY/><PROPERTY> </PROPERTY>")
+        text = text.replace("<OUTCOME>a0", "<PROPERTY></PROPERTY><OUTCOME>a0")
+        assert dict(read_xmlbif(text).properties) == {"A": ("position = (1, 2)",)}
+
+    def test_other_elements_are_passed_over(self):
+        text = AB.replace("<OUTCOME>a0", "<NOTE>n<NAME>x</NAME></NOTE><OUTCOME>a0")
+        assert described(read_xmlbif(text)) == described(read_xmlbif(AB))
+
     def test_definitions_may_come_first_and_carry_properties(self):
         head, _, rest = AB.partition("<VARIABLE TYPE")
         variables, _, definitions = rest.partition("<DEFINITION>")
@@ -80,8 +89,10 @@ class TestRefusing:
             ("0.3 0.7", "0.3 0.6", 18, ("'A'", "must sum to 1")),
             ("<GIVEN>A", "<GIVEN>C", 20, ("declared variables", "'C'")),
             ("<GIVEN>A", "<GIVEN>B", 20, ("distinct", "'B'")),
-            ("<FOR>B</FOR>", "", 19, ("<DEFINITION> must have one <FOR>; got 0",)),
-            ("<FOR>B</FOR>", "<FOR>B</FOR><FOR>A</FOR>", 19, ("one <FOR>; got 2",)),
+            ("<FOR>B</FOR>", "", 19, ("<DEFINITION> must have one <FOR>; got none",)),
+            ("<FOR>B</FOR>", "<FOR>B</FOR><FOR>A</FOR>", 20, ("<DEFINITION> must have one <FOR>; got another one",)),
+            ("<PROPERTY>author = me</PROPERTY>", "<NAME/>", 10, ("<NETWORK> must have one <NAME>; got another one",)),
+            ("<OUTCOME>a1</OUTCOME>", "<NAME>C</NAME>", 14, ("<VARIABLE> must have one <NAME>; got another one",)),
             ("<FOR>B", "<FOR>A", 20, ("distinct", "'A'")),
             ("<NAME> B ", "<NAME>A", 17, ("declared once", "'A'")),
             ("<OUTCOME>a1", "<OUTCOME>a0", 12, ("distinct", "'a0'")),
@@ -100,6 +111,23 @@ class TestRefusing:
         assert old in AB
         error = refused(read_xmlbif, AB.replace(old, new, 1), *words)
         assert error.line == line, str(error)
+
+    @pytest.mark.parametrize(
+        ("old", "new", "place"),
+        [
+            ("<TABLE>0.3 0.7", "<TABLE>0.3 0.6", (18, 32)),
+            ("<TABLE>0.3 0.7", "<TABLE>0.3 x", (18, 36)),
+            ("<TABLE>0.3 0.7", '<TABLE kind="a &gt; b"\n  x=">">0.3 y', (19, 13)),
+            ("<TABLE>0.3 0.7", "<TABLE>0.3<!-- a\nb -->y", (19, 6)),
+            ("<TABLE>0.3 0.7", "<TABLE><!-- a --><a>1</a>&#48;.3 <![CDATA[y]]>", (18, 67)),
+            ("<TABLE>0.3 0.7", "<TABLE>0.3<!-- é -->é", (18, 45)),
+            ("0.5 0.25 0.25", "0.5 x 0.25", (25, 9)),
+        ],
+    )
+    def test_the_column(self, old, new, place):
+        assert old in AB
+        error = refused(read_xmlbif, AB.replace(old, new, 1))
+        assert (error.line, error.column) == place, str(error)
 
     def test_an_entity_of_an_external_document_type_is_not_dropped(self):
         head, _, rest = AB.partition("<!DOCTYPE")

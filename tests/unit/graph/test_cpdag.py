@@ -114,3 +114,9 @@ def test_refused(arcs: object, edges: object, message: str) -> None:
     with pytest.raises(DataError) as error:
         CPDAG(["a", "b"], arcs, edges)  # type: ignore[arg-type]
     assert str(error.value) == message
+
+
+def test_a_large_graph_without_an_extension_is_refused_without_delay():
+    square = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")]
+    with pytest.raises(DataError, match="got none for those among 'a', 'b', 'c', 'd'"):
+        CPDAG([*map(str, range(30_000)), *"abcd"], [], square).to_dag()

@@ -145,11 +145,15 @@ def without(key: str) -> dict:
         ({**TUPLES, ("no", "no"): {"yes": 0.9}}, "'no' has none, and the others sum to 0.9"),
         ({**TUPLES, ("no", "no"): {"yes": 0.9, "nope": 0.1}}, "must name states of it; got 'nope'"),
         ({**TUPLES, ("no", "no"): [0.9, None]}, "must be numbers; got None"),
+        ({**TUPLES, ("no", "no"): [10**400, 0]}, "Earthquake='no' must be numbers that a float can hold"),
+        ({**TUPLES, ("no", "no"): {"no": 10**400, "yes": 0}}, "Earthquake='no' must be numbers that a float can hold"),
+        ({**TUPLES, ("no", "no"): np.array([1 + 0j, 0])}, "Earthquake='no' must be numbers; got .*1\\+0j"),
+        ([[[10**400, 0], [0.5, 0.5]]] * 2, "the table of 'Alarm' must be numbers that a float can hold"),
         ({**TUPLES, ("no", "no"): [float("nan"), 1]}, "Alarm='no' given Burglary='no', Earthquake='no' must be finite"),
         ({key: [50, 50] for key in TUPLES}, "got 100. They look like percentages"),
         (TABLE * 100, "got 100. They look like percentages"),
         (TABLE.reshape(4, 2).T, "It looks like the transpose"),
-        (without("Burglary"), "4 of 4 are missing|name states of its parent 'Burglary'; got 'Alarm'"),
+        (without("Burglary"), "must name states of its parent 'Burglary'; got 'Alarm'. Known: 'no', 'yes'"),
         (pd.DataFrame(without("Burglary")), "must have a column for each parent; 'Burglary' is absent"),
         (pd.DataFrame(without("probability")), "A frame with the column 'Alarm' needs a column 'probability'"),
         (pd.DataFrame(without("Alarm")), "A frame with the column 'probability' needs a column 'Alarm'"),
@@ -188,3 +192,23 @@ def test_too_large_is_refused_by_forecast():
     parents = [Variable(f"p{i}", range(10)) for i in range(14)]
     with pytest.raises(MemoryForecastError, match="SparseCPT stores only the rows that are given"):
         as_cpt(ALARM, parents, {})
+
+
+THIRDS = [0.333333] * 3
+
+
+@pytest.mark.parametrize(
+    "given", [[THIRDS, THIRDS], {"no": THIRDS, "yes": {"a": 0.333333, "b": 0.333333, "c": 0.333333}}]
+)
+def test_thirds_of_six_digits_are_a_row(given):
+    letters = Variable("Letter", ["a", "b", "c"])
+    np.testing.assert_allclose(as_cpt(letters, [BURGLARY], given).table(), 1 / 3, rtol=1e-15)
+
+
+def test_states_may_be_left_out_where_the_others_sum_to_one_within_the_tolerance():
+    letters = Variable("Letter", ["a", "b", "c", "d"])
+    assert as_cpt(letters, [], dict.fromkeys("abc", 0.333333)).table()[3] == 0
+    long = {"Letter": ["a", "b", "c"], "probability": THIRDS}
+    assert as_cpt(letters, [], long).table()[3] == 0
+    with pytest.raises(DataError, match=r"'d' has none, and the others sum to 0\.999996"):
+        as_cpt(letters, [], dict.fromkeys("abc", 0.333332))

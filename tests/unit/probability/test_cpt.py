@@ -9,7 +9,7 @@ import pytest
 
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
-from tunbridge.probability import CPT, ConditionalTable
+from tunbridge.probability import CPT, ConditionalTable, NoisyMaxCPT, SparseCPT, deterministic
 
 YES_NO = ["no", "yes"]
 BURGLARY, EARTHQUAKE, ALARM = (Variable(name, YES_NO) for name in ["Burglary", "Earthquake", "Alarm"])
@@ -50,6 +50,22 @@ def test_rows_by_codes():
     assert alarm().rows(codes).tolist() == [[0.06, 0.94], [0.71, 0.29], [0.06, 0.94]]
     assert alarm().rows(np.empty((0, 2), int)).shape == (0, 2)
     assert CPT(BURGLARY, table=[0.99, 0.01]).rows(np.empty((3, 0), int)).tolist() == [[0.99, 0.01]] * 3
+
+
+@pytest.mark.parametrize("kind", np.typecodes["AllInteger"])
+def test_codes_of_every_integer_type(kind):
+    n, m = Variable("n", range(100)), Variable("m", range(5))
+    table = np.random.default_rng(0).dirichlet([1, 1], (100, 5))
+    codes = np.array([[99, 4], [0, 0], [50, 3]], kind)
+    expected = table[[99, 0, 50], [4, 0, 3]]
+    np.testing.assert_array_equal(CPT(ALARM, [n, m], table).rows(codes), expected)
+    sparse = SparseCPT.from_codes(ALARM, [n, m], codes, expected)
+    assert sparse.configurations.dtype == np.int64
+    np.testing.assert_array_equal(sparse.rows(codes), expected)
+    noisy = NoisyMaxCPT(ALARM, [n, m], [table[:, 0], table[0]])
+    np.testing.assert_array_equal(noisy.rows(codes), noisy.rows(codes.astype(np.int64)))
+    with pytest.raises(DataError, match="the codes of 'm' must be from 0 to 4; got 5"):
+        sparse.rows(np.array([[0, 5]], kind))
 
 
 @pytest.mark.parametrize(
@@ -102,12 +118,18 @@ def test_reduced():
         cpt.reduced({"Earthquake": 2})
     with pytest.raises(DataError, match="codes must name parents of 'Alarm'; got 'Alarm'"):
         cpt.reduced({"Alarm": 0})
+    for code in ("yes", 0.7, 1.0, None, [1], -1, 10**400):
+        with pytest.raises(DataError, match="the code of 'Earthquake' must be a code from 0 to 1; got"):
+            cpt.reduced({"Earthquake": code})
+    assert cpt.reduced({"Earthquake": np.uint8(1)}) == cpt.reduced({"Earthquake": 1})
 
 
 def test_rows_are_rescaled_within_the_tolerance_only():
     cpt = CPT(BURGLARY, table=[0.3333333, 0.6666666])
     assert cpt.table().sum() == pytest.approx(1.0, rel=1e-15)
     assert cpt.table()[0] == pytest.approx(1 / 3, rel=1e-12)
+    thirds = CPT(Variable("x", [0, 1, 2]), table=[0.333333] * 3).table()
+    np.testing.assert_allclose(thirds, 1 / 3, rtol=1e-15)
     exact = [0.1, 0.2, 0.7]
     assert CPT(Variable("x", [0, 1, 2]), table=exact).table().tolist() == exact
     again = CPT(BURGLARY, table=cpt.table())
@@ -140,6 +162,11 @@ def test_rows_are_rescaled_within_the_tolerance_only():
         (None, "the table of 'Alarm' must be an array; got nothing"),
         ({"no": 1}, "as_cpt takes dicts and frames"),
         (np.ma.masked_invalid([[0.5, np.nan]] * 4), "must be finite; got nan"),
+        ([[10**400, 0]] * 4, "the table of 'Alarm' must be numbers that a float can hold; got one that is too large"),
+        (TABLE + 0j, "must be an array of numbers; got array"),
+        ((TABLE + 0j).astype(object), "must be an array of numbers; got array"),
+        ([[np.complex128(0.5), 0.5]] * 4, "must be an array of numbers"),
+        ([[0.5, 0.499998998]] * 4, "must sum to 1; got 0.999998998"),
     ],
 )
 def test_bad_tables(table, message):
@@ -192,6 +219,31 @@ def test_counts():
         cpt.with_counts(np.full((2, 2, 2), np.nan))
     with pytest.raises(DataError, match=r"must have the shape of the stored rows, \(2, 2, 2\); got \(3,\)"):
         alarm(counts=[1, 2, 3])
+
+
+def arrays_of(table: ConditionalTable) -> list[np.ndarray]:
+    own = [a for value in vars(table).values() for a in (value if isinstance(value, tuple) else (value,))]
+    found = [
+        *own,
+        table.table(),
+        table.distribution(dict.fromkeys([p.name for p in table.parents], "yes")).probabilities,
+    ]
+    return [array for array in found if isinstance(array, np.ndarray)]
+
+
+def test_no_array_is_a_view_of_one_that_can_be_written_to():
+    sparse = SparseCPT(ALARM, [BURGLARY, EARTHQUAKE], {("no", "yes"): [0.9, 0.1]}, [0.5, 0.5], counts=[[9, 1]])
+    effects = [[[1, 0], [0.5, 0.5]]] * 2
+    tables = [
+        *(alarm(counts=TABLE.reshape(4, 2)), CPT(ALARM, [BURGLARY, EARTHQUAKE], TABLE.reshape(4, 2)), sparse),
+        *(NoisyMaxCPT(ALARM, [BURGLARY, EARTHQUAKE], effects, [0.9, 0.1]), sparse.with_counts([[1, 2]])),
+        deterministic(ALARM, [BURGLARY, EARTHQUAKE], lambda b, e: b),
+    ]
+    tables += [table.reduced({"Burglary": 0}) for table in tables]
+    tables += [table.reduced({"Earthquake": 1}) for table in tables[len(tables) // 2 :]]
+    for array in [array for table in tables for array in arrays_of(table)]:
+        assert not array.flags.writeable
+        assert array.base is None or not array.base.flags.writeable
 
 
 def test_it_never_changes():

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tunbridge.data import Variable
-from tunbridge.errors import DataError, TunbridgeError
-from tunbridge.probability import Distribution, UnknownStateError
+from tunbridge.errors import DataError, TunbridgeError, UnknownStateError
+from tunbridge.probability import Distribution
 
 SKY = Variable("Sky", ["clear", "cloudy", "grey"])
 WIND = Variable("Wind", [0, 1])
@@ -80,6 +80,18 @@ def test_marginals():
         joint.marginal(["Sky", "Sky"])
 
 
+def test_marginals_are_no_views_of_what_can_be_written_to():
+    joint = Distribution([SKY, WIND], JOINT)
+    for names in (["Sky", "Wind"], ["Wind", "Sky"], ["Wind"]):
+        array = joint.marginal(names).probabilities
+        assert not array.flags.writeable
+        assert array.base is None or not array.base.flags.writeable
+
+
+def test_thirds_of_six_digits_are_rescaled():
+    np.testing.assert_allclose(Distribution(SKY, [0.333333] * 3).probabilities, 1 / 3, rtol=1e-15)
+
+
 def test_marginals_in_any_order_of_three():
     rng = np.random.default_rng(0)
     variables = [Variable(name, range(n)) for name, n in [("a", 2), ("b", 3), ("c", 4)]]
@@ -102,6 +114,11 @@ def test_expected_values():
         sky.expected()
     with pytest.raises(UnknownStateError, match="Did you mean 'grey'"):
         sky.expected({"gray": 10})
+    for value in (float("nan"), float("inf"), -float("inf")):
+        with pytest.raises(DataError, match=f"values must be finite; got {value}"):
+            sky.expected([value, 1, 2])
+    with pytest.raises(DataError, match="values must be numbers that a float can hold"):
+        sky.expected([10**400, 1, 2])
 
 
 def test_intervals_and_standard_errors():
@@ -134,7 +151,25 @@ def test_to_arrow():
         (lambda: Distribution(SKY, [0.2, 0.8, np.nan]), "finite and at least 0; got nan"),
         (lambda: Distribution(SKY, [1e308, 1e308, 1e308]), "must sum to 1; got inf"),
         (lambda: Distribution(SKY, [0.5, 0.5]), r"the shape \(3,\); got \(2,\)"),
-        (lambda: Distribution(SKY, ["x", 0, 1]), "must be numbers"),
+        (lambda: Distribution(SKY, ["x", 0, 1]), "must be an array of numbers"),
+        (lambda: Distribution(SKY, [10**400, 0, 0]), "probabilities must be numbers that a float can hold"),
+        (lambda: Distribution(SKY, {"clear": 10**400}), "probabilities must be numbers that a float can hold"),
+        (lambda: Distribution(SKY, np.array([1 + 0j, 0, 0])), "probabilities must be an array of numbers"),
+        (lambda: Distribution(SKY, {"clear": np.complex128(1)}), "probabilities must be numbers; got"),
+        (lambda: Distribution(SKY, {"clear": [1, 2]}), r"probabilities must be numbers; got \[1, 2\]"),
+        (lambda: Distribution(SKY, [0.333333, 0.333333, 0.333332]), "must sum to 1; got 0.999998"),
+        (
+            lambda: Distribution(WIND, [0.25, 0.75], interval={0: (0.2, 0.3)}),
+            "interval must name every state; 1 is not there",
+        ),
+        (
+            lambda: Distribution([SKY, WIND], JOINT, standard_errors={("clear", 0): 0.1}),
+            r"standard_errors must name every state; \('clear', 1\) is not there",
+        ),
+        (
+            lambda: Distribution(WIND, [0.25, 0.75], interval={0: (0.2, 0.3), 1: 0.7}),
+            "interval must have 2 numbers for each state; got 0.7",
+        ),
         (lambda: Distribution(Variable("Age"), [1.0]), "Variables with states"),
         (lambda: Distribution([SKY, SKY], np.full((3, 3), 1 / 9)), "distinct"),
         (lambda: Distribution([], 1.0), "at least one"),

@@ -114,6 +114,11 @@ def test_absent_states_other_than_the_first():
         noisy_or(FEVER, {backwards[COLD]: 0.4})
     with pytest.raises(DataError, match="the first state of 'Fever' must be the absent one"):
         noisy_or(backwards[FEVER], {COLD: 0.4})
+    with pytest.raises(DataError, match=r"the first state of 'Fever' must .*got 'yes'.*order=\['no', 'yes'\]"):
+        noisy_max(backwards[FEVER], {COLD: {"yes": [0.4, 0.6]}})
+    ordered = noisy_max(backwards[FEVER], {COLD: {"yes": [0.4, 0.6]}}, order=["no", "yes"])
+    assert ordered.table().tolist() == [[0, 1], [0.4, 0.6]]
+    assert noisy_max(backwards[FEVER], {COLD: {"yes": [0.4, 0.6]}}, order=["yes", "no"]).table()[0].tolist() == [1, 0]
 
 
 def test_noisy_or_of_a_parent_with_several_states():
@@ -154,6 +159,13 @@ def test_many_parents_need_no_table():
         (lambda: noisy_or(FEVER, {COLD: 0.5}, leak=-0.1), "the leak of 'Fever' must be at least 0"),
         (lambda: noisy_or(FEVER, {DOSE: 0.5}), "must be a mapping from state to probability, as it has 3 states"),
         (lambda: noisy_or(FEVER, {DOSE: {"lo": 0.5}}), "Did you mean 'low'"),
+        (lambda: noisy_or(FEVER, {DOSE: {"low": 0.5}}), "given for every state but the absent one; 'high' has none"),
+        (lambda: noisy_or(FEVER, {DOSE: {}}), "given for every state but the absent one; 'low', 'high' has none"),
+        (lambda: noisy_or(FEVER, {COLD: {"no": 0.5}}), "given for every state but the absent one; 'yes' has none"),
+        (
+            lambda: noisy_or(FEVER, {DOSE: {"0": 0.5, 0: 0.4, "low": 0.1, "high": 0.2}}),
+            "the effects of 'Dose' on 'Fever' must be given once for a state; got 0 again",
+        ),
         (lambda: noisy_or(FEVER, {"Cold": 0.5}), "causes must have Variables as keys; got 'Cold'"),
         (lambda: noisy_or(FEVER, [COLD]), "causes must map parents to their effects"),
         (lambda: noisy_or(FEVER, {COLD: 0.5}, absent={"Flu": "no"}), "absent must name variables of the table"),

@@ -40,6 +40,10 @@ def test_numbers_are_laplace():
         (lambda: Laplace(float("nan")), "must be"),
         (lambda: MEstimate(-1), "m of the m-estimate must be at least 0"),
         (lambda: MEstimate(1, "even"), "must be 'uniform', 'marginal' or a mapping"),
+        (lambda: MEstimate(m=2, p=0.9), "must be 'uniform', 'marginal' or a mapping; got 0.9. Give probabilities by"),
+        (lambda: MEstimate(m=2, p=[0.9, 0.1]), r"must be 'uniform', 'marginal' or a mapping; got \[0.9, 0.1\]"),
+        (lambda: MEstimate(m=2, p=np.array([0.9, 0.1])), "must be 'uniform', 'marginal' or a mapping; got array"),
+        (lambda: MEstimate(m=2, p=None), "must be 'uniform', 'marginal' or a mapping; got None"),
         (lambda: as_smoothing("one"), "smoothing must be a number"),
         (lambda: as_smoothing(None), "smoothing must be a number"),
         (lambda: smooth(N, MEstimate(1, {"Strong": 1.0}), WIND), "'Weak' has none"),
@@ -54,3 +58,9 @@ def test_bad_rules(make, message):
 
 def test_no_states():
     assert smooth(np.zeros((2, 0)), Laplace(1), Variable("empty", [])).shape == (2, 0)
+
+
+def test_thirds_of_six_digits_sum_to_one():
+    sky = Variable("sky", ["clear", "cloudy", "grey"])
+    rule = MEstimate(m=3, p=dict.fromkeys(["clear", "cloudy", "grey"], 0.333333))
+    np.testing.assert_allclose(smooth(np.zeros(3), rule, sky), 1 / 3, rtol=1e-15)

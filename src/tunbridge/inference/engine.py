@@ -36,7 +36,7 @@ from tunbridge.kernels.compiled import announce, is_compiled
 if TYPE_CHECKING:
     from tunbridge.probability import ConditionalTable
 
-_SMALL_TREE = 30_000  # entries: below, the tree of the whole network answers at once
+_SMALL_TREE = 200_000  # entries: below, the tree of the whole network answers at once
 _WORTH_A_TREE = 0.5  # a tree for one question must have at most this share of the entries
 _KEPT_TREES = 32
 _KEPT_BYTES = 2**30
@@ -125,6 +125,7 @@ class Engine:
     @cached_property
     def potentials(self) -> Potentials:
         """The tables as potentials; those of noisy nodes with many parents as chains of small ones."""
+        announce(propagation.propagate, "exact inference")  # whoever asks for them is about to use the kernels
         return gather_potentials(self.cpts, self.parents, self.n_states)
 
     @cached_property
@@ -133,11 +134,23 @@ class Engine:
         return self.needs_reduction or not self.potentials.tables.all()
 
     @cached_property
-    def whole(self) -> Sketch:
-        """The whole network, triangulated."""
+    def is_small(self) -> bool:
+        """Whether the first elimination order that comes to hand makes small tables of the whole network."""
         with self._lock:
-            found = triangulate(self.potentials)
-            return Sketch(self.potentials, np.arange(len(self.potentials.n_states)), 0.0, found, _NOTHING)
+            found = triangulate(self.potentials, most_orders=1)
+            if found.n_entries > _SMALL_TREE:
+                return False
+            self.__dict__["whole"] = self._sketched(found)
+            return True
+
+    @cached_property
+    def whole(self) -> Sketch:
+        """The whole network, triangulated as well as may be."""
+        with self._lock:
+            return self._sketched(triangulate(self.potentials))
+
+    def _sketched(self, found: Triangulation) -> Sketch:
+        return Sketch(self.potentials, np.arange(len(self.potentials.n_states)), 0.0, found, _NOTHING)
 
     @cached_property
     def tree(self) -> Tree:
@@ -181,12 +194,11 @@ class Engine:
     ) -> Answer:
         """Return the probability of the evidence, the wanted marginals (None: all) and a joint distribution."""
         asked = None if wanted is None else list(wanted)
-        if math.prod(self.variables[v].n_states for v in joint) <= _LARGEST_PLAIN and self._is_plain():
+        if self._is_plain() and math.prod(self.variables[v].n_states for v in joint) <= _LARGEST_PLAIN:
             try:
                 return run_plainly(self.cpts, self.parents, evidence, self.states, asked, joint)
             except TooLargeError:
                 self._plain_runs = 0
-        announce(propagation.propagate, "exact inference")
         plan = self.plan(evidence, None if asked is None else [*asked, *joint], joint)
         return run_tree(plan, evidence, self.states, asked, joint)
 
@@ -202,25 +214,23 @@ class Engine:
 
     def plan(self, evidence: Evidence, targets: Sequence[int] | None, joint: Sequence[int] = ()) -> Plan:
         """Choose the tree for a question: that of the whole network, or a cheaper one of its own."""
-        if self.needs_reduction or not self._whole_is_near(evidence, targets):
+        if self.needs_reduction or not self._is_near(evidence, targets):
             plan = self._own_plan(evidence, targets, joint, whole_will_do=False)
-        elif len(joint) < 2 or self._holds(joint):
-            if self.whole.found.n_entries <= _SMALL_TREE or (targets is None and not evidence):
-                return Plan(self.tree, self.potentials)
-            plan = self._own_plan(evidence, targets, joint, whole_will_do=True)
+        elif self._whole_answers(joint) or (targets is None and not evidence):
+            plan = None
         else:
-            plan = self._own_plan(evidence, targets, joint, whole_will_do=False)
+            plan = self._own_plan(evidence, targets, joint, whole_will_do=len(joint) < 2 and "whole" in self.__dict__)
         return Plan(self.tree, self.potentials) if plan is None else plan
 
-    def _whole_is_near(self, evidence: Evidence, targets: Sequence[int] | None) -> bool:
-        """Return whether to look at the whole network: it is known or small, or the question is about all of it."""
-        if "whole" in self.__dict__ or self.n_variables <= _MANY_VARIABLES or (targets is None and not evidence):
-            return True
-        return targets is None or self.sketch(evidence, targets).found.n_entries > _SMALL_TREE
+    def _whole_answers(self, joint: Sequence[int]) -> bool:
+        """Return whether the tree of the whole network is small and has the variables of a joint in one clique."""
+        return self.is_small and (len(joint) < 2 or set(joint) <= set(self.tree.clique_of(joint)))
 
-    def _holds(self, joint: Sequence[int]) -> bool:
-        """Return whether the variables of a joint distribution stand in one clique of the whole network's tree."""
-        return self.whole.found.n_entries <= _SMALL_TREE and set(joint) <= set(self.tree.clique_of(joint))
+    def _is_near(self, evidence: Evidence, targets: Sequence[int] | None) -> bool:
+        """Return whether to look at the whole network at all; in a large one few variables may be asked for."""
+        if "is_small" in self.__dict__ or self.n_variables <= _MANY_VARIABLES or targets is None:
+            return True
+        return self.sketch(evidence, targets).found.n_entries > _SMALL_TREE
 
     def _own_plan(
         self, evidence: Evidence, targets: Sequence[int] | None, joint: Sequence[int], *, whole_will_do: bool

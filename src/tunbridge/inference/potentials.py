@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -132,6 +132,8 @@ def gather_potentials(
         Whether noisy tables may be taken apart. The auxiliary variables must be summed out, so a search for the most
         probable states has to do without.
     """
+    if all(type(cpt) is CPT for cpt in cpts):
+        return _of_dense_tables(cpts, parents, n_states)
     scopes: list[Sequence[int]] = []
     tables: list[np.ndarray] = []
     owner: list[int] = []
@@ -160,6 +162,19 @@ def gather_potentials(
         np.array([v for scope in scopes for v in scope], np.int64),
         np.concatenate([table.ravel() for table in tables]) if tables else np.empty(0),
         np.array(owner, np.int64),
+    )
+
+
+def _of_dense_tables(cpts: Sequence[Any], parents: Sequence[Sequence[int]], n_states: np.ndarray) -> Potentials:
+    """Return the potentials of tables that are all written out, as most are: each is one, evidence or not."""
+    scopes = [v for child, family in enumerate(parents) for v in (*family, child)]
+    tables = [cpt.probabilities.ravel() for cpt in cpts]
+    return Potentials(
+        n_states,
+        starts_of([len(family) + 1 for family in parents]),
+        np.array(scopes, np.int64),
+        np.concatenate(tables) if tables else np.empty(0),
+        np.arange(len(cpts)),
     )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from tunbridge.inference.potentials import Potentials
 from tunbridge.kernels import elimination, junction, program, propagation
+from tunbridge.kernels.elimination import MOST_ORDERS
 
 _NOTHING = np.empty(0, np.int64)
 
@@ -45,7 +46,9 @@ class Triangulation(NamedTuple):
         return [int(self.order[step]), *nodes.tolist()], float(sizes[step])
 
 
-def triangulate(potentials: Potentials, *, together: np.ndarray = _NOTHING, last: Any = None) -> Triangulation:
+def triangulate(
+    potentials: Potentials, *, together: np.ndarray = _NOTHING, last: Any = None, most_orders: int = MOST_ORDERS
+) -> Triangulation:
     """Return a good elimination order.
 
     Parameters
@@ -56,11 +59,15 @@ def triangulate(potentials: Potentials, *, together: np.ndarray = _NOTHING, last
         Variables that are to stand in one clique.
     last : ndarray of bool, optional
         Variables that are eliminated only when all others are.
+    most_orders : int
+        How many orders are tried at most.
     """
     n = len(potentials.n_states)
     group = np.zeros(n, np.int64) if last is None else np.asarray(last, np.int64)
     starts, scopes = _with_scope(potentials, together)
-    n_entries, order, clique_start, nodes = elimination.find_order(potentials.n_states, group, starts, scopes)
+    n_entries, order, clique_start, nodes = elimination.find_order(
+        potentials.n_states, group, starts, scopes, most_orders
+    )
     return Triangulation(n_entries, order, clique_start, nodes, group)
 
 

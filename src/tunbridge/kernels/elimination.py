@@ -19,7 +19,7 @@ MIN_WEIGHT = np.int64(2)
 _TINY_TABLES = 512.0  # below this many entries in all a second opinion costs more than it can save
 _STEPS_PER_ENTRY = 1.0  # steps spent on finding a better order for each entry of the best tables so far
 _MOST_STEPS = 40_000_000  # a few tenths of a second
-_MOST_ORDERS = 300
+MOST_ORDERS = 300
 HOPELESS = 2.0**42  # entries: more are counted no further
 
 
@@ -251,7 +251,7 @@ def eliminate(log_states, group, start, neighbours, rule, noise, seed, bound):
 
 
 @njit(cache=True, nogil=True)
-def best_order(log_states, group, start, neighbours):
+def best_order(log_states, group, start, neighbours, most_orders):
     """Return the cheapest of several greedy orders: (cost, order, clique_start, clique_nodes).
 
     First the lightest fill, then, while the steps spent are small against the size of the best tables found, the other
@@ -271,13 +271,13 @@ def best_order(log_states, group, start, neighbours):
         n_orders += 1
         if c < cost or n_orders == 1:
             cost, order, clique_start, nodes = c, o, b, m
-        if n_orders == _MOST_ORDERS or (n_orders == 3 and cost == np.inf):
+        if n_orders == most_orders or (n_orders == 3 and cost == np.inf):
             break
     return cost, order, clique_start, nodes
 
 
 @njit(cache=True, nogil=True)
-def find_order(n_states, group, scope_start, scope_vars):
+def find_order(n_states, group, scope_start, scope_vars, most_orders):
     """Return a good elimination order for tables with these scopes; see :func:`best_order`."""
     start, neighbours = join_scopes(n_states.shape[0], scope_start, scope_vars)
-    return best_order(np.log(n_states), group, start, neighbours)
+    return best_order(np.log(n_states), group, start, neighbours, most_orders)

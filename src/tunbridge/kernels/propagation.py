@@ -13,7 +13,7 @@ in some lanes only) is multiplied into one potential of the variable while that 
 
 Everything a run reads and writes lies in one buffer of doubles, laid out by :func:`layout`:
 
-    unit | potentials | marginals | messages up | messages down | copied potentials | scratch | product | other product
+    unit | least | potentials | marginals | messages up | messages down | copies | scratch | product | other product
 
 The program itself is described in :mod:`tunbridge.kernels.program`.
 """
@@ -46,6 +46,10 @@ from tunbridge.kernels.program import (
     section,
 )
 
+# The first two entries of the buffer: a table without axes, and the least positive entry of the potentials.
+_UNIT = np.int64(0)
+_LEAST = np.int64(1)
+
 # Parts of the buffer.
 _POTENTIALS = np.int64(0)
 _MARGINALS = np.int64(1)
@@ -57,9 +61,8 @@ _PRODUCT = np.int64(6)
 _OTHER_PRODUCT = np.int64(7)
 _END = np.int64(8)
 
-_MANY_INPUTS = 10  # above, logarithms are added
-_SMALL_PRODUCT = 4096  # entries: looking for small products in one costs nothing
-_TOO_SMALL = 1e-60
+_SMALL_PRODUCT = 4096  # entries: to look for small ones among them after every factor costs nothing
+_SMALL = 1e-120
 _SMALLEST = 1e-300
 
 
@@ -68,8 +71,8 @@ def layout(program, lanes):
     """Return where the parts of the buffer begin, and last its length."""
     sizes = section(program, SIZES)
     starts = np.empty(9, np.int64)
-    starts[_POTENTIALS] = 1  # after the unit
-    starts[_MARGINALS] = 1 + sizes[0]
+    starts[_POTENTIALS] = 2
+    starts[_MARGINALS] = starts[_POTENTIALS] + sizes[0]
     starts[_UP] = starts[_MARGINALS] + program[program[STATE_START + 1] - 1] * lanes
     starts[_DOWN] = starts[_UP] + sizes[1] * lanes
     starts[_COPIES] = starts[_DOWN] + sizes[1] * lanes
@@ -82,7 +85,7 @@ def layout(program, lanes):
 
 @njit(cache=True, nogil=True)
 def load_potentials(program, scope_start, scope_vars, tables, buffer):
-    """Write the unit and the potentials into the buffer, their axes in the order of elimination."""
+    """Write the first two entries and the potentials into the buffer, their axes in the order of elimination."""
     n_states, sorted_vars = section(program, N_STATES), section(program, SCOPE_VARS)
     table_start = section(program, TABLE_START)
     n_axes = 1
@@ -90,7 +93,7 @@ def load_potentials(program, scope_start, scope_vars, tables, buffer):
         n_axes = max(n_axes, scope_start[f + 1] - scope_start[f])
     extents, strides, at = np.empty(n_axes, np.int64), np.empty(n_axes, np.int64), np.empty(n_axes, np.int64)
     stride_of = np.empty(n_states.shape[0], np.int64)
-    buffer[0] = 1.0
+    buffer[_UNIT], least = 1.0, np.inf
     for f in range(table_start.shape[0] - 1):
         low, k = scope_start[f], scope_start[f + 1] - scope_start[f]
         stride = 1
@@ -101,8 +104,10 @@ def load_potentials(program, scope_start, scope_vars, tables, buffer):
             v = sorted_vars[low + i]
             extents[i], strides[i], at[i] = n_states[v], stride_of[v], 0
         read = table_start[f]
-        for write in range(1 + table_start[f], 1 + table_start[f + 1]):
+        for write in range(2 + table_start[f], 2 + table_start[f + 1]):
             buffer[write] = tables[read]
+            if 0.0 < tables[read] < least:
+                least = tables[read]
             for i in range(k - 1, -1, -1):
                 at[i] += 1
                 read += strides[i]
@@ -110,6 +115,7 @@ def load_potentials(program, scope_start, scope_vars, tables, buffer):
                     break
                 read -= at[i] * strides[i]
                 at[i] = 0
+    buffer[_LEAST] = least
 
 
 ASSIGN = np.int64(0)
@@ -449,17 +455,12 @@ def _find_input(program, c, i, parts, lanes, touched, place, n_axes, flags):
 
 
 @njit(cache=True, nogil=True)
-def _raise_small(x, start, size, lanes, log_scale):
-    """Scale the lanes of a table in which every entry has become small."""
-    for lane in range(lanes):
-        largest = 0.0
-        for i in range(np.uint64(start + lane), np.uint64(start + size * lanes), np.uint64(lanes)):
-            largest = max(largest, x[i])
-        if largest < _TOO_SMALL:
-            log_scale[lane] += np.log(largest)
-            if largest > 0.0:
-                for i in range(start + lane, start + size * lanes, lanes):
-                    x[i] /= largest
+def _holds_small(x, start, size):
+    """Return whether a table holds entries so small that further factors could make them vanish."""
+    found = False
+    for i in range(np.uint64(start), np.uint64(start + size)):
+        found |= (x[i] > 0.0) & (x[i] < _SMALL)
+    return found
 
 
 @njit(cache=True, nogil=True)
@@ -486,9 +487,10 @@ def _add_logarithms(n_axes, extents, x, o, in_o, b, in_b, work):
 
 @njit(cache=True, nogil=True)
 def _add_inputs(program, c, inputs, parts, x, lanes, touched, place, n_axes, extents, flags, log_scale, work):
-    """Multiply all inputs but the last by adding their logarithms; the result is scaled to a largest entry of 1.
+    """Multiply inputs by adding their logarithms; the result is scaled to a largest entry of 1.
 
-    Entries that are possible stay above 0, however small beside the largest one.
+    Entries that are possible stay above 0, however small beside the largest one. The last input takes part if it has no
+    axis of its own (the unit is then the last one); else there is no room.
     """
     in_a, in_b = flags[0], flags[1]
     for j in range(n_axes):
@@ -497,14 +499,17 @@ def _add_inputs(program, c, inputs, parts, x, lanes, touched, place, n_axes, ext
         _find_input(program, c, inputs[t], parts, lanes, touched, place, n_axes, in_b)
         for j in range(n_axes):
             in_a[j] |= in_b[j]
-    size = 1
+    last = _find_input(program, c, inputs[-1], parts, lanes, touched, place, n_axes, in_b)
+    size, n_added = 1, inputs.shape[0]
     for j in range(n_axes):
         size *= extents[j] if in_a[j] else 1
+        if in_b[j] > in_a[j]:
+            n_added = inputs.shape[0] - 1
     room = parts[_OTHER_PRODUCT] - parts[_PRODUCT]
     o = parts[_PRODUCT] if room >= parts[_END] - parts[_OTHER_PRODUCT] else parts[_OTHER_PRODUCT]
     for i in range(o, o + size):
         x[i] = 0.0
-    for t in range(inputs.shape[0] - 1):
+    for t in range(n_added):
         b = _find_input(program, c, inputs[t], parts, lanes, touched, place, n_axes, in_b)
         _add_logarithms(n_axes, extents, x, o, in_a, b, in_b, work)
     for lane in range(lanes):
@@ -514,21 +519,25 @@ def _add_inputs(program, c, inputs, parts, x, lanes, touched, place, n_axes, ext
         log_scale[lane] += largest
         for i in range(o + lane, o + size, lanes):
             x[i] = max(np.exp(x[i] - largest), _SMALLEST) if x[i] > -np.inf else 0.0
-    b = _find_input(program, c, inputs[-1], parts, lanes, touched, place, n_axes, in_b)
-    return o, b
+    if n_added < inputs.shape[0]:
+        _find_input(program, c, inputs[-1], parts, lanes, touched, place, n_axes, in_b)
+        return o, last
+    for j in range(n_axes):
+        in_b[j] = 0
+    return o, _UNIT
 
 
 @njit(cache=True, nogil=True)
 def _multiply_inputs(program, c, inputs, parts, x, lanes, touched, place, n_axes, extents, flags, log_scale, work):
     """Multiply all inputs but the last; return where the product and the last input lie. flags[0], flags[1] are theirs.
 
-    A product is scaled before it becomes too small. That keeps it from vanishing, but not one state beside another, and
-    what has vanished no later factor can bring back: many inputs are multiplied by adding logarithms.
+    Where entries become very small (or a potential has such entries), logarithms are added instead. To scale a product
+    would not do: it keeps the product from vanishing, but not one state beside another, and that could not come back.
     """
-    if inputs.shape[0] > _MANY_INPUTS:
+    if x[_LEAST] < _SMALL and inputs.shape[0] > 2:
         return _add_inputs(program, c, inputs, parts, x, lanes, touched, place, n_axes, extents, flags, log_scale, work)
     in_a, in_b, in_o = flags[0], flags[1], flags[2]
-    a, free, other = np.int64(0), parts[_PRODUCT], parts[_OTHER_PRODUCT]
+    a, free, other = _UNIT, parts[_PRODUCT], parts[_OTHER_PRODUCT]
     for j in range(n_axes):
         in_a[j] = 0
     for t in range(inputs.shape[0] - 1):
@@ -550,8 +559,10 @@ def _multiply_inputs(program, c, inputs, parts, x, lanes, touched, place, n_axes
         a = o
         for j in range(n_axes):
             in_a[j] = in_o[j]
-        if t % 2 == 0 or size <= _SMALL_PRODUCT:
-            _raise_small(x, a, size // lanes, lanes, log_scale)
+        if (t % 2 == 0 or size <= _SMALL_PRODUCT) and _holds_small(x, a, size):
+            return _add_inputs(
+                program, c, inputs, parts, x, lanes, touched, place, n_axes, extents, flags, log_scale, work
+            )
     b = _find_input(program, c, inputs[-1], parts, lanes, touched, place, n_axes, in_b)
     return a, b
 
@@ -619,7 +630,7 @@ def _write_marginals(program, c, parts, x, lanes, wanted, codes, extents, own_ex
         for j in range(n_axes):
             in_o[j] = j < residual or j == n_axes - 1
         _contract(ADD, n_axes, own_extents, x, a, in_a, b, in_b, parts[_SCRATCH], in_o, work)
-        a, b = parts[_SCRATCH], np.int64(0)
+        a, b = parts[_SCRATCH], _UNIT
         for j in range(n_axes):
             in_a[j] = in_o[j]
         for j in range(n_axes):

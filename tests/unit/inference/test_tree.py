@@ -88,9 +88,9 @@ class TestBuffers:
         )  # fmt: skip
         n = len(engine.potentials.tables)
         with tree.borrow(engine.potentials) as run:
-            before = run.buffer[1 : 1 + n].copy()
+            before = run.buffer[2 : 2 + n].copy()
         with tree.borrow(doubled) as run:
-            np.testing.assert_array_equal(run.buffer[1 : 1 + n], 2 * before)
+            np.testing.assert_array_equal(run.buffer[2 : 2 + n], 2 * before)
 
     def test_room_behind_the_end_is_made(self):
         engine, _, tree = tree_of(1)
@@ -105,7 +105,7 @@ class TestBuffers:
             run.buffer[:] = np.nan
             raise RuntimeError
         with tree.borrow(engine.potentials) as run:
-            assert np.isfinite(run.buffer[1 : 1 + len(engine.potentials.tables)]).all()
+            assert np.isfinite(run.buffer[2 : 2 + len(engine.potentials.tables)]).all()
 
     def test_threads_get_buffers_of_their_own(self):
         engine, _, tree = tree_of(2)
@@ -135,6 +135,6 @@ def test_potentials_lie_in_the_order_of_elimination():
             scope = scopes[starts[f] : starts[f + 1]]
             assert (np.diff(position[scope]) > 0).all()
             shape = engine.n_states[scope]
-            table = run.buffer[1 + tables[f] : 1 + tables[f + 1]].reshape(shape).transpose(np.argsort(scope))
+            table = run.buffer[2 + tables[f] : 2 + tables[f + 1]].reshape(shape).transpose(np.argsort(scope))
             product = product * table.reshape([n if v in scope else 1 for v, n in enumerate(product.shape)])
     np.testing.assert_allclose(product, joint_table(engine.cpts), rtol=1e-13, atol=0)

@@ -164,6 +164,9 @@ def _checked_name(name: object) -> str:
 
 
 def _plain_states(name: str, states: Iterable[State]) -> tuple[State, ...]:
+    if isinstance(states, set | frozenset):
+        hint = "A set has no order, and tables are read by it."
+        raise DataError(f"the states of {name!r} must be a list; got the set {states!r}. {hint}")
     if isinstance(states, str | bytes) or not isinstance(states, Iterable):
         raise DataError(f"the states of {name!r} must be a list; got {states!r}.")
     states = tuple(states)

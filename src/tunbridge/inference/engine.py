@@ -21,6 +21,7 @@ import numpy as np
 from tunbridge._check import listed
 from tunbridge._memory import check_memory, memory_limit
 from tunbridge.data import Variable
+from tunbridge.errors import MemoryForecastError
 from tunbridge.graph.separation import requisite
 from tunbridge.graph.walks import closure
 from tunbridge.inference.elimination import TooLargeError
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from tunbridge.probability import ConditionalTable
 
 _SMALL_TREE = 200_000  # entries: below, the tree of the whole network answers at once
+_TINY_TREE = 10_000  # entries: no need to look at the memory
 _WORTH_A_TREE = 0.5  # a tree for one question must have at most this share of the entries
 _KEPT_TREES = 32
 _KEPT_BYTES = 2**30
@@ -45,8 +47,8 @@ _NOTHING = np.empty(0, np.int64)
 _FEW_VARIABLES, _FEW_ENTRIES, _PLAIN_RUNS = 80, 5000, 100  # what plain NumPy answers while nothing is compiled
 _LARGEST_PLAIN = 100_000  # entries of a joint distribution; for a larger one the tree forecasts its memory
 WAYS_OUT = (
-    "Ways out: observe more variables; give nodes fewer parents or states; or ask for an approximate answer with "
-    "method='likelihood-weighting'."
+    "Ways out: ask for fewer variables, or observe more; give nodes fewer parents or states; or ask posterior() for "
+    "one variable approximately, with method='likelihood-weighting'."
 )
 
 
@@ -176,7 +178,7 @@ class Engine:
             limit = min(memory_limit(), COUNTABLE)
             check_memory(f"{self._in_words(sketch)}, and more,", 8.0 * COUNTABLE, ways_out=WAYS_OUT, limit=limit)
         tree = compile_tree(sketch.potentials, sketch.found, sketch.together, self._shelf)
-        if n_entries > _SMALL_TREE:
+        if n_entries > _TINY_TREE:
             check_memory(self._in_words(sketch), tree.n_bytes(), ways_out=WAYS_OUT)
         return tree
 
@@ -220,7 +222,14 @@ class Engine:
             plan = None
         else:
             plan = self._own_plan(evidence, targets, joint, whole_will_do=len(joint) < 2 and "whole" in self.__dict__)
-        return Plan(self.tree, self.potentials) if plan is None else plan
+        if plan is not None:
+            return plan
+        try:
+            return Plan(self.tree, self.potentials)
+        except MemoryForecastError:
+            plan = self._own_plan(evidence, targets, joint, whole_will_do=False)  # which may be small enough
+            assert plan is not None
+            return plan
 
     def _whole_answers(self, joint: Sequence[int]) -> bool:
         """Return whether the tree of the whole network is small and has the variables of a joint in one clique."""
@@ -240,7 +249,7 @@ class Engine:
         reduced, variables, log_factor, together = self._reduced(evidence, needed, joint)
         key = tuple(array.tobytes() for array in (reduced.scope_start, reduced.scope_vars, variables, together))
         with self._lock:
-            if key not in self._trees:
+            if key not in self._trees or (self._trees[key] is None and not whole_will_do):
                 found = triangulate(reduced, together=together)
                 is_needless = whole_will_do and self._is_cheap_whole(found, evidence)
                 sketch = Sketch(reduced, variables, log_factor, found, together)

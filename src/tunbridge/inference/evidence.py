@@ -2,7 +2,8 @@
 
 A finding is a state (hard evidence), a list of states that are possible, or a mapping from states to likelihoods (soft
 evidence: how probable what was seen would be in each state; only ratios matter for posteriors). A list or likelihoods
-that leave one state possible are hard evidence too.
+that leave one state possible are hard evidence too; None and NaN are none, so that a row with holes can be given as it
+is.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from tunbridge._check import check_number, did_you_mean, listed, shortened
 from tunbridge.data import Variable
+from tunbridge.data.arrow import is_pandas
 from tunbridge.data.variable import is_missing
 from tunbridge.errors import DataError, UnknownVariableError
 
@@ -74,8 +76,11 @@ def read_evidence(
     """Return evidence by number; raise an error that names what is wrong with it."""
     if given is None:
         return NO_EVIDENCE
+    if is_pandas(given, "Series"):
+        given = dict(given.items())
     if not isinstance(given, Mapping):
-        raise DataError(f"{what} must be a dict from variable to state; got {shortened(repr(given))}.")
+        shown = shortened(" ".join(repr(given).split()))
+        raise DataError(f"{what} must be a dict from variable to state; got {shown}.")
     if not given:
         return NO_EVIDENCE
     hard: dict[int, int] = {}
@@ -83,6 +88,8 @@ def read_evidence(
     log_factor = 0.0
     for name, finding in given.items():
         v = find_variable(index, name, what)
+        if is_missing(finding):  # of a row with a hole in it the rest still speaks
+            continue
         code = variables[v].find(finding)
         if code >= 0:
             hard[v] = code
@@ -112,7 +119,7 @@ def _likelihood(variable: Variable, finding: Any, what: str) -> np.ndarray:
     likelihood = np.zeros(variable.n_states)
     if isinstance(finding, Mapping):
         for state, value in finding.items():
-            code = _code(variable, state, what)
+            code = state_of(variable, state, what)
             likelihood[code] = check_number(f"the likelihood of {variable.name!r}={state!r}", value, low=0)
         absent = [s for s in variable.states or () if not any(variable.find(k) == variable.find(s) for k in finding)]
         if absent:
@@ -121,15 +128,16 @@ def _likelihood(variable: Variable, finding: Any, what: str) -> np.ndarray:
             raise DataError(f"{what} must name all of its states; {listed(absent)} is not there. {hint}")
     elif isinstance(finding, list | tuple | set | frozenset) or np.ndim(finding) == 1:
         for state in finding:
-            likelihood[_code(variable, state, what)] = 1.0
+            likelihood[state_of(variable, state, what)] = 1.0
     else:
-        _code(variable, finding, what)
+        state_of(variable, finding, what)
     if not likelihood.any():
         raise DataError(f"{what} must leave a state of {variable.name!r} possible; got {finding!r}.")
     return likelihood
 
 
-def _code(variable: Variable, state: object, what: str) -> int:
+def state_of(variable: Variable, state: object, what: str) -> int:
+    """Return the code of a state; raise an error with the nearest state when it is none."""
     code = variable.find(state)
     if code < 0:
         hint = "Leave out what is not known." if is_missing(state) else did_you_mean(state, variable.states or ())

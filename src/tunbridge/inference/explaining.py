@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tunbridge.data.variable import is_missing
 from tunbridge.errors import DataError
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.queries import posterior
@@ -101,8 +102,9 @@ def explain(engine: Engine, target: str, evidence: Mapping[str, Any], *, state: 
     variable = after.variables[0]
     chosen = after.mode if state is None else (variable.states or ())[variable.code(state)]
     findings = []
-    for name, finding in (evidence or {}).items():
-        without = posterior(engine, target, {k: v for k, v in evidence.items() if k != name})
+    known = {name: finding for name, finding in (evidence or {}).items() if not is_missing(finding)}
+    for name, finding in known.items():
+        without = posterior(engine, target, {k: v for k, v in known.items() if k != name})
         alone = posterior(engine, target, {name: finding})
         weight = _log_odds(after, chosen) - _log_odds(without, chosen)
         own = _log_odds(alone, chosen) - _log_odds(before, chosen)

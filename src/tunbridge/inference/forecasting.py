@@ -72,7 +72,8 @@ def forecast(
     members, size = sketch.found.largest_clique(sketch.potentials.n_states)
     numbers = sorted(int(sketch.variables[v]) for v in members)
     names = tuple(engine.variables[v].name for v in numbers if v < engine.n_variables)
-    return Forecast(len(sketch.found.order), sketch.found.n_entries, names, size, sketch.n_bytes(), memory_limit())
+    n_entries = _whole(sketch.found.n_entries)
+    return Forecast(len(sketch.found.order), n_entries, names, _whole(size), sketch.n_bytes(), memory_limit())
 
 
 def _whole(entries: float) -> float:

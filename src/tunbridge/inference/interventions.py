@@ -18,13 +18,13 @@ import numpy as np
 from tunbridge._check import shortened
 from tunbridge.errors import DataError
 from tunbridge.inference.engine import Engine
-from tunbridge.inference.evidence import find_variable
+from tunbridge.inference.evidence import find_variable, state_of
 from tunbridge.probability import CPT, ConditionalTable, as_cpt
 
 
 def do(engine: Engine, setting: Mapping[str, Any]) -> tuple[ConditionalTable, ...]:
     """Return the tables of the network after the variables were set to a state, or to a distribution over states."""
-    if not isinstance(setting, Mapping) or not setting:
+    if not isinstance(setting, Mapping):
         hint = "Write {variable: state}."
         raise DataError(
             f"an intervention must be a dict from variable to state; got {shortened(repr(setting))}. {hint}"
@@ -37,6 +37,6 @@ def do(engine: Engine, setting: Mapping[str, Any]) -> tuple[ConditionalTable, ..
             tables[v] = as_cpt(variable, (), value)
         else:
             row = np.zeros(variable.n_states)
-            row[variable.code(value)] = 1.0
+            row[state_of(variable, value, "an intervention")] = 1.0
             tables[v] = CPT(variable, (), row)
     return tuple(tables)

@@ -32,7 +32,7 @@ from tunbridge.inference.running import Answer
 from tunbridge.probability import Distribution
 from tunbridge.probability.grid import html_grid, probability_text, text_grid
 
-_SHOWN = 30
+_SHOWN = 60
 _LARGEST_UNION = 2**16  # joint states; for more a union is one minus the probability of none
 _MOST_AXES = 64  # of a NumPy array
 

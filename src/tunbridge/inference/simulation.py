@@ -47,6 +47,8 @@ def sample(
     if not findings:
         columns = sample_codes(engine.flat, n, random_state, n_jobs)
         return code_table(engine.variables, columns[: engine.n_variables])
+    if engine.log_probability(findings) == -np.inf:
+        raise impossible(engine, findings)
     variables, flat = conditioned(engine, findings)
     drawn = dict(zip(variables.tolist(), sample_codes(flat, n, random_state, n_jobs), strict=True))
     columns = [

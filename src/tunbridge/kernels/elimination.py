@@ -1,9 +1,10 @@
 """Kernels that choose an elimination order: greedy triangulation of the interaction graph.
 
 Eliminating a node joins its neighbours to one another and removes it; the node with its neighbours is a clique whose
-table has the product of their numbers of states as entries. The order is chosen greedily by one of three rules
-(fewest fill edges, lightest fill edges, smallest table), ties broken by the table's size and then at random, the
-scores disturbed at random when asked; of several orders the one with the smallest total table size is kept.
+table has the product of their numbers of states as entries. The order is chosen greedily by one of three rules (fewest
+fill edges, lightest fill edges, smallest table) or simply as the variables come, ties broken by the table's size and
+then at random, the scores disturbed at random when asked; of several orders the one with the smallest total table size
+is kept.
 
 The graph under elimination lies in one pool: node ``v`` has its neighbours in ``pool[first[v] : first[v] + degree[v]]``
 and room for ``room[v]``; a node that outgrows its room moves to the end of the pool.
@@ -15,6 +16,8 @@ from numba import njit
 MIN_FILL = np.int64(0)
 WEIGHTED_MIN_FILL = np.int64(1)
 MIN_WEIGHT = np.int64(2)
+AS_GIVEN = np.int64(3)
+REVERSED = np.int64(4)
 
 _TINY_TABLES = 512.0  # below this many entries in all a second opinion costs more than it can save
 _STEPS_PER_ENTRY = 1.0  # steps spent on finding a better order for each entry of the best tables so far
@@ -136,6 +139,8 @@ def _next_random(state):
 @njit(cache=True, nogil=True)
 def _score(v, rule, log_states, pool, first, degree, mark, stamp):
     """Return what the rule thinks of eliminating ``v`` next: the less the better."""
+    if rule >= AS_GIVEN:
+        return 1.0 + v if rule == AS_GIVEN else log_states.shape[0] - v
     if rule == MIN_WEIGHT:
         return _log_size(v, log_states, pool, first, degree)
     return _fill(v, rule == WEIGHTED_MIN_FILL, log_states, pool, first, degree, mark, stamp)
@@ -255,15 +260,16 @@ def best_order(log_states, group, start, neighbours, most_orders):
     """Return the cheapest of several greedy orders: (cost, order, clique_start, clique_nodes).
 
     First the lightest fill, then, while the steps spent are small against the size of the best tables found, the other
-    rules and disturbed ones: every score is raised by a random share, which finds far smaller tables than breaking
-    ties does (MUNIN1: 0.9 · 10⁸ entries instead of 2.1 · 10⁸). Steps are counted, not timed, so that the same network
-    always gets the same tree. Where every rule runs into tables that no memory could hold, that is the answer.
+    rules, the variables as given and in reverse (on grids far better than any rule), and disturbed rules: every score
+    is raised by a random share, which finds far smaller tables than breaking ties does (MUNIN1: 0.9 · 10⁸ entries
+    instead of 2.1 · 10⁸). Steps are counted, not timed, so that the same network always gets the same tree. Where every
+    rule runs into tables that no memory could hold, that is the answer.
     """
     cost, steps, n_orders = np.inf, 0, np.int64(0)
     order = clique_start = nodes = neighbours
     while n_orders < 1 or (steps < min(_STEPS_PER_ENTRY * cost, _MOST_STEPS) and cost > _TINY_TABLES):
-        rule, noise = (n_orders + WEIGHTED_MIN_FILL) % 3, 0.0
-        if n_orders > 2:
+        rule, noise = (n_orders + WEIGHTED_MIN_FILL) % 3 if n_orders < 3 else n_orders, 0.0
+        if n_orders > REVERSED:
             rule = MIN_WEIGHT if n_orders % 8 == 7 else n_orders % 2
             noise = 0.3 if n_orders % 4 < 2 or rule == MIN_WEIGHT else 1.0
         c, s, o, b, m = eliminate(log_states, group, start, neighbours, rule, noise, n_orders, min(cost, HOPELESS))
@@ -271,7 +277,7 @@ def best_order(log_states, group, start, neighbours, most_orders):
         n_orders += 1
         if c < cost or n_orders == 1:
             cost, order, clique_start, nodes = c, o, b, m
-        if n_orders == most_orders or (n_orders == 3 and cost == np.inf):
+        if n_orders == most_orders or (n_orders > REVERSED and cost == np.inf):
             break
     return cost, order, clique_start, nodes
 

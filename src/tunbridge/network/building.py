@@ -52,7 +52,8 @@ def as_tables(variables: Sequence[Variable], dag: DAG, cpts: Any) -> tuple[Condi
             raise DataError(f"cpts must name variables of the network; got {name!r}. {did_you_mean(name, known)}")
     absent = [name for name in known if name not in given]
     if absent:
-        raise DataError(f"cpts must have a table for every variable; {listed(absent)} has none.")
+        has = "has" if len(absent) == 1 else "have"
+        raise DataError(f"cpts must have a table for every variable; {listed(absent)} {has} none.")
     return tuple(as_cpt(v, [known[p] for p in dag.parents(v.name)], given[v.name]) for v in variables)
 
 
@@ -76,6 +77,7 @@ def as_dag(variables: Sequence[Variable], arcs: Any) -> DAG:
     if isinstance(arcs, DAG):
         if set(arcs.nodes) != set(names):
             differ = sorted(set(arcs.nodes) ^ set(names))
-            raise DataError(f"the graph must have the variables as its nodes; {listed(differ)} stands in one only.")
+            stands = "stands" if len(differ) == 1 else "stand"
+            raise DataError(f"the graph must have the variables as its nodes; {listed(differ)} {stands} in one only.")
         return arcs
     return DAG(names, arcs)

@@ -15,7 +15,7 @@ from typing import Any, final
 
 import numpy as np
 
-from tunbridge._check import did_you_mean
+from tunbridge._check import did_you_mean, listed
 from tunbridge.data import Table, Variable
 from tunbridge.errors import DataError, UnknownVariableError
 from tunbridge.formats import NetworkParts, write_network_parts
@@ -40,6 +40,9 @@ from tunbridge.inference import (
 )
 from tunbridge.network.building import as_dag, as_tables, as_variables
 from tunbridge.probability import ConditionalTable, Distribution
+from tunbridge.probability.grid import html_grid
+
+_SHOWN = 60
 
 
 @final
@@ -428,6 +431,10 @@ class BayesianNetwork:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is a variable of this name."""
+        return name in self._engine.index
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (self._parts,)
 
@@ -435,6 +442,14 @@ class BayesianNetwork:
         counts = [(len(self.nodes), "variable"), (self._dag.n_arcs, "arc"), (self.n_parameters, "parameter")]
         sizes = ", ".join(f"{n} {noun}{'' if n == 1 else 's'}" for n, noun in counts)
         return f"BayesianNetwork{f' {self.name!r}' if self.name else ''}: {sizes}"
+
+    def _repr_html_(self) -> str:
+        rows: list[list[object]] = [
+            [v.name, listed(v.states or (), most=6), ", ".join(self._dag.parents(v.name))]
+            for v in self.variables[:_SHOWN]
+        ]
+        more = f" (the first {_SHOWN})" if len(self.variables) > _SHOWN else ""
+        return html_grid(["variable", "states", "parents"], rows, caption=f"{self!r}{more}")
 
 
 def _rebuilt(parts: NetworkParts) -> BayesianNetwork:

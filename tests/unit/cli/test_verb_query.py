@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import tunbridge as tb
+from tunbridge.cli.failures import in_options
 from tunbridge.cli.findings import finding_text, read_findings, read_settings
 from tunbridge.errors import DataError
 
@@ -111,6 +113,22 @@ def test_an_explanation(run, asia, net):
     assert [f["weight"] for f in found["findings"]] == pytest.approx([f.weight for f in expected.findings], rel=1e-9)
 
 
+def test_an_explanation_of_a_state(run, asia, net):
+    words = ("query", asia, "-t", "lung", "--given", "dysp=yes", "--given", "xray=no", "--explain")
+    assert net.explain("lung", {"dysp": "yes", "xray": "no"}).state == "no"
+    told = run(*words, "--state", "yes").stdout
+    expected = net.explain("lung", {"dysp": "yes", "xray": "no"}, state="yes")
+    assert told.startswith("P(lung = yes) = ")
+    assert f"{expected.findings[0].weight:+.2f}" in told
+    assert json.loads(run(*words, "--state", "yes", "--json").stdout)["explanations"][0]["state"] == "yes"
+
+
+def test_states_of_other_types_are_explained(run, odd, tmp_path: Path):
+    odd.write(tmp_path / "odd.tb")
+    told = run("query", "odd.tb", "-t", "n", "--given", "flag=True", "--explain", "--state", "1").stdout
+    assert told.startswith("P(n = 1) = 0.2;")
+
+
 def test_infinite_weights_are_shown(run, asia):
     words = ["query", asia, "-t", "either", "--given", "lung=yes", "--explain"]
     assert "+∞" in run(*words).stdout
@@ -202,6 +220,22 @@ def test_what_does_not_fit_is_told_with_the_way_out(run, tmp_path: Path, monkeyp
     words = ["query", "wide.tb", "--joint", *[word for name in names for word in ("-t", name)]]
     assert "--method likelihood-weighting" in run(*words, "--given", "y=a", code=1).stderr
     assert "it does not fit" in run(*words, "--given", "y=a", "--forecast").stdout
+
+
+def test_a_forecast_without_a_number(run, asia, monkeypatch):
+    forecast = dataclasses.replace(tb.example_network("asia").forecast(), n_entries=math.inf, n_bytes=math.inf)
+    monkeypatch.setattr("tunbridge.BayesianNetwork.forecast", lambda *_: forecast)
+    told = run("query", asia, "--forecast").stdout
+    assert "too many entries to count in" in told
+    assert "inf " not in told
+
+
+def test_python_is_told_as_options():
+    some = "Ask for some of the variables with of=[…], or observe more."
+    assert in_options(some) == "Ask for some of the variables with --target, or observe more."
+    one = "ask posterior() for one variable approximately, with method='likelihood-weighting'."
+    assert in_options(one) == "ask for one --target approximately, with --method likelihood-weighting."
+    assert in_options("target must name at most 60 variables") == "--target must name at most 60 variables"
 
 
 def test_all_formats_are_asked_alike(run, asia, tmp_path: Path):
@@ -299,6 +333,11 @@ def test_settings_are_one_state(odd):
         (["--joint", "-t", "lung"], "--joint must come with several --target; got 1."),
         (["--explain", "-t", "lung"], "--explain must come with a --target and with findings"),
         (["--explain", "--given", "dysp=yes"], "--explain must come with a --target and with findings"),
+        (["--state", "yes", "-t", "lung"], "--state must come with --explain and a single --target."),
+        (
+            ["--explain", "--state", "yes", "-t", "lung", "-t", "tub", "--given", "dysp=yes"],
+            "--state must come with --explain and a single --target.",
+        ),
         (["--probability"], "--probability must come with findings"),
         (["--forecast", "--explain"], "a query must ask for one thing; got --explain and --forecast."),
         (["--joint", "--most-probable"], "a query must ask for one thing; got --joint and --most-probable."),
@@ -326,11 +365,26 @@ def test_wrong_usage(run, asia, words, told):
         (["--do", "dyspp=yes"], "--do must name a variable of the network; got 'dyspp'. Did you mean 'dysp'?"),
         (["--given", "either=no", "--given", "lung=yes"], "either='no' and lung='yes' have probability zero together."),
         (["-t", "lung", "--method", "gibbs", "--precision", "0"], "--precision must be greater than 0; got 0.0."),
+        (
+            ["-t", "lung", "--given", "dysp=yes", "--explain", "--state", "yess"],
+            "--state must be a state of 'lung'; got 'yess'. Did you mean 'yes'?",
+        ),
         (["-t", "lung", "--interval", "2"], "--interval must be at most 1; got 2.0."),
     ],
 )
 def test_wrong_questions(run, asia, words, told):
     assert told in run("query", asia, *words, code=1).stderr
+
+
+def test_a_table_is_no_network(run, tennis):
+    for verb in (["query"], ["sample", "-n", "5"]):
+        told = run(*verb, tennis, code=1).stderr
+        assert "'tennis.csv' looks like a table. For tables there are tunbridge learn, evaluate" in told
+
+
+def test_a_network_is_explained_by_query(run, asia):
+    told = run("explain", asia, "--target", "lung", code=2).stderr
+    assert "A network is asked with tunbridge query --target NAME --explain." in told
 
 
 def test_wrong_files(run, asia, model, tmp_path: Path):

@@ -88,6 +88,10 @@ def test_what_is_lost_is_what_is_told(run, learned, tmp_path: Path, format):
 
 
 def test_the_format_may_be_said(run, asia, net, tmp_path: Path):
+    run("convert", asia, "asia.tb")
+    for own in ("tb", "native"):
+        run("convert", asia, "own.dat", "--to", own)
+        assert (tmp_path / "own.dat").read_bytes() == (tmp_path / "asia.tb").read_bytes()
     run("convert", asia, "asia.txt", "--to", "XMLBIF")
     assert (tmp_path / "asia.txt").read_text().startswith("<?xml")
     run("convert", "asia.txt", "again.net.gz", "--from", ".xml")

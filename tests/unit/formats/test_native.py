@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from tunbridge.data import Variable
-from tunbridge.errors import DataError, FormatError
+from tunbridge.errors import DataError, FileMissingError, FormatError
 from tunbridge.formats import native
 from tunbridge.formats.native import read_model, write_model
 
@@ -339,7 +339,7 @@ def test_a_missing_folder_and_a_missing_file_are_named(tmp_path):
     path = tmp_path / "nowhere" / "m.tb"
     with pytest.raises(DataError, match=r"must go to a place that can be written; got '.*m\.tb' \(No such file"):
         write_model(path, "test", {})
-    with pytest.raises(DataError, match=r"must be a file that can be read; got '.*m\.tb' \(No such file"):
+    with pytest.raises(FileMissingError, match=r"a model must be a file that exists; got '.*m\.tb'\."):
         read_model(path)
 
 

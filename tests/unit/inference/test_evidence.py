@@ -54,6 +54,15 @@ class TestFindings:
         assert read(given) is NO_EVIDENCE
         assert len(NO_EVIDENCE) == 0
 
+    @pytest.mark.parametrize("hole", [None, math.nan, np.nan])
+    def test_a_hole_in_a_row_is_no_finding(self, hole):
+        assert read({"Smoking": hole, "Cough": True}).hard == {1: 1}
+
+    def test_a_row_of_a_pandas_frame(self):
+        pandas = pytest.importorskip("pandas")
+        row = pandas.DataFrame({"Smoking": ["much", None], "Cough": [True, False]}).iloc[1]
+        assert read(row).hard == {1: read({"Cough": False}).hard[1]}
+
     def test_nothing_is_changed(self):
         given = {"Smoking": {"no": 0.1, "some": 0.4, "much": 0.0}, "Cough": [True, False]}
         kept = {name: finding.copy() for name, finding in given.items()}
@@ -69,8 +78,6 @@ class TestMessages:
             ({3: "no"}, "evidence must name variables of the network; got 3. Known: 'Smoking', 'Cough'."),
             ({"Smoking": "mich"}, "evidence must give a state of 'Smoking'; got 'mich'. Did you mean 'much'?"),
             ({"Smoking": ["no", "zzz"]}, "evidence must give a state of 'Smoking'; got 'zzz'. Known: 'no', 'some', "),
-            ({"Smoking": None}, "evidence must give a state of 'Smoking'; got None. Leave out what is not known."),
-            ({"Smoking": math.nan}, "evidence must give a state of 'Smoking'; got nan. Leave out what is not known."),
             ({"Smoking": []}, "evidence must leave a state of 'Smoking' possible; got []."),
             ({"Smoking": ["no", ["some"]]}, "evidence must give a state of 'Smoking'; got ['some']."),
             ({"Smoking": np.ones((2, 2))}, "evidence must give a state of 'Smoking'; got array("),

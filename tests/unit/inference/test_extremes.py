@@ -127,7 +127,7 @@ class TestLargeNetworks:
         return tb.BayesianNetwork(variables, arcs, {name: rows[: n_states ** into[name]] for name in variables})
 
     def test_what_no_memory_could_hold_is_refused_and_a_small_question_answered(self):
-        net = self.grid(30)
+        net = self.grid(45)
         forecast = net.forecast()
         assert not forecast.fits
         assert forecast.largest_entries > 1e12

@@ -66,7 +66,7 @@ def test_what_does_not_fit_says_so_and_offers_ways_out(large):
     assert not found.fits
     assert found.largest_entries > 1e9
     assert set(found.largest_clique) <= set(large.nodes)
-    assert "does not fit. Ways out: observe more variables" in repr(found)
+    assert "does not fit. Ways out: ask for fewer variables" in repr(found)
 
 
 @pytest.mark.parametrize("ask", ["posteriors", "most_probable", "posterior"])

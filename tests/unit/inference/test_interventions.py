@@ -52,10 +52,9 @@ def test_back_door_adjustment():
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({}, "an intervention must be a dict from variable to state; got {}. Write {variable: state}."),
         ("Alarm", "an intervention must be a dict from variable to state; got 'Alarm'."),
         ({"Fire": "yes"}, "an intervention must name variables of the network; got 'Fire'."),
-        ({"Alarm": "on"}, "'Alarm' must be in one of its states; got 'on'."),
+        ({"Alarm": "on"}, "an intervention must give a state of 'Alarm'; got 'on'."),
         ({"Alarm": {"yes": 0.2, "no": 0.2}}, "the probabilities of 'Alarm' must sum to 1; got 0.4"),
     ],
 )

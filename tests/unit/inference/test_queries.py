@@ -109,9 +109,9 @@ class TestPosteriors:
         assert "<table" in burglary.posteriors()._repr_html_()
 
     def test_repr_of_many_says_how_many(self):
-        names = [f"x{i}" for i in range(40)]
+        names = [f"x{i}" for i in range(70)]
         net = BayesianNetwork(dict.fromkeys(names, ("a", "b")), [], dict.fromkeys(names, (0.5, 0.5)))
-        assert repr(net.posteriors()).endswith("… the first 30 of 40 variables")
+        assert repr(net.posteriors()).endswith("… the first 60 of 70 variables")
 
 
 class TestLogProbability:

@@ -100,7 +100,7 @@ class TestMessages:
             ({"arcs": [("Rain", "Wet"), ("Sprinkle", "Wet")]}, "'Sprinkle'"),
             ({"arcs": [*ARCS, ("Wet", "Rain")]}, "cycle"),
             ({"arcs": DAG(["Rain", "Wet"], [])}, "the graph must have the variables as its nodes; 'Sprinkler' "),
-            ({"cpts": {"Rain": [0.8, 0.2]}}, "cpts must have a table for every variable; 'Sprinkler', 'Wet' has none."),
+            ({"cpts": {"Rain": [0.8, 0.2]}}, "a table for every variable; 'Sprinkler', 'Wet' have none."),
             ({"cpts": CPTS | {"Wett": [1]}}, "cpts must name variables of the network; got 'Wett'. Did you mean"),
             ({"cpts": "abc"}, "cpts must be a dict from variable to table; got 'abc'."),
             ({"cpts": [[0.5, 0.5]]}, "cpts must be a dict from variable to table; got [[0.5, 0.5]]."),

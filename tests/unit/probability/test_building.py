@@ -179,8 +179,104 @@ def test_what_people_do_wrong(given, message):
         as_cpt(ALARM, PARENTS, given)
 
 
+# What pandas makes of data
+
+DATA = pd.DataFrame(
+    [(b, e, a) for b in YES_NO for e in YES_NO for a, n in (("no", 3), ("yes", 1 + 2 * (b == e))) for _ in range(n)],
+    columns=["Burglary", "Earthquake", "Alarm"],
+)
+SHARES = CPT(ALARM, PARENTS, [[[0.5, 0.5], [0.75, 0.25]], [[0.75, 0.25], [0.5, 0.5]]])
+LEVELS = ["Earthquake", "Burglary"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pd.crosstab([DATA.Burglary, DATA.Earthquake], DATA.Alarm, normalize="index"),
+        DATA.groupby(LEVELS).Alarm.value_counts(normalize=True),
+        DATA.groupby(LEVELS).Alarm.value_counts(normalize=True).rename(None),
+        DATA.groupby(LEVELS).Alarm.value_counts(normalize=True).to_frame(),
+        DATA.groupby(LEVELS).Alarm.value_counts(normalize=True).reset_index(),
+        DATA.groupby(LEVELS).Alarm.value_counts(normalize=True).unstack(),
+        DATA.groupby(LEVELS).Alarm.value_counts(normalize=True).unstack().reset_index("Burglary"),
+    ],
+)
+def test_tables_that_pandas_makes(given):
+    before = given.copy()
+    assert as_cpt(ALARM, PARENTS, given) == SHARES
+    assert before.equals(given)
+
+
+@pytest.mark.parametrize("dtype", [object, "category"])
+def test_a_cross_table_of_states_that_are_no_texts(dtype):
+    n, flag = Variable("n", [0, 1]), Variable("flag", [False, True])
+    data = pd.DataFrame({"n": [0, 0, 0, 1], "flag": [True, False, False, False]}).astype(dtype)
+    table = as_cpt(n, [flag], pd.crosstab(data.flag, data.n, normalize="index"))
+    np.testing.assert_allclose(table.table(), [[2 / 3, 1 / 3], [1, 0]], rtol=1e-15)
+    table = as_cpt(flag, [n], pd.crosstab(data.n, data.flag, normalize="index"))
+    np.testing.assert_allclose(table.table(), [[2 / 3, 1 / 3], [1, 0]], rtol=1e-15)
+
+
+@pytest.mark.parametrize("frame", [lambda s: s, pd.Series.to_frame, pd.Series.reset_index])
+def test_shares_of_one_column(frame):
+    assert as_cpt(ALARM, [], frame(DATA.Alarm.value_counts(normalize=True))) == CPT(ALARM, [], [0.6, 0.4])
+
+
+def test_a_variable_may_be_called_proportion():
+    share = Variable("proportion", YES_NO)
+    wide = pd.DataFrame({"proportion": YES_NO, "no": [0.9, 0.2], "yes": [0.1, 0.8]})
+    assert as_cpt(ALARM, [share], wide) == CPT(ALARM, [share], [[0.9, 0.1], [0.2, 0.8]])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pd.crosstab([DATA.Burglary, DATA.Earthquake], DATA.Alarm),
+        DATA.groupby(LEVELS).Alarm.value_counts(),
+        {key: [3, 3] for key in TUPLES},
+    ],
+)
+def test_counts_are_told_from_probabilities(given):
+    with pytest.raises(DataError, match=r"Burglary='no', Earthquake='no' must sum to 1; got 6\. They look like counts"):
+        as_cpt(ALARM, PARENTS, given)
+
+
+def test_counts_of_one_column():
+    with pytest.raises(DataError, match=r"'Alarm' must sum to 1; got 20\. They look like counts: divide each row"):
+        as_cpt(ALARM, [], DATA.Alarm.value_counts())
+    with pytest.raises(
+        DataError, match=r"needs a column 'probability'. Counts become .* value_counts\(normalize=True\)"
+    ):
+        as_cpt(ALARM, PARENTS, DATA.value_counts().reset_index())
+
+
+def test_several_absences_are_told_in_the_plural():
+    with pytest.raises(DataError, match="'Burglary', 'Earthquake' are absent"):
+        as_cpt(ALARM, PARENTS, pd.DataFrame({"no": [0.9], "yes": [0.1]}))
+    with pytest.raises(DataError, match="'no', 'yes' are absent"):
+        as_cpt(ALARM, [BURGLARY], pd.DataFrame({"Burglary": YES_NO}))
+    with pytest.raises(DataError, match=r"'b', 'c' have none, and the others sum to 0\.5"):
+        as_cpt(Variable("Letter", ["a", "b", "c"]), [], {"a": 0.5})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"no": {"no": 0.9, "yes": 0.1}, "yes": {"no": 0.5, "yes": 0.5}},
+        {("no",): [0.9, 0.1], ("yes",): [0.5, 0.5]},
+        {"no": np.array([0.9, 0.1])},
+        [[0.9, 0.1], [0.5, 0.5]],
+        np.array([[0.9, 0.1], [0.5, 0.5]]),
+    ],
+)
+def test_a_forgotten_arc_is_guessed(given):
+    rule = "the table of 'Alarm' must be one row, since it has no parents; got (?s:.*) Is an arc missing"
+    with pytest.raises(DataError, match=rule):
+        as_cpt(ALARM, [], given)
+
+
 def test_without_parents_wrong():
-    with pytest.raises(DataError, match="the probabilities of 'Alarm' must be numbers; got"):
+    with pytest.raises(DataError, match=r"'Alarm' must be one row, since it has no parents; got .* Is an arc missing"):
         as_cpt(ALARM, [], {"no": [0.9, 0.1], "yes": [0, 1]})
     with pytest.raises(DataError, match="must name states of it; got 'ja'"):
         as_cpt(ALARM, [], {"no": 0.9, "ja": 0.1})

@@ -7,10 +7,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+_COMPILED: set[Any] = set()  # what is known to be: it stays so, and to look costs more than a small network's answer
+
 
 def is_compiled(kernel: Any) -> bool:
     """Return whether calling a kernel will not have to wait for the compiler (as far as the files tell)."""
-    return bool(getattr(kernel, "signatures", True)) or _is_on_disk(kernel)
+    if kernel not in _COMPILED and (bool(getattr(kernel, "signatures", True)) or _is_on_disk(kernel)):
+        _COMPILED.add(kernel)
+    return kernel in _COMPILED
 
 
 @cache

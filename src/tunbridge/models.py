@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from tunbridge._check import listed
@@ -29,7 +30,12 @@ def load(path: str | PathLike[str]) -> Any:
     >>> same.classes_.tolist()
     ['no', 'yes']
     """
-    kind, content = read_model(path)
+    try:
+        kind, content = read_model(path)
+    except FormatError:
+        if (other := _network_file(path)) is not None:
+            raise other from None
+        raise
     if kind not in _LOADERS:
         raise FormatError(
             f"the model must be one of {listed(_LOADERS)}; {path!s} holds {kind!r}. Is Tunbridge too old?"
@@ -40,6 +46,17 @@ def load(path: str | PathLike[str]) -> Any:
         raise FormatError(
             f"{path!s} must hold a model of kind {kind!r}; its content does not fit ({error})."
         ) from error
+
+
+def _network_file(path: str | PathLike[str]) -> FormatError | None:
+    """Return the error for a file whose name says that it is a network in the format of other programs."""
+    from tunbridge.formats.network_files import SUFFIXES
+
+    name = str(path)
+    suffix = Path(name.lower().removesuffix(".gz")).suffix
+    if suffix not in SUFFIXES or suffix == ".tb":
+        return None
+    return FormatError(f"a model must be a file that save() wrote; got {name!r}. read_network reads network files.")
 
 
 def _naive_bayes(content: Mapping[str, Any]) -> Any:

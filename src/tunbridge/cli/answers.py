@@ -27,6 +27,7 @@ class Asked:
     evidence: dict[str, Any]
     joint: bool = False
     top: int | None = None
+    state: Any = None
     settings: Mapping[str, Any] | None = None
 
     def cells(self, distribution: Distribution) -> list[tuple[Any, float]]:
@@ -125,7 +126,7 @@ def _most_probable_data(found: MostProbable, _: Asked) -> dict[str, Any]:
 
 
 def _explanations(net: BayesianNetwork, asked: Asked) -> list[EvidenceExplanation]:
-    return [net.explain(name, asked.evidence) for name in asked.targets]
+    return [net.explain(name, asked.evidence, state=asked.state) for name in asked.targets]
 
 
 def _show_explanations(found: list[EvidenceExplanation], _: Asked) -> None:
@@ -209,6 +210,8 @@ def forecast_fields(found: Forecast) -> list[tuple[str, str]]:
 
 
 def _entries(n: float) -> str:
+    if math.isinf(n):
+        return "too many entries to count"
     noun = "entry" if n == 1 else "entries"
     return f"{round(n)} {noun}" if n < _WRITTEN_OUT else f"{n:.3g} {noun}"
 

@@ -14,7 +14,7 @@ from tunbridge.cli.output import counted, say
 if TYPE_CHECKING:
     from tunbridge.formats import NetworkParts
 
-_KEEPS_SPARSE = ("bif", "native")
+_KEEPS_SPARSE = ("bif", "tb")
 
 
 def convert(
@@ -57,7 +57,7 @@ def convert(
     say(f"{network.name}: {sizes} in {output} ({_NAMES[after]})")
 
 
-_NAMES = {"bif": "BIF", "xmlbif": "XMLBIF", "net": "Hugin NET", "dsc": "DSC", "uai": "UAI", "native": "Tunbridge"}
+_NAMES = {"bif": "BIF", "xmlbif": "XMLBIF", "net": "Hugin NET", "dsc": "DSC", "uai": "UAI", "tb": "Tunbridge"}
 
 
 def _format_of(option: str, path: Path, given: str | None) -> str:
@@ -74,6 +74,7 @@ def _format_of(option: str, path: Path, given: str | None) -> str:
             )
         return known[suffix]
     name = given.lower().removeprefix(".")
+    name = "tb" if name == "native" else name
     if name not in known:
         raise UsageError(f"{option} must be one of {listed(known)}; got {given!r}.")
     return known[name]
@@ -81,7 +82,7 @@ def _format_of(option: str, path: Path, given: str | None) -> str:
 
 def losses(parts: NetworkParts, format: str) -> list[str]:
     """Return, in words, what a format does not keep of a network."""
-    if format == "native":
+    if format == "tb":
         return []
     lost = ["the names of variables and states, which become numbers"] if format == "uai" else []
     if format == "uai" and parts.properties:

@@ -12,6 +12,7 @@ import typer
 
 from tunbridge._check import did_you_mean, listed
 from tunbridge.cli.failures import UsageError
+from tunbridge.cli.networks import is_network_name
 from tunbridge.cli.options import AsJson, Learning, Reading, check_column
 from tunbridge.cli.output import amount, counted, note, say, say_json, say_table, tracked
 from tunbridge.errors import DataError, UnseenStateWarning
@@ -72,7 +73,7 @@ def evaluate(
     if data is not None:
         _check_no_learning(learning)
         found = evaluate_model(model, data, target, learning.weights, reading)
-    elif target is None:
+    elif target is None or is_network_name(model):
         raise UsageError(_what_is_meant(model))
     else:
         found = cross_validate(model, target, folds, seed, learning, reading)
@@ -264,6 +265,9 @@ def _check_no_learning(learning: Learning) -> None:
 def _what_is_meant(path: Path) -> str:
     from tunbridge.cli.models import is_model
 
+    if is_network_name(path):
+        rule = "what is evaluated must be a classifier or a table"
+        return f"{rule}; {path.name!r} is a network. Ask it with tunbridge query."
     if is_model(path):
         return f"a model must be evaluated on a table; got {str(path)!r} alone. Name the table after it."
     return "--target must name the column of the classes when a table is cross-validated."

@@ -36,6 +36,9 @@ _OPTIONS = (
     (re.compile(r"\bUse smoothing above 0"), "Learn with --smoothing above 0"),
     (re.compile(r" A model is written by save\(\)\."), " Make a model with tunbridge learn."),
     (re.compile(r"\bmethod='([a-z-]+)'"), r"--method \1"),
+    (re.compile(r"\bask posterior\(\) for one variable approximately"), "ask for one --target approximately"),
+    (re.compile(r"\bwith of=\[[^\]]*\]"), "with --target"),
+    (re.compile(r"^target must"), "--target must"),
     (re.compile(r"\b(Raise )?max_samples\b"), r"\1--max-samples"),
     (re.compile(r"^(precision|interval|format) must"), r"--\1 must"),
     (re.compile(r"^evidence must"), "--given must"),
@@ -113,6 +116,8 @@ def _usage(error: Any) -> str:
     where = context.command_path if context is not None else "tunbridge"
     message = error.format_message().replace(": Value error, ", ": ").strip()
     end = "" if message.endswith((".", "?")) else "."
+    if where.endswith(" explain") and "--target" in message:
+        end += " A network is asked with tunbridge query --target NAME --explain."
     return f"{message[:1].lower()}{message[1:]}{end} See {where} --help."
 
 

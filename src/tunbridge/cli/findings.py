@@ -37,6 +37,16 @@ def check_targets(net: BayesianNetwork, names: Iterable[str], path: Path) -> Non
         seen.add(name)
 
 
+def read_state(net: BayesianNetwork, name: str, text: str) -> Any:
+    """Return the state of a variable that ``--state`` names."""
+    variable = next(v for v in net.variables if v.name == name)
+    found = _state(variable, text)
+    if found is None:
+        hint = did_you_mean(text, variable.states or ())
+        raise DataError(f"--state must be a state of {name!r}; got {text!r}. {hint}")
+    return found[0]
+
+
 def read_findings(net: BayesianNetwork, texts: Iterable[str], option: str = "--given") -> dict[str, Any]:
     """Return findings by the name of their variable, as inference takes them."""
     found: dict[str, Any] = {}

@@ -42,6 +42,9 @@ def load_network(path: Path, format: str | None = None, *, do: list[str] | None 
 
     if not path.exists():
         raise DataError(f"the network must be a file that exists; got {str(path)!r}.{near_file(path)}")
+    if format is None and _is_table_name(path):
+        hint = "For tables there are tunbridge learn, evaluate, predict and describe."
+        raise DataError(f"the network must be a network file; {path.name!r} looks like a table. {hint}")
     net = read_network(path, format)
     return net.do(read_settings(net, do)) if do else net
 
@@ -57,6 +60,12 @@ def is_network_name(path: Path) -> bool:
     from tunbridge.formats.network_files import SUFFIXES
 
     return Path(path.name.lower().removesuffix(".gz")).suffix in set(SUFFIXES) - {".tb"}
+
+
+def _is_table_name(path: Path) -> bool:
+    from tunbridge.data.source import SUFFIXES
+
+    return Path(path.name.lower().removesuffix(".gz")).suffix in SUFFIXES
 
 
 def near_file(path: Path) -> str:

@@ -36,6 +36,9 @@ class Question:
     explain: Annotated[
         bool, typer.Option("--explain", help="How much each finding weighs for the most probable state of a target.")
     ] = False
+    state: Annotated[
+        str | None, typer.Option(metavar="STATE", help="With --explain: the state of the target in question.")
+    ] = None
     probability: Annotated[bool, typer.Option("--probability", help="The probability of the findings themselves.")] = (
         False
     )
@@ -63,6 +66,8 @@ class Question:
             raise UsageError(f"--joint must come with several --target; got {len(targets) or 'none'}.")
         if self.explain and not (targets and given):
             raise UsageError("--explain must come with a --target and with findings, --given NAME=STATE.")
+        if self.state is not None and not (self.explain and len(targets) == 1):
+            raise UsageError("--state must come with --explain and a single --target.")
         if self.probability and (targets or not given):
             raise UsageError("--probability must come with findings, --given NAME=STATE, and without --target.")
         if self.top is not None and (not targets or self.kind not in ("posteriors", "joint")):
@@ -146,11 +151,12 @@ def query(
     --------
     tunbridge query alarm.bif --target HYPOVOLEMIA --given HR=HIGH --given CVP=LOW
     tunbridge query alarm.bif --target HYPOVOLEMIA --given HR=HIGH --given CVP=LOW --explain
+    tunbridge query alarm.bif --target HYPOVOLEMIA --given HR=HIGH --explain --state TRUE
     tunbridge query alarm.bif --given "HR=HIGH|NORMAL" --do VENTMACH=HIGH
     tunbridge query large.bif --target X --method likelihood-weighting --precision 0.001
     """
     from tunbridge.cli.answers import Asked, tell
-    from tunbridge.cli.findings import check_targets, read_findings
+    from tunbridge.cli.findings import check_targets, read_findings, read_state
 
     targets = target or []
     question.check(targets, given or [])
@@ -158,5 +164,6 @@ def query(
     net = load_network(network, format, do=do)
     check_targets(net, targets, network)
     evidence = read_findings(net, given or [])
-    asked = Asked(targets, evidence, joint=question.joint, top=question.top, settings=computing.settings)
+    state = None if question.state is None else read_state(net, targets[0], question.state)
+    asked = Asked(targets, evidence, question.joint, question.top, state, computing.settings)
     tell(question.kind, net, asked, as_json=as_json)

@@ -44,7 +44,7 @@ import numpy as np
 from tunbridge._memory import memory_limit, size_text
 from tunbridge._version import __version__
 from tunbridge.data import Variable
-from tunbridge.errors import DataError, FormatError
+from tunbridge.errors import DataError, FileMissingError, FormatError
 
 FORMAT_VERSION = 1
 """The version of the format that is written; every older one is read."""
@@ -158,6 +158,8 @@ def read_model(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
     try:
         file = _SmallReads(name)
     except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            raise FileMissingError(f"a model must be a file that exists; got {name!r}.") from None
         raise DataError(f"a model must be a file that can be read; got {name!r} ({_reason(error)}).") from error
     with file:
         try:

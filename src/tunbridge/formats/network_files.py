@@ -40,11 +40,11 @@ SUFFIXES = {
     ".net": "net",
     ".dsc": "dsc",
     ".uai": "uai",
-    ".tb": "native",
+    ".tb": "tb",
 }
 """The format of each file name suffix."""
 
-FORMATS = ("bif", "xmlbif", "net", "dsc", "uai", "native")
+FORMATS = ("bif", "xmlbif", "net", "dsc", "uai", "tb")
 """The names of the formats."""
 
 _READERS: dict[str, Callable[[str], NetworkParts]] = {
@@ -76,7 +76,7 @@ def read_network_parts(path: str | os.PathLike[str], format: str | None = None) 
     ----------
     path : str or path
         The file, gzipped or not.
-    format : {"bif", "xmlbif", "net", "dsc", "uai", "native"}, optional
+    format : {"bif", "xmlbif", "net", "dsc", "uai", "tb"}, optional
         The format, where the suffix does not say it.
 
     Raises
@@ -87,7 +87,7 @@ def read_network_parts(path: str | os.PathLike[str], format: str | None = None) 
     name = file_name(path, "a network")
     chosen = _format(name, format)
     _check_exists(name)
-    if chosen == "native":
+    if chosen == "tb":
         return read_native(name)
     try:
         return _READERS[chosen](_text(_bytes(name), is_xml=chosen == "xmlbif"))
@@ -109,13 +109,13 @@ def write_network_parts(path: str | os.PathLike[str], parts: NetworkParts, forma
         complete.
     parts : NetworkParts
         The network.
-    format : {"bif", "xmlbif", "net", "dsc", "uai", "native"}, optional
+    format : {"bif", "xmlbif", "net", "dsc", "uai", "tb"}, optional
         The format, where the suffix does not say it.
     """
     name = file_name(path, "a network")
     chosen = _format(name, format)
     packed = name.lower().endswith(".gz")
-    if chosen == "native":
+    if chosen == "tb":
         if packed:
             raise DataError(f"a native file is packed already and must not end in '.gz'; got {name!r}.")
         return write_native(name, parts)
@@ -127,11 +127,12 @@ def write_network_parts(path: str | os.PathLike[str], parts: NetworkParts, forma
 
 def _format(name: str, format: str | None) -> str:
     if format is not None:
-        known = {**{suffix[1:]: each for suffix, each in SUFFIXES.items()}, **{each: each for each in FORMATS}}
+        known = {**{suffix[1:]: each for suffix, each in SUFFIXES.items()}, "native": "tb"}
         key = format.lower().removeprefix(".") if isinstance(format, str) else ""
         if key not in known:
-            hint = did_you_mean(format, FORMATS)
-            raise DataError(f"format must be one of {listed(FORMATS)}; got {format!r}. {hint}")
+            near = did_you_mean(format, FORMATS)
+            hint = f" {near}" if near.startswith("Did") else ""  # the formats are listed already
+            raise DataError(f"format must be one of {listed(FORMATS)}; got {format!r}.{hint}")
         return known[key]
     suffix = Path(name.lower().removesuffix(".gz")).suffix
     if suffix not in SUFFIXES:

@@ -9,7 +9,12 @@ With the parents Burglary and Earthquake, all of these are the same table of Ala
     a frame with the columns Burglary, Earthquake, Alarm, probability                   long
     a frame with the columns Burglary, Earthquake, no, yes                              wide
 
-In dicts a row may be a mapping from state to probability, in which a state of probability zero may be left out.
+In dicts a row may be a mapping from state to probability, in which a state of probability zero may be left out. What
+pandas makes of data is taken as it is: columns may be named levels of the index, and the probabilities may be called
+"proportion", so that both of these are tables as well:
+
+    pd.crosstab([data.Burglary, data.Earthquake], data.Alarm, normalize="index")
+    data.groupby(["Burglary", "Earthquake"]).Alarm.value_counts(normalize=True)
 """
 
 from __future__ import annotations
@@ -39,7 +44,9 @@ from tunbridge.probability.floats import TOLERANCE
 from tunbridge.probability.reading import check_absent, number_of, read_row, state_code
 
 _PROBABILITY = "probability"
+_PROPORTION = "proportion"  # what pandas calls it
 _WAYS_OUT = "SparseCPT stores only the rows that are given."
+_AS_SHARES = " Counts become probabilities with value_counts(normalize=True)."
 _SOME = "SparseCPT takes some rows, and a default row for the others."
 
 
@@ -52,7 +59,7 @@ def as_cpt(variable: Variable, parents: Any, given: Any) -> ConditionalTable:
         Whose probabilities they are.
     parents : sequence of Variable
         What they depend on.
-    given : ConditionalTable, mapping, array-like or frame
+    given : ConditionalTable, mapping, array-like, frame or pandas Series
         See the module's first lines. A single parent needs no tuples, and without parents a row is enough. A frame may
         have its columns, and the rows, in any order. A finished table must be one of this variable and these parents.
 
@@ -80,9 +87,11 @@ def as_cpt(variable: Variable, parents: Any, given: Any) -> ConditionalTable:
     if isinstance(given, ConditionalTable):
         return _same_family(variable, family, given)
     if is_pandas(given, "Series"):
-        given = dict(given.items())
+        given = _from_series(variable, family, given)
     if _is_frame(given) or _is_column_dict(variable, family, given):
         return CPT(variable, family, _from_frame(variable, family, given))
+    if not family:
+        _check_one_row(variable, given)
     if isinstance(given, Mapping):
         return CPT(variable, family, _from_mapping(variable, family, given))
     return CPT(variable, family, given)
@@ -103,7 +112,9 @@ def _same_family(variable: Variable, parents: tuple[Variable, ...], given: Condi
 
 def _from_mapping(variable: Variable, parents: tuple[Variable, ...], given: Mapping[Any, Any]) -> np.ndarray:
     if not parents:
-        return np.array(read_row(variable, (), given.get((), given), ()))  # {(): row} is the form with tuples
+        row = np.array([read_row(variable, (), given.get((), given), ())])  # {(): row} is the form with tuples
+        _check_no_counts(variable, (), row)
+        return row
     table, seen = _empty(variable, parents)
     for codes, row in _configurations(variable, parents, given, ()):
         j = number_of(parents, codes)
@@ -111,6 +122,7 @@ def _from_mapping(variable: Variable, parents: tuple[Variable, ...], given: Mapp
             raise _repeated(variable, parents, j)
         table[j], seen[j] = read_row(variable, parents, row, codes), True
     _check_complete(variable, parents, seen)
+    _check_no_counts(variable, parents, table)
     return table
 
 
@@ -165,14 +177,31 @@ def _is_column_dict(variable: Variable, parents: tuple[Variable, ...], given: An
     if not isinstance(given, Mapping) or not all(p.name in given for p in parents):
         return False
     if not parents:
-        return {variable.name, _PROBABILITY} <= set(given)
+        return variable.name in given and (_PROBABILITY in given or _PROPORTION in given)
     if all(parents[0].find(name) >= 0 for name in given):  # a parent that has states of these names
         return False
     return all(isinstance(name, str) for name in given)
 
 
+def _from_series(variable: Variable, parents: tuple[Variable, ...], series: Any) -> Any:
+    """Return a pandas Series as a long frame where its index has a level for each column of it, or else as a dict."""
+    wanted = {v.name for v in (*parents, variable)}
+    if not parents or set(series.index.names) != wanted:
+        return dict(series.items())
+    return series.rename(_PROBABILITY).reset_index()
+
+
+def _with_index(variable: Variable, parents: tuple[Variable, ...], frame: Any) -> Any:
+    """Return a pandas frame in which levels of the index are columns where these are absent."""
+    names = [name if isinstance(name, str) else str(name) for name in frame.columns]  # states may be numbers
+    levels = [v.name for v in (*parents, variable) if v.name in frame.index.names and v.name not in names]
+    plain = frame.set_axis(names, axis=1)  # a categorical index of columns takes no others
+    return plain.reset_index(level=levels) if levels else plain
+
+
 def _from_frame(variable: Variable, parents: tuple[Variable, ...], frame: Any) -> np.ndarray:
-    columns = frame_columns(frame)
+    frame = _with_index(variable, parents, frame) if is_pandas(frame, "DataFrame") else frame
+    columns = _with_probability(variable, parents, frame_columns(frame))
     _check_columns(variable, parents, columns)
     codes = [_codes(variable, p, columns[p.name]) for p in parents]
     n_rows = len(next(iter(columns.values())))
@@ -180,6 +209,14 @@ def _from_frame(variable: Variable, parents: tuple[Variable, ...], frame: Any) -
     rest = {name: values for name, values in columns.items() if name not in {p.name for p in parents}}
     fill = _from_long if _is_long(variable, rest) else _from_wide
     return fill(variable, parents, rest, numbers)
+
+
+def _with_probability(variable: Variable, parents: tuple[Variable, ...], columns: dict[str, Any]) -> Mapping[str, Any]:
+    """Return the columns with the name that pandas gives to probabilities replaced by ours."""
+    taken = {_PROBABILITY} & set(columns) or _PROPORTION in {v.name for v in (*parents, variable)}
+    if taken or variable.name not in columns or _PROPORTION not in columns:
+        return columns
+    return {_PROBABILITY if name == _PROPORTION else name: values for name, values in columns.items()}
 
 
 def _is_long(variable: Variable, columns: Mapping[str, Any]) -> bool:
@@ -190,8 +227,9 @@ def _check_columns(variable: Variable, parents: tuple[Variable, ...], columns: M
     absent = [p.name for p in parents if p.name not in columns]
     if absent:
         hint = did_you_mean(absent[0], columns)
+        are = "is" if len(absent) == 1 else "are"
         raise DataError(
-            f"the frame of {variable.name!r} must have a column for each parent; {listed(absent)} is absent. {hint}"
+            f"the frame of {variable.name!r} must have a column for each parent; {listed(absent)} {are} absent. {hint}"
         )
 
 
@@ -220,6 +258,7 @@ def _from_long(
     table[numbers, codes] = to_floats(_PROBABILITY, columns[_PROBABILITY])
     seen[numbers] = True
     _check_complete(variable, parents, seen)
+    _check_no_counts(variable, parents, table)
     present = np.zeros(table.shape, bool)
     present[numbers, codes] = True
     _check_cells(variable, parents, table, present)
@@ -236,6 +275,7 @@ def _from_wide(
     table[numbers] = np.stack([to_floats(name, columns[name]) for name in names], axis=1)
     seen[numbers] = True
     _check_complete(variable, parents, seen)
+    _check_no_counts(variable, parents, table)
     return table
 
 
@@ -249,8 +289,9 @@ def _state_columns(variable: Variable, columns: Mapping[str, Any]) -> list[str]:
         by_code[code] = name
     absent = [s for code, s in enumerate(variable.states or ()) if code not in by_code]
     if absent:
+        are = "is" if len(absent) == 1 else "are"
         raise DataError(
-            f"the frame of {variable.name!r} must have a column for each of its states; {listed(absent)} is absent."
+            f"the frame of {variable.name!r} must have a column for each of its states; {listed(absent)} {are} absent."
         )
     return [by_code[code] for code in range(variable.n_states)]
 
@@ -259,7 +300,7 @@ def _column_error(variable: Variable, name: str, columns: Mapping[str, Any]) -> 
     if variable.name in columns:
         hint = f"A frame with the column {variable.name!r} needs a column {_PROBABILITY!r}."
         near = did_you_mean(_PROBABILITY, columns)
-        hint += f" {near}" if near.startswith("Did") else ""
+        hint += f" {near}" if near.startswith("Did") else _AS_SHARES if "count" in columns else ""
     elif _PROBABILITY in columns:
         hint = f"A frame with the column {_PROBABILITY!r} needs a column {variable.name!r}."
     else:
@@ -269,6 +310,30 @@ def _column_error(variable: Variable, name: str, columns: Mapping[str, Any]) -> 
 
 
 # Checks
+
+
+def _check_one_row(variable: Variable, given: Any) -> None:
+    """Raise where a variable without parents is given several rows: then an arc was forgotten."""
+    if isinstance(given, Mapping):
+        rows = [row for key, row in given.items() if key != ()]  # {(): row} is the form with tuples
+    else:
+        several = (isinstance(given, list | tuple) or getattr(given, "ndim", 0) > 1) and len(given) > 1
+        rows = list(given) if several else []
+    if any(isinstance(row, list | tuple | Mapping) or getattr(row, "ndim", 0) for row in rows):
+        rule = f"the table of {variable.name!r} must be one row, since it has no parents"
+        raise DataError(f"{rule}; got {shortened(repr(given))}. Is an arc missing?")
+
+
+def _check_no_counts(variable: Variable, parents: Sequence[Variable], table: np.ndarray) -> None:
+    """Raise for whole numbers in place of probabilities, unless they look like percentages, which are told of later."""
+    totals = table.sum(axis=1)
+    whole = np.isfinite(table).all() and (table >= 0.0).all() and (table == np.rint(table)).all()
+    if not whole or table.max(initial=0.0) <= 1.0 or (np.abs(totals - 100.0) < 0.1).all():
+        return
+    j = int((np.abs(totals - 1.0) > TOLERANCE).argmax())
+    where = f"the probabilities of {variable.name!r}{condition_text(parents, j)}"
+    hint = "They look like counts: divide each row by its sum, or with pandas use normalize='index'."
+    raise DataError(f"{where} must sum to 1; got {totals[j]:.10g}. {hint}")
 
 
 def _empty(variable: Variable, parents: Sequence[Variable]) -> tuple[np.ndarray, np.ndarray]:

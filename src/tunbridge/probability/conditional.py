@@ -143,7 +143,10 @@ class ConditionalTable(ABC):
         self._check_names("given", given, names)
         absent = [name for name in names if name not in given]
         if absent:
-            raise DataError(f"given must name every parent of {self.variable.name!r}; {listed(absent)} is not there.")
+            are = "is" if len(absent) == 1 else "are"
+            raise DataError(
+                f"given must name every parent of {self.variable.name!r}; {listed(absent)} {are} not there."
+            )
         return [p.code(given[p.name]) for p in self.parents]
 
     def _fixed(self, codes: Mapping[str, int]) -> dict[int, int]:
@@ -388,17 +391,22 @@ def _row_error(
             f"the probability of {variable.name}={state!r}{condition} must be {rule}; got {rows[j, k]:.10g}."
         )
     with np.errstate(invalid="ignore", over="ignore"):
-        total, hint = float(rows[j].sum()), _advice(rows) if advice else ""
+        total, hint = float(rows[j].sum()), _advice(rows) if advice else _looks(rows)
     if not hint:
         others = f" {wrong.sum()} of {len(rows)} rows are wrong." if wrong.sum() > 1 else ""
         hint = f"A row gives the probabilities of {listed(variable.states or ())}, in this order.{others}"
     return DataError(f"the probabilities of {variable.name!r}{condition} must sum to 1; got {total:.10g}. {hint}")
 
 
+def _looks(rows: np.ndarray) -> str:
+    """Return what rows that are no distributions look like."""
+    return "They look like percentages." if np.all(np.abs(rows.sum(axis=1) - 100.0) < 0.1) else ""
+
+
 def _advice(rows: np.ndarray) -> str:
     """Return what to do with an array whose mistake is a usual one."""
-    if np.all(np.abs(rows.sum(axis=1) - 100.0) < 0.1):
-        return "They look like percentages: divide them by 100."
+    if looks := _looks(rows):
+        return f"{looks.rstrip('.')}: divide them by 100."
     if len(rows) == rows.shape[1] and np.all(np.abs(rows.sum(axis=0) - 1.0) <= TOLERANCE):
         return "The columns sum to 1: give the transpose, one row for each configuration of the parents."
     return ""

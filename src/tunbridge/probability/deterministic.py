@@ -63,7 +63,7 @@ def _code(variable: Variable, parents: tuple[Variable, ...], number: int, state:
     code = variable.find(state)
     if code < 0:
         where = condition_text(parents, number)
-        hint = did_you_mean(state, variable.states or ())
+        hint = did_you_mean(state, variable.states or ()) if state is not None else "Does it return something always?"
         raise DataError(
             f"the function of {variable.name!r}{where} must return one of its states; got {state!r}. {hint}"
         )

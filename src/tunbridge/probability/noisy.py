@@ -243,10 +243,11 @@ def noisy_or(
     yes   no   0.594   0.406
     yes   yes  0.1188  0.8812
     """
-    if not isinstance(variable, Variable) or variable.n_states != 2:
+    _check_is_variable("the effect of a noisy-OR", variable)
+    if variable.n_states != 2:
         raise DataError(f"the effect of a noisy-OR must have two states; got {variable!r}. noisy_max takes more.")
     parents = _cause_variables(causes)
-    none = _absent_codes((variable, *parents), absent or {})
+    none = _absent_codes((variable, *parents), absent)
     low = none[variable.name]
     effects = [_or_effect(variable, p, causes[p], none[p.name], low) for p in parents]
     row = _share(variable, check_number(f"the leak of {variable.name!r}", leak, low=0, high=1), low)
@@ -287,8 +288,9 @@ def noisy_max(
     some  0.28
     much  0
     """
+    _check_is_variable("the effect of a noisy-MAX", variable)
     parents = _cause_variables(causes)
-    none = _absent_codes(parents, absent or {})
+    none = _absent_codes(parents, absent)
     checked_family(variable, parents)
     if order is None and _begins_present(variable):
         raise _order_error(variable, f"order=[{listed(reversed(variable.states or ()))}]")
@@ -334,14 +336,24 @@ def _cause_variables(causes: object) -> tuple[Variable, ...]:
     if not isinstance(causes, Mapping):
         raise DataError(f"causes must map parents to their effects; got {shortened(repr(causes))}.")
     for cause in causes:
-        if not isinstance(cause, Variable):
-            raise DataError(f"causes must have Variables as keys; got {shortened(repr(cause))}.")
+        _check_is_variable("a cause", cause)
     return tuple(causes)
 
 
-def _absent_codes(variables: Sequence[Variable], absent: Mapping[str, State]) -> dict[str, int]:
+def _check_is_variable(what: str, given: object) -> None:
+    if not isinstance(given, Variable):
+        shown = shortened(repr(given))
+        hint = f" A name needs its states: Variable({shown}, ['no', 'yes'])." if isinstance(given, str) else ""
+        raise DataError(f"{what} must be a Variable; got {shown}.{hint}")
+
+
+def _absent_codes(variables: Sequence[Variable], given: Mapping[str, State] | None) -> dict[str, int]:
     """Return the code of the absent state of each variable; raise where the first one plainly is the present one."""
     names = [v.name for v in variables]
+    absent = {} if given is None else given
+    if not isinstance(absent, Mapping):
+        such = f", such as {{{names[-1]!r}: {absent!r}}}" if names and isinstance(absent, str) else ""
+        raise DataError(f"absent must be a dict from parent to state{such}; got {shortened(repr(absent))}.")
     unknown = [name for name in absent if name not in names]
     if unknown:
         raise DataError(f"absent must name variables of the table; got {listed(unknown)}. Known: {listed(names)}.")
@@ -387,7 +399,8 @@ def _by_code(variable: Variable, parent: Variable, given: Mapping[Any, Any], non
     found.setdefault(none, absent)
     missing = [s for code, s in enumerate(parent.states or ()) if code not in found]
     if missing:
-        raise DataError(f"{what} must be given for every state but the absent one; {listed(missing)} has none.")
+        has = "has" if len(missing) == 1 else "have"
+        raise DataError(f"{what} must be given for every state but the absent one; {listed(missing)} {has} none.")
     return [found[code] for code in range(parent.n_states)]
 
 

@@ -80,7 +80,8 @@ def check_absent(variable: Variable, parents: Sequence[Variable], found: Mapping
     absent = [s for code, s in enumerate(variable.states or ()) if code not in found]
     total = sum(found.values())
     if absent and not abs(total - 1.0) <= TOLERANCE:
-        rule = f"must give every state a probability; {listed(absent)} has none, and the others sum to {total:.10g}"
+        none = f"{listed(absent)} {'has' if len(absent) == 1 else 'have'} none"
+        rule = f"must give every state a probability; {none}, and the others sum to {total:.10g}"
         raise DataError(f"the probabilities of {variable.name!r}{condition_text(parents, number)} {rule}.")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
 import subprocess
@@ -218,8 +219,22 @@ def test_what_does_not_fit_is_told_with_the_way_out(run, tmp_path: Path, monkeyp
     net.write(tmp_path / "wide.tb")
     monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "5000000")
     words = ["query", "wide.tb", "--joint", *[word for name in names for word in ("-t", name)]]
-    assert "--method likelihood-weighting" in run(*words, "--given", "y=a", code=1).stderr
+    assert "Ask for fewer variables at once." in run(*words, "--given", "y=a", code=1).stderr
     assert "it does not fit" in run(*words, "--given", "y=a", "--forecast").stdout
+
+
+def test_what_is_too_large_for_exact_answers_is_told_in_options(run, tmp_path: Path, monkeypatch):
+    roots = [tb.Variable(f"x{i}", ["a", "b", "c"]) for i in range(14)]
+    rows = [[0.1 + 0.08 * k, 0.9 - 0.08 * k] for k in range(9)]
+    pairs = [(tb.Variable(f"{p.name}{q.name}", ["no", "yes"]), [p, q]) for p, q in itertools.combinations(roots, 2)]
+    cpts = [tb.CPT(p, [], [0.2, 0.3, 0.5]) for p in roots] + [tb.CPT(v, parents, rows) for v, parents in pairs]
+    tb.BayesianNetwork.from_tables(cpts).write(tmp_path / "dense.tb")
+    monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "5000000")
+    given = [word for v, _ in pairs for word in ("--given", f"{v.name}=yes")]
+    told = run("query", "dense.tb", "-t", "x0", *given, code=1).stderr
+    assert "ask for one --target approximately, with --method likelihood-weighting." in told
+    told = run("query", "dense.tb", "-t", "x0", *given, "--forecast").stdout
+    assert "it does not fit: observe more, or use --method likelihood-weighting" in told
 
 
 def test_a_forecast_without_a_number(run, asia, monkeypatch):
@@ -380,6 +395,12 @@ def test_a_table_is_no_network(run, tennis):
     for verb in (["query"], ["sample", "-n", "5"]):
         told = run(*verb, tennis, code=1).stderr
         assert "'tennis.csv' looks like a table. For tables there are tunbridge learn, evaluate" in told
+
+
+@pytest.mark.parametrize("words", [[], ["--target", "lung"]])
+def test_a_network_is_not_evaluated_alone(run, asia, words):
+    told = run("evaluate", asia, *words, code=2).stderr
+    assert "must be a classifier or a table; 'asia.bif' is a network. Ask it with tunbridge query." in told
 
 
 def test_a_network_is_explained_by_query(run, asia):

@@ -84,7 +84,7 @@ def test_what_is_lost_is_what_is_told(run, learned, tmp_path: Path, format):
     if format != "uai":
         assert ("the type of states (int)" in warning) == (back.variables[0].states != (1, 2, 3))
     assert warning.count("\n") == (format != "tb")
-    assert losses(learned, "native") == []
+    assert losses(learned, "tb") == []
 
 
 def test_the_format_may_be_said(run, asia, net, tmp_path: Path):

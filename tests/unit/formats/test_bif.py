@@ -230,8 +230,8 @@ class TestRefusing:
         variables = "".join(f"variable {name} {{ type discrete {{ x }}; }}" for name in names)
         refused(read_bif, f"{variables} probability ({'ba' * 2000}) {{ table 1; }}", "declared variables")
 
-    def test_no_advice_about_arrays(self):
-        refused(read_bif, AB.replace("0.3, 0.7", "30, 70"), "must sum to 1; got 100. A row gives the probabilities of")
+    def test_percentages_are_recognised(self):
+        refused(read_bif, AB.replace("0.3, 0.7", "30, 70"), "must sum to 1; got 100. They look like percentages.")
 
     def test_true_names_that_make_no_sense(self):
         markers = ["name = %FF", "states = a", "states = x y"]

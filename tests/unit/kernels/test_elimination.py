@@ -107,9 +107,7 @@ def test_a_tree_needs_no_fill():
     rng = np.random.default_rng(0)
     n = 2000
     scopes = [[0], *([int(rng.integers(v)), v] for v in range(1, n))]
-    cost, order, clique_start, _ = best_order(
-        np.log(np.full(n, 2)), np.zeros(n, np.int64), *graph_of(n, scopes)
-    )
+    cost, order, clique_start, _ = best_order(np.log(np.full(n, 2)), np.zeros(n, np.int64), *graph_of(n, scopes))
     assert np.diff(clique_start).max() == 1
     assert cost == pytest.approx(4 * (n - 1) + 2, rel=1e-9)
     assert sorted(order.tolist()) == list(range(n))
@@ -117,9 +115,7 @@ def test_a_tree_needs_no_fill():
 
 def test_a_cycle_gets_cliques_of_three():
     scopes = [[v, (v + 1) % 40] for v in range(40)]
-    _, _, clique_start, _ = best_order(
-        np.log(np.full(40, 3)), np.zeros(40, np.int64), *graph_of(40, scopes)
-    )
+    _, _, clique_start, _ = best_order(np.log(np.full(40, 3)), np.zeros(40, np.int64), *graph_of(40, scopes))
     assert np.diff(clique_start).max() == 2
 
 

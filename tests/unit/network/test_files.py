@@ -126,3 +126,28 @@ def test_large_networks_answer_single_questions(shared_data, name):
         for p in parents:
             table = np.tensordot(net.cpt(p).table(), table, axes=(0, 0))
         np.testing.assert_allclose(net.posterior(child).probabilities, table, rtol=0, atol=1e-12)
+
+
+def test_the_formats_are_listed_once(tmp_path):
+    net = tb.example_network("asia")
+    with pytest.raises(
+        DataError, match=r"format must be one of 'bif', 'xmlbif', 'net', 'dsc', 'uai', 'tb'; got 'json'\.$"
+    ):
+        net.write(tmp_path / "asia.dat", format="json")
+    with pytest.raises(DataError, match=r"got 'bfi'\. Did you mean 'bif'\?"):
+        net.write(tmp_path / "asia.dat", format="bfi")
+
+
+@pytest.mark.parametrize("format", ["tb", "native"])
+def test_the_own_format_has_two_names(tmp_path, format):
+    net = tb.example_network("asia")
+    net.write(tmp_path / "asia.dat", format=format)
+    assert tb.read_network(tmp_path / "asia.dat", format) == net
+
+
+def test_percentages_in_a_file_are_recognised(tmp_path):
+    path = tmp_path / "rain.bif"
+    tb.BayesianNetwork({"Rain": ["no", "yes"]}, [], {"Rain": [0.8, 0.2]}).write(path)
+    path.write_text(path.read_text().replace("0.8", "80").replace("0.2", "20"))
+    with pytest.raises(DataError, match=r"must sum to 1; got 100\. They look like percentages\."):
+        tb.read_network(path)

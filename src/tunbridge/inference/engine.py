@@ -85,6 +85,8 @@ class Engine:
         self._trees: OrderedDict[Any, Tree | None] = OrderedDict()  # None: the whole network's tree is as good
         n_entries = sum(math.prod(cpt.shape) for cpt in self.cpts)
         is_small = len(self.cpts) <= _FEW_VARIABLES and n_entries <= _FEW_ENTRIES
+        if n_entries <= _FEW_ENTRIES and not self.needs_reduction:  # small tables lie end to end from the start
+            self.__dict__["potentials"] = gather_potentials(self.cpts, self.parents, self.n_states)
         self._plain_runs = 0 if not is_small or is_compiled(propagation.propagate) else _PLAIN_RUNS
 
     # The network as arrays
@@ -93,6 +95,11 @@ class Engine:
     def n_variables(self) -> int:
         """The number of variables."""
         return len(self.variables)
+
+    @cached_property
+    def singles(self) -> list[tuple[Variable, ...]]:
+        """Each variable in a tuple of its own."""
+        return [(variable,) for variable in self.variables]
 
     @property
     def states(self) -> States:

@@ -58,9 +58,11 @@ class Posteriors(Mapping[str, Distribution]):
 
     def values(self) -> Any:
         """Return the distributions, in the order of the variables."""
-        starts, variables = self.engine.starts, self.engine.variables
-        parts = [self.marginals[low:high] for low, high in pairwise(starts)]
-        return [Distribution._trusted((v,), part) for v, part in zip(variables, parts, strict=True)]
+        marginals, make = self.marginals, Distribution._of_locked
+        families = self.engine.singles
+        return [
+            make(v, marginals[low:high]) for v, (low, high) in zip(families, pairwise(self.engine.starts), strict=True)
+        ]
 
     def __contains__(self, name: object) -> bool:
         return name in self.engine.index
@@ -170,6 +172,7 @@ def posteriors(engine: Engine, evidence: Mapping[str, Any] | None = None) -> Pos
     """Return the distribution of every variable given evidence."""
     findings = read_evidence(engine.variables, engine.index, evidence)
     answer = possible(engine, findings, engine.run(findings))
+    answer.marginals.setflags(write=False)
     return Posteriors(engine, answer.marginals, answer.log_evidence)
 
 

@@ -26,6 +26,7 @@ from tunbridge.probability.floats import TOLERANCE, as_float, as_floats
 from tunbridge.probability.grid import html_grid, probability_text, text_grid
 
 _SHOWN = 20
+_set = object.__setattr__
 
 
 @final
@@ -61,8 +62,8 @@ class Distribution(Mapping[Any, float]):
 
     variables: tuple[Variable, ...]
     probabilities: np.ndarray
-    _interval: np.ndarray | None
-    _errors: np.ndarray | None
+    _interval: np.ndarray | None = None
+    _errors: np.ndarray | None = None
 
     def __init__(
         self,
@@ -89,11 +90,18 @@ class Distribution(Mapping[Any, float]):
         errors: np.ndarray | None = None,
     ) -> Distribution:
         """Return the distribution of an array that needs no check; it is locked, not copied."""
-        array.flags.writeable = False
+        array.setflags(write=False)
+        self = cls._of_locked(variables, array)
+        if interval is not None or errors is not None:
+            self.__dict__.update(_interval=interval, _errors=errors)
+        return self
+
+    @classmethod
+    def _of_locked(cls, variables: tuple[Variable, ...], array: np.ndarray) -> Distribution:
+        """Return the distribution of an array that needs no check and cannot be written to; as quickly as may be."""
         self = object.__new__(cls)
-        fields = self.__dict__
-        fields["variables"], fields["probabilities"] = variables, array
-        fields["_interval"], fields["_errors"] = interval, errors
+        _set(self, "variables", variables)
+        _set(self, "probabilities", array)
         return self
 
     # A mapping

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import heapq
+import math
 import numbers
 import sys
 import warnings
@@ -28,6 +29,18 @@ def shortened(text: str, width: int = _WIDTH) -> str:
     'a very …'
     """
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "arc"), counted(1200, "arc"), counted(2**80, "row")
+    ('1 arc', '1 200 arcs', 'about 10^24 rows')
+    """
+    number = f"{n:,}".replace(",", " ") if n < 10**15 else f"about 10^{math.log10(n):.0f}"
+    return f"{number} {noun}{'' if n == 1 else 's'}"
 
 
 def listed(values: Iterable[object], *, most: int = _SHOWN) -> str:

@@ -26,11 +26,11 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any
 
-from tunbridge._check import listed
+from tunbridge._check import counted, listed
 from tunbridge.errors import DataError
 from tunbridge.graph.base import NamedGraph
 from tunbridge.graph.dag import DAG
-from tunbridge.graph.names import EDGE, Pair, as_pairs, counted, index_nodes, joined_pairs
+from tunbridge.graph.names import EDGE, Pair, as_pairs, index_nodes, joined_pairs
 from tunbridge.graph.undirected import UndirectedGraph, indexed_edges
 
 

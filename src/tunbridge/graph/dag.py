@@ -22,6 +22,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from tunbridge._check import counted
 from tunbridge._memory import check_memory
 from tunbridge.errors import DataError
 from tunbridge.graph.base import NamedGraph
@@ -31,7 +32,6 @@ from tunbridge.graph.names import (
     as_names,
     as_pairs,
     check_distinct,
-    counted,
     index_nodes,
     index_pairs,
     joined,

@@ -6,7 +6,6 @@ lists of pairs of names; what goes on is a dictionary from name to position and 
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -132,18 +131,6 @@ def joined_pairs(pairs: Sequence[Pair], mark: str = ARC, *, most: int = 6) -> st
     "'A' → 'B', …"
     """
     return ", ".join([joined(pair, mark) for pair in pairs[:most]] + ["…"] * (len(pairs) > most))
-
-
-def counted(n: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "arc"), counted(1200, "arc"), counted(2**80, "row")
-    ('1 arc', '1 200 arcs', 'about 10^24 rows')
-    """
-    number = f"{n:,}".replace(",", " ") if n < 10**15 else f"about 10^{math.log10(n):.0f}"
-    return f"{number} {noun}{'' if n == 1 else 's'}"
 
 
 def pairs_size(n_pairs: int) -> int:

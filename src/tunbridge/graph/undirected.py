@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tunbridge._check import counted
 from tunbridge.graph.base import NamedGraph
 from tunbridge.graph.names import (
     EDGE,
@@ -18,7 +19,6 @@ from tunbridge.graph.names import (
     Pair,
     as_pairs,
     check_distinct,
-    counted,
     index_nodes,
     index_pairs,
     joined_pairs,

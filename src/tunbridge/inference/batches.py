@@ -25,6 +25,8 @@ from tunbridge.errors import DataError, DataWarning, UnseenStateWarning, ZeroPro
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import Evidence, find_variable
 from tunbridge.kernels import propagation, rows
+from tunbridge.kernels.buffer import MARGINALS, UP
+from tunbridge.kernels.compiled import announce
 
 _PIECE = 2**13
 _LARGEST_COMPONENT = 256
@@ -130,6 +132,7 @@ def answer(engine: Engine, codes: np.ndarray, asked: Sequence[int], *, n_jobs: i
     width = int(engine.n_states[list(asked)].sum())
     n_rows = codes.shape[1]
     check_memory("the answers", 2 * 8.0 * n_rows * (width + 1), ways_out="Give the rows in pieces.")
+    announce(rows.answer_rows, "answers for rows")
     first = np.empty(n_rows, np.int64)
     rows.distinct_rows(codes, first)
     distinct, where = np.unique(first, return_inverse=True)
@@ -231,7 +234,7 @@ def _answer_together(
     log_evidence = np.empty(lanes)
     with tree.borrow(engine.potentials, lanes) as (parts, buffer, _):
         propagation.propagate(tree.program, parts, buffer, findings, soft, is_soft, wanted, _NOTHING, log_evidence)
-        marginals = buffer[parts[1] : parts[2]].reshape(-1, lanes)
+        marginals = buffer[parts[MARGINALS] : parts[UP]].reshape(-1, lanes)
         chosen = [marginals[engine.starts[v] : engine.starts[v + 1], : len(some)] for v in asked]
         if chosen:
             found.marginals[some] = np.concatenate(chosen).T

@@ -134,7 +134,6 @@ class Engine:
     @cached_property
     def potentials(self) -> Potentials:
         """The tables as potentials; those of noisy nodes with many parents as chains of small ones."""
-        announce(propagation.propagate, "exact inference")  # whoever asks for them is about to use the kernels
         return gather_potentials(self.cpts, self.parents, self.n_states)
 
     @cached_property
@@ -172,10 +171,9 @@ class Engine:
         other = Engine(cpts)
         other._trees, other._lock, other._shelf = self._trees, self._lock, self._shelf
         other._plain_runs = self._plain_runs
+        other.__dict__.update({name: self.__dict__[name] for name in ("is_small", "tree") if name in self.__dict__})
         if "whole" in self.__dict__:
             other.__dict__["whole"] = self.whole._replace(potentials=other.potentials)
-        if "tree" in self.__dict__:
-            other.__dict__["tree"] = self.tree
         return other
 
     def compile(self, sketch: Sketch) -> Tree:
@@ -208,6 +206,7 @@ class Engine:
                 return run_plainly(self.cpts, self.parents, evidence, self.states, asked, joint)
             except TooLargeError:
                 self._plain_runs = 0
+        announce(propagation.propagate, "exact inference")
         plan = self.plan(evidence, None if asked is None else [*asked, *joint], joint)
         return run_tree(plan, evidence, self.states, asked, joint)
 

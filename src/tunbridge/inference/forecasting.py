@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tunbridge._check import counted
 from tunbridge._memory import memory_limit, size_text
 from tunbridge.errors import MemoryForecastError
-from tunbridge.graph.names import counted
 from tunbridge.inference.engine import WAYS_OUT, Engine
 from tunbridge.inference.evidence import Evidence, read_evidence
 from tunbridge.inference.queries import target_numbers

@@ -30,6 +30,7 @@ from tunbridge.data import Column, Table, Variable
 from tunbridge.data.columns import code_type, state_type
 from tunbridge.errors import DataError
 from tunbridge.inference.flat import FlatNetwork
+from tunbridge.kernels.compiled import announce
 from tunbridge.kernels.sampling import LANES, ROWS, fill_limits, fill_samples
 
 BLOCK = 16 * ROWS
@@ -74,6 +75,7 @@ def sample_codes(
         f"{n} rows of {flat.n_variables} variables", padded * flat.n_variables * np.dtype(widest).itemsize,
         ways_out=_WAYS_OUT,
     )  # fmt: skip
+    announce(fill_samples, "sampling")
     codes = np.empty((flat.n_variables, padded), widest)
     limits, entropy = limits_of(flat, flat.tables), entropy_of(random_state)
 
@@ -83,14 +85,6 @@ def sample_codes(
 
     map_threads(fill, row_pieces(padded, BLOCK), n_jobs)
     return [codes[v, :n].astype(code_type(r), copy=False) for v, r in enumerate(flat.n_states.tolist())]
-
-
-def sample_table(flat: FlatNetwork, n: int, random_state: RandomState = None, n_jobs: int | None = None) -> Table:
-    """Return n rows drawn from the network as a table; its columns go out as Arrow dictionaries.
-
-    The parameters are those of :func:`sample_codes`.
-    """
-    return code_table(flat.variables, sample_codes(flat, n, random_state, n_jobs))
 
 
 def code_table(variables: Sequence[Variable], columns: Sequence[np.ndarray]) -> Table:

@@ -47,6 +47,7 @@ from tunbridge.inference.weighting import (
     sum_starts,
     tilt,
 )
+from tunbridge.kernels.compiled import announce
 from tunbridge.kernels.sampling import ROWS, fill_weighted, sweep
 
 _BATCHES = 64
@@ -143,6 +144,7 @@ def sample_gibbs(
     check_number("burn_in", burn_in, low=0)
     check_number("n_chains", n_chains, low=2)
     chosen, entropy = checked_targets(flat, targets), entropy_of(random_state)
+    announce(sweep, "Gibbs sampling")
     tilted = tilt(flat, chosen, likelihoods)
     blankets = _blankets(tilted, chosen, likelihoods)
     chains = _started(tilted, blankets, likelihoods, int(n_chains), entropy)

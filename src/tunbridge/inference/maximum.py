@@ -25,6 +25,7 @@ from tunbridge.inference.plans import Plan, Sketch
 from tunbridge.inference.potentials import gather_potentials
 from tunbridge.inference.tree import triangulate
 from tunbridge.kernels import propagation
+from tunbridge.kernels.compiled import announce
 
 
 def most_probable_codes(engine: Engine, evidence: Evidence, wanted: Sequence[int] | None) -> tuple[list[int], float]:
@@ -37,12 +38,15 @@ def most_probable_codes(engine: Engine, evidence: Evidence, wanted: Sequence[int
     codes = [evidence.hard.get(v, -1) for v in range(engine.n_variables)]
     if all(codes[v] >= 0 for v in asked):
         return codes, engine.log_probability(evidence)
-    plan, is_summed = _plan(engine, evidence, None if wanted is None else set(wanted))
+    plan, is_maximised = _plan(engine, evidence, None if wanted is None else set(wanted))
     places = plan.places(engine.n_variables)
     findings, soft, is_soft = plan.findings(evidence, places)
     chosen = np.empty(len(findings), np.int64)
+    announce(propagation.maximise, "the search for most probable states")
     with plan.tree.borrow(plan.potentials) as (parts, buffer, _):
-        log_largest = propagation.maximise(plan.tree.program, parts, buffer, findings, soft, is_soft, is_summed, chosen)
+        log_largest = propagation.maximise(
+            plan.tree.program, parts, buffer, findings, soft, is_soft, is_maximised, chosen
+        )
     for v in asked:
         if codes[v] < 0:
             codes[v] = int(chosen[places[v]])
@@ -50,7 +54,7 @@ def most_probable_codes(engine: Engine, evidence: Evidence, wanted: Sequence[int
 
 
 def _plan(engine: Engine, evidence: Evidence, wanted: set[int] | None) -> tuple[Plan, np.ndarray]:
-    """Return a tree of what matters without the observed variables, and which of its variables are summed out."""
+    """Return a tree of what matters without the observed variables, and which of its variables are maximised."""
     needed = np.ones(engine.n_variables, np.int64)
     if wanted is not None:
         needed[:] = 0
@@ -68,4 +72,4 @@ def _plan(engine: Engine, evidence: Evidence, wanted: set[int] | None) -> tuple[
     variables, potentials, log_factor = whole.observed(evidence.codes(len(whole.n_states)), needed[whole.owner])
     last = np.array([wanted is None or int(v) in wanted for v in variables], np.int64)
     sketch = Sketch(potentials, variables, log_factor, triangulate(potentials, last=last), np.empty(0, np.int64))
-    return Plan(engine.compile(sketch), potentials, variables, log_factor), 1 - last
+    return Plan(engine.compile(sketch), potentials, variables, log_factor), last

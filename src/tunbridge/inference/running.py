@@ -13,6 +13,7 @@ from tunbridge.inference.elimination import eliminate, factors_of
 from tunbridge.inference.evidence import Evidence
 from tunbridge.inference.plans import Plan
 from tunbridge.kernels import propagation
+from tunbridge.kernels.buffer import END, MARGINALS, UP
 
 if TYPE_CHECKING:
     from tunbridge.probability import ConditionalTable
@@ -68,8 +69,8 @@ def run_tree(
     run = plan.tree.take(plan.potentials, extra=size)
     parts, buffer, _ = run
     propagation.propagate(plan.tree.program, parts, buffer, codes, soft, is_soft, marks, asked, log_evidence)
-    marginals = buffer[parts[1] : parts[2]].copy()
-    table = buffer[parts[-1] : parts[-1] + size].copy() if joint else _NOTHING
+    marginals = buffer[parts[MARGINALS] : parts[UP]].copy()
+    table = buffer[parts[END] : parts[END] + size].copy() if joint else _NOTHING
     plan.tree.give_back(run)
     log_probability = float(log_evidence[0]) + plan.log_factor + evidence.log_factor
     if plan.variables is not None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tunbridge.inference.potentials import Potentials
-from tunbridge.kernels import elimination, junction, program, propagation
+from tunbridge.kernels import buffer, elimination, junction, program
 from tunbridge.kernels.elimination import MOST_ORDERS
 
 _NOTHING = np.empty(0, np.int64)
@@ -135,7 +135,7 @@ class Tree:
 
     def n_bytes(self, lanes: int = 1) -> int:
         """Return the bytes that a run takes."""
-        return 8 * int(propagation.layout(self.program, lanes)[-1])
+        return 8 * int(buffer.layout(self.program, lanes)[-1])
 
     def clique_of(self, variables: Sequence[int]) -> list[int]:
         """Return the variables of the clique in which the first of the variables is eliminated, in its axes' order."""
@@ -150,7 +150,7 @@ class Tree:
             run = kept.pop() if kept else None
         if run is not None and self._shelf is not None:
             self._shelf.free(run.buffer.nbytes)
-        parts = propagation.layout(self.program, lanes) if run is None else run.parts
+        parts = buffer.layout(self.program, lanes) if run is None else run.parts
         if run is None or len(run.buffer) < parts[-1] + extra:
             run = Run(parts, np.empty(int(parts[-1]) + extra), potentials)
             self._load(run)
@@ -182,7 +182,7 @@ class Tree:
 
     def _load(self, run: Run) -> None:
         p = run.potentials
-        propagation.load_potentials(self.program, p.scope_start, p.scope_vars, p.tables, run.buffer)
+        buffer.load_potentials(self.program, p.scope_start, p.scope_vars, p.tables, run.buffer)
 
 
 def compile_tree(

@@ -44,6 +44,7 @@ from tunbridge.inference.forward import (
     stream,
     structure,
 )
+from tunbridge.kernels.compiled import announce
 from tunbridge.kernels.sampling import ROWS, sum_weighted
 
 Likelihoods = Mapping[int, np.ndarray]
@@ -179,6 +180,7 @@ def weigh_likelihoods(
     check_number("precision", precision, above=0)
     check_number("max_samples", max_samples, low=1)
     chosen = checked_targets(flat, targets)
+    announce(sum_weighted, "likelihood weighting")
     tilted, entropy = tilt(flat, chosen, likelihoods), entropy_of(random_state)
     most = -(-int(max_samples) // BLOCK)
     done, sums = 0, _Sums(np.zeros((2, sum_starts(flat, chosen)[-1] + 1)), -math.inf, 0)

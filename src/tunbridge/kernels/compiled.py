@@ -1,4 +1,4 @@
-"""Whether a kernel has been compiled: in this process, or earlier and kept on disk."""
+"""Whether a kernel has been compiled, in this process or earlier and kept on disk; and a word to who has to wait."""
 
 from __future__ import annotations
 
@@ -28,4 +28,4 @@ def announce(kernel: Any, what: str) -> None:
     """Say in a terminal, once, that the compiler will take its time; elsewhere stay silent."""
     if not is_compiled(kernel) and sys.stderr.isatty():
         hint = "this once; «tunbridge warmup» does it beforehand"
-        print(f"tunbridge: compiling {what} for this machine, about half a minute ({hint})", file=sys.stderr)
+        print(f"tunbridge: compiling {what} for this machine, which may take half a minute ({hint})", file=sys.stderr)

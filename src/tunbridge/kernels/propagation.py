@@ -11,16 +11,26 @@ is the inner, contiguous part of every clique, and the *lanes* (rows of a batch)
 variable observed in every lane has an axis of length one: evidence makes all tables smaller. Other evidence (soft, or
 in some lanes only) is multiplied into one potential of the variable while that is copied.
 
-Everything a run reads and writes lies in one buffer of doubles, laid out by :func:`layout`:
-
-    unit | least | potentials | marginals | messages up | messages down | copies | scratch | product | other product
-
-The program itself is described in :mod:`tunbridge.kernels.program`.
+The program is described in :mod:`tunbridge.kernels.program`, the buffer that it works in (``x`` below, its parts
+beginning at ``parts``) in :mod:`tunbridge.kernels.buffer`.
 """
 
 import numpy as np
 from numba import njit
 
+from tunbridge.kernels.buffer import (
+    COPIES,
+    DOWN,
+    END,
+    LEAST,
+    MARGINALS,
+    OTHER_PRODUCT,
+    POTENTIALS,
+    PRODUCT,
+    SCRATCH,
+    UNIT,
+    UP,
+)
 from tunbridge.kernels.program import (
     AXES,
     AXES_START,
@@ -37,7 +47,6 @@ from tunbridge.kernels.program import (
     PARENT,
     SCOPE_START,
     SCOPE_VARS,
-    SIZES,
     SOURCE,
     STATE_START,
     TABLE_START,
@@ -46,76 +55,9 @@ from tunbridge.kernels.program import (
     section,
 )
 
-# The first two entries of the buffer: a table without axes, and the least positive entry of the potentials.
-_UNIT = np.int64(0)
-_LEAST = np.int64(1)
-
-# Parts of the buffer.
-_POTENTIALS = np.int64(0)
-_MARGINALS = np.int64(1)
-_UP = np.int64(2)
-_DOWN = np.int64(3)
-_COPIES = np.int64(4)
-_SCRATCH = np.int64(5)
-_PRODUCT = np.int64(6)
-_OTHER_PRODUCT = np.int64(7)
-_END = np.int64(8)
-
 _SMALL_PRODUCT = 4096  # entries: to look for small ones among them after every factor costs nothing
 _SMALL = 1e-120
 _SMALLEST = 1e-300
-
-
-@njit(cache=True, nogil=True)
-def layout(program, lanes):
-    """Return where the parts of the buffer begin, and last its length."""
-    sizes = section(program, SIZES)
-    starts = np.empty(9, np.int64)
-    starts[_POTENTIALS] = 2
-    starts[_MARGINALS] = starts[_POTENTIALS] + sizes[0]
-    starts[_UP] = starts[_MARGINALS] + program[program[STATE_START + 1] - 1] * lanes
-    starts[_DOWN] = starts[_UP] + sizes[1] * lanes
-    starts[_COPIES] = starts[_DOWN] + sizes[1] * lanes
-    starts[_SCRATCH] = starts[_COPIES] + sizes[2] * lanes
-    starts[_PRODUCT] = starts[_SCRATCH] + sizes[3] * lanes
-    starts[_OTHER_PRODUCT] = starts[_PRODUCT] + sizes[4] * lanes
-    starts[_END] = starts[_OTHER_PRODUCT] + sizes[5] * lanes
-    return starts
-
-
-@njit(cache=True, nogil=True)
-def load_potentials(program, scope_start, scope_vars, tables, buffer):
-    """Write the first two entries and the potentials into the buffer, their axes in the order of elimination."""
-    n_states, sorted_vars = section(program, N_STATES), section(program, SCOPE_VARS)
-    table_start = section(program, TABLE_START)
-    n_axes = 1
-    for f in range(table_start.shape[0] - 1):
-        n_axes = max(n_axes, scope_start[f + 1] - scope_start[f])
-    extents, strides, at = np.empty(n_axes, np.int64), np.empty(n_axes, np.int64), np.empty(n_axes, np.int64)
-    stride_of = np.empty(n_states.shape[0], np.int64)
-    buffer[_UNIT], least = 1.0, np.inf
-    for f in range(table_start.shape[0] - 1):
-        low, k = scope_start[f], scope_start[f + 1] - scope_start[f]
-        stride = 1
-        for i in range(k - 1, -1, -1):
-            stride_of[scope_vars[low + i]] = stride
-            stride *= n_states[scope_vars[low + i]]
-        for i in range(k):
-            v = sorted_vars[low + i]
-            extents[i], strides[i], at[i] = n_states[v], stride_of[v], 0
-        read = table_start[f]
-        for write in range(2 + table_start[f], 2 + table_start[f + 1]):
-            buffer[write] = tables[read]
-            if 0.0 < tables[read] < least:
-                least = tables[read]
-            for i in range(k - 1, -1, -1):
-                at[i] += 1
-                read += strides[i]
-                if at[i] < extents[i]:
-                    break
-                read -= at[i] * strides[i]
-                at[i] = 0
-    buffer[_LEAST] = least
 
 
 ASSIGN = np.int64(0)
@@ -422,11 +364,11 @@ def _prepare_clique(program, c, parts, x, lanes, extents, touched, codes, soft, 
     for j in range(n_axes):
         own_extents[j] = extents[clique_vars[clique_start[c] + j]]
     own_extents[n_axes] = lanes
-    write = parts[_COPIES]
+    write = parts[COPIES]
     for i in range(input_start[c], input_start[c + 1]):
         f = source[i]
         if f < touched.shape[0]:
-            place[f] = parts[_POTENTIALS] + table_start[f]
+            place[f] = parts[POTENTIALS] + table_start[f]
             if touched[f]:
                 size = _copy_potential(program, f, x, place[f], write, lanes, extents, codes, soft, is_soft, work)
                 place[f] = write
@@ -450,8 +392,8 @@ def _find_input(program, c, i, parts, lanes, touched, place, n_axes, flags):
     flags[n_axes - 1] = 1
     child = s - n_potentials
     if child < message_start.shape[0] - 1:
-        return parts[_UP] + message_start[child] * lanes
-    return parts[_DOWN] + message_start[c] * lanes
+        return parts[UP] + message_start[child] * lanes
+    return parts[DOWN] + message_start[c] * lanes
 
 
 @njit(cache=True, nogil=True)
@@ -505,8 +447,8 @@ def _add_inputs(program, c, inputs, parts, x, lanes, touched, place, n_axes, ext
         size *= extents[j] if in_a[j] else 1
         if in_b[j] > in_a[j]:
             n_added = inputs.shape[0] - 1
-    room = parts[_OTHER_PRODUCT] - parts[_PRODUCT]
-    o = parts[_PRODUCT] if room >= parts[_END] - parts[_OTHER_PRODUCT] else parts[_OTHER_PRODUCT]
+    room = parts[OTHER_PRODUCT] - parts[PRODUCT]
+    o = parts[PRODUCT] if room >= parts[END] - parts[OTHER_PRODUCT] else parts[OTHER_PRODUCT]
     for i in range(o, o + size):
         x[i] = 0.0
     for t in range(n_added):
@@ -524,7 +466,7 @@ def _add_inputs(program, c, inputs, parts, x, lanes, touched, place, n_axes, ext
         return o, last
     for j in range(n_axes):
         in_b[j] = 0
-    return o, _UNIT
+    return o, UNIT
 
 
 @njit(cache=True, nogil=True)
@@ -534,10 +476,10 @@ def _multiply_inputs(program, c, inputs, parts, x, lanes, touched, place, n_axes
     Where entries become very small (or a potential has such entries), logarithms are added instead. To scale a product
     would not do: it keeps the product from vanishing, but not one state beside another, and that could not come back.
     """
-    if x[_LEAST] < _SMALL and inputs.shape[0] > 2:
+    if x[LEAST] < _SMALL and inputs.shape[0] > 2:
         return _add_inputs(program, c, inputs, parts, x, lanes, touched, place, n_axes, extents, flags, log_scale, work)
     in_a, in_b, in_o = flags[0], flags[1], flags[2]
-    a, free, other = _UNIT, parts[_PRODUCT], parts[_OTHER_PRODUCT]
+    a, free, other = UNIT, parts[PRODUCT], parts[OTHER_PRODUCT]
     for j in range(n_axes):
         in_a[j] = 0
     for t in range(inputs.shape[0] - 1):
@@ -629,18 +571,16 @@ def _write_marginals(program, c, parts, x, lanes, wanted, codes, extents, own_ex
     if section(program, JOINTLY)[c]:
         for j in range(n_axes):
             in_o[j] = j < residual or j == n_axes - 1
-        _contract(ADD, n_axes, own_extents, x, a, in_a, b, in_b, parts[_SCRATCH], in_o, work)
-        a, b = parts[_SCRATCH], _UNIT
+        _contract(ADD, n_axes, own_extents, x, a, in_a, b, in_b, parts[SCRATCH], in_o, work)
+        a, b = parts[SCRATCH], UNIT
         for j in range(n_axes):
-            in_a[j] = in_o[j]
-        for j in range(n_axes):
-            in_b[j] = 0
+            in_a[j], in_b[j] = in_o[j], 0
     unused = np.zeros(lanes)
     for j in range(residual):
         v = clique_vars[clique_start[c] + j]
         if not wanted[v]:
             continue
-        write = parts[_MARGINALS] + state_start[v] * lanes
+        write = parts[MARGINALS] + state_start[v] * lanes
         if extents[v] == 1:
             for k in range(n_states[v]):
                 for lane in range(lanes):
@@ -652,6 +592,48 @@ def _write_marginals(program, c, parts, x, lanes, wanted, codes, extents, own_ex
 
 
 @njit(cache=True, nogil=True)
+def _workspace(program, n_variables):
+    """Return the small arrays a run works in: extents, touched, place, a clique's own extents, flags, work."""
+    n_potentials, widest = section(program, TABLE_START).shape[0] - 1, _widest(program) + 1
+    return (
+        np.empty(n_variables, np.int64), np.empty(n_potentials, np.int64), np.empty(n_potentials, np.int64),
+        np.empty(widest, np.int64), np.empty((4, widest), np.int64), np.empty((5, widest), np.int64),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _inputs_below(program, c):
+    """Return the inputs of a clique but for its parent's, in the order in which they are multiplied."""
+    start, parent = section(program, INPUT_START), section(program, PARENT)
+    return section(program, UP_ORDER)[start[c] : start[c + 1] - (parent[c] >= 0)]
+
+
+@njit(cache=True, nogil=True)
+def _collect(program, parts, x, codes, soft, is_soft, is_maximised, space, log_scale):
+    """Send the messages up, each the sum (or the maximum) over what its clique eliminates; add up what they lose.
+
+    Variables that are maximised are eliminated after the others, in cliques of their own.
+    """
+    lanes, message_start = codes.shape[1], section(program, MESSAGE_START)
+    clique_start, clique_vars = section(program, CLIQUE_START), section(program, CLIQUE_VARS)
+    extents, touched, place, own_extents, flags, work = space
+    _settle_evidence(program, codes, soft, is_soft, extents, touched)
+    for c in range(message_start.shape[0] - 1):
+        n_axes = _prepare_clique(
+            program, c, parts, x, lanes, extents, touched, codes, soft, is_soft, place, own_extents, work
+        )
+        inputs = _inputs_below(program, c)
+        a, b = _multiply_inputs(
+            program, c, inputs, parts, x, lanes, touched, place, n_axes, own_extents, flags, log_scale, work
+        )
+        _mark_separator(program, c, n_axes, flags[2])
+        op = MAXIMISE if is_maximised[clique_vars[clique_start[c]]] else ADD
+        message = parts[UP] + message_start[c] * lanes
+        size = _contract(op, n_axes, own_extents, x, a, flags[0], b, flags[1], message, flags[2], work)
+        _scale(x, message, size // lanes, lanes, log_scale)
+
+
+@njit(cache=True, nogil=True)
 def propagate(program, parts, x, codes, soft, is_soft, wanted, joint, log_evidence):
     """Compute the logarithm of the probability of the evidence, and the marginals of the wanted variables.
 
@@ -660,31 +642,15 @@ def propagate(program, parts, x, codes, soft, is_soft, wanted, joint, log_eviden
     variables of ``joint``, in the order of elimination, have their joint table written behind the end of the buffer's
     parts; they must stand in the home clique of the first of them.
     """
-    lanes = codes.shape[1]
-    parent, message_start = section(program, PARENT), section(program, MESSAGE_START)
+    lanes, n_potentials = codes.shape[1], section(program, TABLE_START).shape[0] - 1
     input_start, source = section(program, INPUT_START), section(program, SOURCE)
-    up_order, down_order, via = section(program, UP_ORDER), section(program, DOWN_ORDER), section(program, VIA)
-    n_potentials, n_cliques = section(program, TABLE_START).shape[0] - 1, parent.shape[0]
-    widest = _widest(program) + 1
-    extents, touched = np.empty(codes.shape[0], np.int64), np.empty(n_potentials, np.int64)
-    own_extents, place = np.empty(widest, np.int64), np.empty(n_potentials, np.int64)
-    flags, work = np.empty((4, widest), np.int64), np.empty((5, widest), np.int64)
-    in_a, in_b, in_o, in_h = flags[0], flags[1], flags[2], flags[3]
-    _settle_evidence(program, codes, soft, is_soft, extents, touched)
+    down_order, via, n_cliques = section(program, DOWN_ORDER), section(program, VIA), section(program, PARENT).shape[0]
     for lane in range(lanes):
         log_evidence[lane] = 0.0
-    for c in range(n_cliques):
-        n_axes = _prepare_clique(
-            program, c, parts, x, lanes, extents, touched, codes, soft, is_soft, place, own_extents, work
-        )
-        inputs = up_order[input_start[c] : input_start[c + 1] - (parent[c] >= 0)]
-        a, b = _multiply_inputs(
-            program, c, inputs, parts, x, lanes, touched, place, n_axes, own_extents, flags, log_evidence, work
-        )
-        _mark_separator(program, c, n_axes, in_o)
-        message = parts[_UP] + message_start[c] * lanes
-        size = _contract(ADD, n_axes, own_extents, x, a, in_a, b, in_b, message, in_o, work)
-        _scale(x, message, size // lanes, lanes, log_evidence)
+    space = _workspace(program, codes.shape[0])
+    extents, touched, place, own_extents, flags, work = space
+    in_a, in_b, in_o, in_h = flags[0], flags[1], flags[2], flags[3]
+    _collect(program, parts, x, codes, soft, is_soft, np.zeros(codes.shape[0], np.int64), space, log_evidence)
     needed, unused = _needed_cliques(program, wanted, joint), np.zeros(lanes)
     joint_clique = section(program, HOME)[joint[0]] if joint.shape[0] > 0 else -1
     for c in range(n_cliques - 1, -1, -1):
@@ -701,18 +667,18 @@ def propagate(program, parts, x, codes, soft, is_soft, wanted, joint, log_eviden
             child = source[i] - n_potentials
             if 0 <= child < n_cliques and needed[child]:
                 up = _find_input(program, c, i, parts, lanes, touched, place, n_axes, in_o)
-                down = up - parts[_UP] + parts[_DOWN]
+                down = up - parts[UP] + parts[DOWN]
                 if via[i] >= 0 and needed[source[via[i]] - n_potentials]:
                     from_up = _find_input(program, c, via[i], parts, lanes, touched, place, n_axes, in_h)
-                    from_down = from_up - parts[_UP] + parts[_DOWN]
+                    from_down = from_up - parts[UP] + parts[DOWN]
                     size = _contract(ADD, n_axes, own_extents, x, from_up, in_h, from_down, in_h, down, in_o, work)
                 else:
                     size = _contract(ADD, n_axes, own_extents, x, a, in_a, b, in_b, down, in_o, work)
                 _divide(x, down, up, size // lanes, lanes)
         if c == joint_clique:
             _mark_variables(program, c, joint, n_axes, in_o)
-            size = _contract(ADD, n_axes, own_extents, x, a, in_a, b, in_b, parts[_END], in_o, work)
-            _scale(x, parts[_END], size // lanes, lanes, unused)
+            size = _contract(ADD, n_axes, own_extents, x, a, in_a, b, in_b, parts[END], in_o, work)
+            _scale(x, parts[END], size // lanes, lanes, unused)
         _write_marginals(program, c, parts, x, lanes, wanted, codes, extents, own_extents, a, b, n_axes, flags, work)
 
 
@@ -727,9 +693,9 @@ def _input_entry(program, c, i, parts, extents, chosen, strides):
     axes_start, axes = section(program, AXES_START), section(program, AXES)
     s = section(program, SOURCE)[i]
     if s < n_potentials:
-        entry = parts[_POTENTIALS] + section(program, TABLE_START)[s]
+        entry = parts[POTENTIALS] + section(program, TABLE_START)[s]
     else:
-        entry = parts[_UP] + section(program, MESSAGE_START)[s - n_potentials]
+        entry = parts[UP] + section(program, MESSAGE_START)[s - n_potentials]
     for j in range(strides.shape[0]):
         strides[j] = 0
     stride = 1
@@ -783,44 +749,23 @@ def _choose_residual(program, c, inputs, parts, x, extents, chosen, soft, is_sof
 
 
 @njit(cache=True, nogil=True)
-def maximise(program, parts, x, codes, soft, is_soft, is_summed, chosen):
-    """Find the most probable states of the variables that are not summed out; return their log-probability.
+def maximise(program, parts, x, codes, soft, is_soft, is_maximised, chosen):
+    """Find the most probable states of some variables, the others summed out; return their log-probability.
 
-    Variables that are summed are eliminated before the others, in cliques of their own. ``chosen`` gets the state of
-    every other variable; the observed ones keep theirs.
+    ``chosen`` gets the state of every variable that is maximised; the observed ones keep theirs.
     """
-    parent = section(program, PARENT)
     clique_start, clique_vars = section(program, CLIQUE_START), section(program, CLIQUE_VARS)
-    message_start, input_start = section(program, MESSAGE_START), section(program, INPUT_START)
-    up_order = section(program, UP_ORDER)
-    n_potentials, n_cliques = section(program, TABLE_START).shape[0] - 1, parent.shape[0]
-    widest = _widest(program) + 1
-    extents, touched = np.empty(codes.shape[0], np.int64), np.empty(n_potentials, np.int64)
-    own_extents, place = np.empty(widest, np.int64), np.empty(n_potentials, np.int64)
-    flags, work = np.empty((4, widest), np.int64), np.empty((5, widest), np.int64)
-    log_largest, most_inputs, one = np.zeros(1), np.int64(1), np.int64(1)
-    _settle_evidence(program, codes, soft, is_soft, extents, touched)
-    for c in range(n_cliques):
-        n_axes = _prepare_clique(
-            program, c, parts, x, one, extents, touched, codes, soft, is_soft, place, own_extents, work
-        )
-        inputs = up_order[input_start[c] : input_start[c + 1] - (parent[c] >= 0)]
-        most_inputs = max(most_inputs, inputs.shape[0])
-        a, b = _multiply_inputs(
-            program, c, inputs, parts, x, one, touched, place, n_axes, own_extents, flags, log_largest, work
-        )
-        _mark_separator(program, c, n_axes, flags[2])
-        op = ADD if is_summed[clique_vars[clique_start[c]]] else MAXIMISE
-        message = parts[_UP] + message_start[c]
-        size = _contract(op, n_axes, own_extents, x, a, flags[0], b, flags[1], message, flags[2], work)
-        _scale(x, message, size, one, log_largest)
+    space, log_largest, most_inputs = _workspace(program, codes.shape[0]), np.zeros(1), 1
+    _collect(program, parts, x, codes, soft, is_soft, is_maximised, space, log_largest)
     for v in range(chosen.shape[0]):
         chosen[v] = codes[v, 0]
-    entries, strides = np.empty(most_inputs, np.int64), np.empty((most_inputs, widest), np.int64)
-    for c in range(n_cliques - 1, -1, -1):
-        if not is_summed[clique_vars[clique_start[c]]]:
-            inputs = up_order[input_start[c] : input_start[c + 1] - (parent[c] >= 0)]
-            _choose_residual(program, c, inputs, parts, x, extents, chosen, soft, is_soft, entries, strides)
+    for c in range(clique_start.shape[0] - 1):
+        most_inputs = max(most_inputs, _inputs_below(program, c).shape[0])
+    entries, strides = np.empty(most_inputs, np.int64), np.empty((most_inputs, space[3].shape[0]), np.int64)
+    for c in range(clique_start.shape[0] - 2, -1, -1):
+        if is_maximised[clique_vars[clique_start[c]]]:
+            inputs = _inputs_below(program, c)
+            _choose_residual(program, c, inputs, parts, x, space[0], chosen, soft, is_soft, entries, strides)
     return log_largest[0]
 
 
@@ -831,37 +776,28 @@ def condition(program, parts, x, codes, soft, is_soft, table_start, tables):
     Every clique must eliminate one variable, and no variable may be observed. Tables have the separator's axes first
     and the variable's own last; configurations that cannot occur get its first state.
     """
-    n_states, parent = section(program, N_STATES), section(program, PARENT)
+    n_states, message_start = section(program, N_STATES), section(program, MESSAGE_START)
     clique_start, clique_vars = section(program, CLIQUE_START), section(program, CLIQUE_VARS)
-    message_start, input_start = section(program, MESSAGE_START), section(program, INPUT_START)
-    up_order, n_potentials = section(program, UP_ORDER), section(program, TABLE_START).shape[0] - 1
-    widest, one = _widest(program) + 1, np.int64(1)
-    extents, touched = np.empty(codes.shape[0], np.int64), np.empty(n_potentials, np.int64)
-    own_extents, place = np.empty(widest, np.int64), np.empty(n_potentials, np.int64)
-    flags, work = np.empty((4, widest), np.int64), np.empty((5, widest), np.int64)
-    log_evidence = np.zeros(1)
-    _settle_evidence(program, codes, soft, is_soft, extents, touched)
-    for c in range(parent.shape[0]):
+    space, log_evidence, unused = _workspace(program, codes.shape[0]), np.zeros(1), np.zeros(1)
+    extents, touched, place, own_extents, flags, work = space
+    _collect(program, parts, x, codes, soft, is_soft, np.zeros(codes.shape[0], np.int64), space, log_evidence)
+    for c in range(clique_start.shape[0] - 1):
         n_axes = _prepare_clique(
-            program, c, parts, x, one, extents, touched, codes, soft, is_soft, place, own_extents, work
+            program, c, parts, x, codes.shape[1], extents, touched, codes, soft, is_soft, place, own_extents, work
         )
-        inputs = up_order[input_start[c] : input_start[c + 1] - (parent[c] >= 0)]
+        inputs = _inputs_below(program, c)
         a, b = _multiply_inputs(
-            program, c, inputs, parts, x, one, touched, place, n_axes, own_extents, flags, log_evidence, work
+            program, c, inputs, parts, x, codes.shape[1], touched, place, n_axes, own_extents, flags, unused, work
         )
         for j in range(n_axes):
             flags[2, j] = 1
-        whole, message = parts[_END], parts[_UP] + message_start[c]
-        _contract(ADD, n_axes, own_extents, x, a, flags[0], b, flags[1], whole, flags[2], work)
-        v = clique_vars[clique_start[c]]
-        size = message_start[c + 1] - message_start[c]
+        _contract(ADD, n_axes, own_extents, x, a, flags[0], b, flags[1], parts[END], flags[2], work)
+        v, size = clique_vars[clique_start[c]], message_start[c + 1] - message_start[c]
         for s in range(size):
             total = 0.0
             for k in range(n_states[v]):
-                total += x[whole + k * size + s]
-            x[message + s] = total
+                total += x[parts[END] + k * size + s]
             for k in range(n_states[v]):
-                share = x[whole + k * size + s] / total if total > 0.0 else 1.0 * (k == 0)
+                share = x[parts[END] + k * size + s] / total if total > 0.0 else 1.0 * (k == 0)
                 tables[table_start[v] + s * n_states[v] + k] = share
-        _scale(x, message, size, one, log_evidence)
     return log_evidence[0]

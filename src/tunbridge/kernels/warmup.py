@@ -13,6 +13,7 @@ from types import ModuleType
 import numpy as np
 
 from tunbridge.kernels import (
+    buffer,
     counts,
     elimination,
     encode,
@@ -29,8 +30,8 @@ from tunbridge.kernels import (
 )
 
 _MODULES = (
-    counts, elimination, encode, information, junction, likelihood, moments, planes, potentials, propagation, rows,
-    sampling, text,
+    buffer, counts, elimination, encode, information, junction, likelihood, moments, planes, potentials, propagation,
+    rows, sampling, text,
 )  # fmt: skip
 
 _CODES = (np.int8, np.int16, np.int32)
@@ -138,12 +139,12 @@ def _warm_inference() -> None:
     potentials.reduce_potentials(n_states, starts, scopes, tables, np.arange(2), codes[:, 0], np.ones(2, np.int64))
     potentials.reduce_potentials(n_states, starts, scopes, tables, np.arange(2), np.full(2, -1), np.ones(2, np.int64))
     program = junction.compile_program(n_states, np.arange(2), starts, scopes, 2, order, clique_start, nodes)
-    parts = propagation.layout(program, 1)
-    buffer, soft, is_soft = np.empty(parts[-1] + 4), np.empty((4, 1)), np.zeros(2, np.int64)
-    propagation.load_potentials(program, starts, scopes, tables, buffer)
-    propagation.propagate(program, parts, buffer, codes, soft, is_soft, np.ones(2, np.int64), none, np.empty(1))
-    propagation.maximise(program, parts, buffer, codes, soft, is_soft, group, np.empty(2, np.int64))
-    propagation.condition(program, parts, buffer, codes, soft, is_soft, np.array([0, 2, 6]), np.empty(6))
+    parts = buffer.layout(program, 1)
+    memory, soft, is_soft = np.empty(parts[-1] + 4), np.empty((4, 1)), np.zeros(2, np.int64)
+    buffer.load_potentials(program, starts, scopes, tables, memory)
+    propagation.propagate(program, parts, memory, codes, soft, is_soft, np.ones(2, np.int64), none, np.empty(1))
+    propagation.maximise(program, parts, memory, codes, soft, is_soft, group, np.empty(2, np.int64))
+    propagation.condition(program, parts, memory, codes, soft, is_soft, np.array([0, 2, 6]), np.empty(6))
 
 
 def _warm_rows() -> None:

@@ -21,12 +21,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from tunbridge._check import did_you_mean, listed, shortened
+from tunbridge._check import counted, did_you_mean, listed, shortened
 from tunbridge._memory import check_memory
 from tunbridge.counts.configurations import configuration_codes, configuration_numbers
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
-from tunbridge.graph.names import counted
 from tunbridge.probability.distribution import Distribution
 from tunbridge.probability.floats import TOLERANCE, as_floats, locked
 from tunbridge.probability.grid import html_grid, text_grid

@@ -26,10 +26,9 @@ from typing import Any, NoReturn, Self, final
 
 import numpy as np
 
-from tunbridge._check import check_number, listed, shortened
+from tunbridge._check import check_number, counted, listed, shortened
 from tunbridge.data import State, Variable
 from tunbridge.errors import DataError
-from tunbridge.graph.names import counted
 from tunbridge.probability.conditional import (
     ConditionalTable,
     checked_family,

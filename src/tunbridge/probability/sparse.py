@@ -12,11 +12,10 @@ from typing import Any, final
 
 import numpy as np
 
-from tunbridge._check import shortened
+from tunbridge._check import counted, shortened
 from tunbridge.counts.configurations import configuration_codes
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
-from tunbridge.graph.names import counted
 from tunbridge.probability.conditional import (
     SHOWN_ROWS,
     ConditionalTable,

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from tunbridge.cli.app import app
 from tunbridge.data import datasets
+from tunbridge.network import BayesianNetwork, example_network
 
 Run = Callable[..., Any]
 
@@ -49,4 +50,18 @@ def model(run: Run, tennis: Path, tmp_path: Path) -> Path:
     """Return a model of the play-tennis table, learned without smoothing."""
     path = tmp_path / "tennis.tb"
     run("learn", tennis, "--target", "play", "-o", path, "--smoothing", "0")
+    return path
+
+
+@pytest.fixture
+def net() -> BayesianNetwork:
+    """Return the Asia network."""
+    return example_network("asia")
+
+
+@pytest.fixture
+def asia(run: Run, net: BayesianNetwork, tmp_path: Path) -> Path:
+    """Return it as a file."""
+    path = tmp_path / "asia.bif"
+    net.write(path)
     return path

@@ -19,18 +19,6 @@ from tunbridge.errors import DataError
 
 
 @pytest.fixture
-def net() -> tb.BayesianNetwork:
-    return tb.example_network("asia")
-
-
-@pytest.fixture
-def asia(run, net, tmp_path: Path) -> Path:
-    path = tmp_path / "asia.bif"
-    net.write(path)
-    return path
-
-
-@pytest.fixture
 def odd() -> tb.BayesianNetwork:
     """Return a network whose names and states hold all the marks that findings are written with."""
     return tb.BayesianNetwork(

@@ -23,18 +23,6 @@ FORMATS = ("bif", "xmlbif", "net", "dsc", "uai", "tb")
 
 
 @pytest.fixture
-def net() -> tb.BayesianNetwork:
-    return tb.example_network("asia")
-
-
-@pytest.fixture
-def asia(run, net, tmp_path: Path) -> Path:
-    path = tmp_path / "asia.bif"
-    net.write(path)
-    return path
-
-
-@pytest.fixture
 def learned() -> NetworkParts:
     """Return a network with everything that some format does not keep."""
     day, rain = tb.Variable("day", [1, 2, 3]), tb.Variable("rain", ["no", "yes"])

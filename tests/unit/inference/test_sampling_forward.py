@@ -12,7 +12,7 @@ from tunbridge.data import Variable
 from tunbridge.errors import DataError, MemoryForecastError
 from tunbridge.inference import forward
 from tunbridge.inference.flat import flatten
-from tunbridge.inference.forward import BLOCK, sample_codes, sample_table
+from tunbridge.inference.forward import BLOCK, code_table, sample_codes
 from tunbridge.kernels.sampling import LANES, ROWS, _pick, fill_draws, fill_limits
 from tunbridge.probability import CPT
 
@@ -167,7 +167,8 @@ def test_places_of_enormous_tables(monkeypatch):
 def test_a_table_of_samples():
     dose = Variable("dose", [0, 5, 10], ordered=True)
     cpts = [CPT(COIN, table=[0.5, 0.5]), CPT(dose, [COIN], [[0.0, 0.5, 0.5], [1.0, 0.0, 0.0]])]
-    table = sample_table(flatten(cpts), 1000, 3)
+    flat = flatten(cpts)
+    table = code_table(flat.variables, sample_codes(flat, 1000, 3))
     assert table.variables == (COIN, dose)
     arrow = table.to_arrow()
     assert arrow.schema.field("coin").type == pa.dictionary(pa.int8(), pa.string())

@@ -10,6 +10,7 @@ from oracles.enumeration import joint_table
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.tree import compile_tree, triangulate
 from tunbridge.kernels import propagation
+from tunbridge.kernels.buffer import layout
 
 
 def run(engine, codes, likelihoods=None, wanted=None, joint=()):
@@ -160,7 +161,7 @@ def test_maximise_finds_a_largest_cell(seed):
     codes, chosen = np.full((n, 1), -1), np.empty(n, np.int64)
     soft, is_soft = np.empty((engine.starts[-1], 1)), np.zeros(n, np.int64)
     with tree.borrow(engine.potentials) as (parts, buffer, _):
-        largest = propagation.maximise(tree.program, parts, buffer, codes, soft, is_soft, is_summed, chosen)
+        largest = propagation.maximise(tree.program, parts, buffer, codes, soft, is_soft, 1 - is_summed, chosen)
     table = joint_table(engine.cpts).sum(axis=tuple(np.flatnonzero(is_summed).tolist()))
     assert table[tuple(chosen[is_summed == 0])] == pytest.approx(table.max(), rel=1e-12)
     assert largest == pytest.approx(math.log(table.max()), rel=1e-12, abs=1e-12)
@@ -170,7 +171,7 @@ def test_the_length_of_the_buffer_is_told():
     engine, _ = dense_engine(3)
     tree = engine.tree
     for lanes in (1, 8):
-        parts = propagation.layout(tree.program, lanes)
+        parts = layout(tree.program, lanes)
         assert (np.diff(parts) >= 0).all()
         assert tree.n_bytes(lanes) == 8 * parts[-1]
         assert parts[2] - parts[1] == engine.starts[-1] * lanes

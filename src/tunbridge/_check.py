@@ -109,6 +109,16 @@ def check_number(
     return number
 
 
+def check_whole(what: str, value: object, *, low: int, optional: bool = False) -> None:
+    """Raise unless value is a whole number, ≥ low; None is let through if optional."""
+    if optional and value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise DataError(f"{what} must be a whole number{', or None' if optional else ''}; got {_repr(value)}.")
+    if value < low:
+        raise DataError(f"{what} must be at least {low}; got {_repr(value)}.")
+
+
 def _nearest(name: object, known: Sequence[object]) -> str:
     """Return the question whether the nearest known name was meant; no text when none is near."""
     if len(known) > _COMPARED:

@@ -10,7 +10,8 @@ import numbers
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from functools import cache
+from typing import Generic, TypeVar
 
 from tunbridge.errors import DataError
 
@@ -35,18 +36,59 @@ def n_threads(n_jobs: int | None = None) -> int:
 
 
 def map_threads(function: Callable[[T], R], pieces: Iterable[T], n_jobs: int | None = None) -> list[R]:
-    """Return ``[function(piece) for piece in pieces]``, computed by several threads.
+    """Return ``[function(piece) for piece in pieces]``, computed by several threads, of which the caller's is one.
 
-    The error of the first piece that fails is raised, and pieces that have not begun are given up.
+    The error of the first piece that fails is raised, and pieces that have not begun are given up. Pieces may call
+    ``map_threads`` themselves: nobody waits for a helper that has not begun.
     """
     work = list(pieces)
     workers = min(n_threads(n_jobs), len(work))
     if workers <= 1:
         return [function(piece) for piece in work]
-    size = -(-len(work) // (_RUNS * workers))  # many small pieces are handed out in runs
-    with ThreadPoolExecutor(workers) as pool:
-        runs = pool.map(lambda run: [function(piece) for piece in work[run[0] : run[1]]], row_pieces(len(work), size))
-        return [result for run in runs for result in run]
+    shared = _Work(function, work, max(1, len(work) // (_RUNS * workers)))
+    helpers = [_pool(workers - 1).submit(shared.drain) for _ in range(workers - 1)]
+    try:
+        shared.drain()
+    except BaseException as error:  # an interruption between two pieces
+        shared.errors[-1] = error
+    for helper in helpers:
+        if not helper.cancel():
+            helper.result()
+    if shared.errors:
+        raise shared.errors[min(shared.errors)]
+    return shared.results
+
+
+class _Work(Generic[T, R]):
+    """Pieces that several threads take from one queue, in runs, so that many small ones cost little to hand out."""
+
+    def __init__(self, function: Callable[[T], R], work: list[T], size: int) -> None:
+        self.results: list[R] = [None] * len(work)  # type: ignore[list-item]
+        self.errors: dict[int, BaseException] = {}
+        self._function, self._work = function, work
+        self._runs = iter(row_pieces(len(work), size))  # a list's iterator gives each run to one thread only
+
+    def drain(self) -> None:
+        """Work until the queue is empty or somebody has failed."""
+        for start, stop in self._runs:
+            for i in range(start, stop):
+                if self.errors:
+                    return
+                try:
+                    self.results[i] = self._function(self._work[i])
+                except BaseException as error:
+                    self.errors[i] = error
+                    return
+
+
+@cache
+def _pool(n_helpers: int) -> ThreadPoolExecutor:
+    """Return the pool of so many threads, which live as long as the process: to start one would take too long."""
+    return ThreadPoolExecutor(n_helpers, thread_name_prefix="tunbridge")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
 
 
 def row_pieces(n_rows: int, size: int) -> list[tuple[int, int]]:

@@ -62,6 +62,34 @@ def test_the_first_error_is_raised_and_the_rest_given_up() -> None:
     assert len(begun) < 1000
 
 
+def test_pieces_may_use_threads_themselves() -> None:
+    nested = map_threads(lambda i: sum(map_threads(lambda j: i * j, range(10), 3)), range(40), 3)
+    assert nested == [45 * i for i in range(40)]
+
+
+def test_an_interruption_of_the_caller_stops_the_rest() -> None:
+    begun = []
+
+    def interrupt(i: int) -> None:
+        begun.append(i)
+        time.sleep(0.005)
+        if i == 0:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        map_threads(interrupt, range(1000), 2)
+    assert len(begun) < 1000
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_threads_after_a_fork() -> None:
+    assert map_threads(abs, range(4), 2) == [0, 1, 2, 3]
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if map_threads(abs, range(4), 2) == [0, 1, 2, 3] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 @pytest.mark.parametrize(
     ("n_rows", "size", "pieces"),
     [(0, 3, []), (3, 3, [(0, 3)]), (4, 3, [(0, 3), (3, 4)]), (2, 1, [(0, 1), (1, 2)])],

@@ -68,7 +68,7 @@ def sparse_table(
     counted = [codes >= 0 for codes in columns] + ([] if weights is None else [weights > 0])
     rows = np.flatnonzero(reduce(np.logical_and, counted))
     *parents, child = (codes[rows] for codes in columns)
-    slots, representatives = _number_configurations(parents, n_states[:-1])
+    slots, representatives = number_configurations(parents, n_states[:-1])
     configurations = np.column_stack([codes[representatives] for codes in parents]).astype(np.int32)
     shape = [len(configurations), n_states[-1]]
     check_memory("the sparse table", 8 * prod(shape), ways_out="Use fewer parents, or a child with fewer states.")
@@ -110,7 +110,7 @@ def _lane_table(
     return (out[0] if n_copies == 1 else out.sum(axis=0))[:-1]
 
 
-def _number_configurations(columns: Sequence[np.ndarray], n_states: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+def number_configurations(columns: Sequence[np.ndarray], n_states: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Return each row's configuration number, in sorted order of the configurations, and a row that has each of them.
 
     Keys that would pass 62 bits are numbered on the way, so any number of columns will do; the order is kept because

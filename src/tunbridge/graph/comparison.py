@@ -4,6 +4,9 @@ The structural Hamming distance counts the pairs of nodes that the two graphs jo
 one too many, or one with another direction each count one. It is taken between equivalence classes, since data cannot
 tell the graphs of a class apart and a learner should not be blamed for it.
 
+Precision and recall count what was found of what is there, among arcs or, whatever their directions, among the joined
+pairs of the skeleton.
+
 References
 ----------
 I. Tsamardinos, L. E. Brown, C. F. Aliferis (2006). The max-min hill-climbing Bayesian network structure learning
@@ -68,12 +71,33 @@ class GraphComparison:
         wrong = 2 * len(self.reversed) + len(self.missing) + len(self.extra)
         return _share(2 * len(self.both), 2 * len(self.both) + wrong)
 
+    @property
+    def skeleton_precision(self) -> float:
+        """The share of the pairs joined by the learned graph that the true one joins; 1 when there are none."""
+        return _share(self._n_joined, self._n_joined + len(self.extra))
+
+    @property
+    def skeleton_recall(self) -> float:
+        """The share of the pairs joined by the true graph that the learned one joins; 1 when there are none."""
+        return _share(self._n_joined, self._n_joined + len(self.missing))
+
+    @property
+    def skeleton_f1(self) -> float:
+        """The harmonic mean of the skeleton's precision and recall; 1 when neither graph has arcs."""
+        return _share(2 * self._n_joined, 2 * self._n_joined + len(self.missing) + len(self.extra))
+
+    @property
+    def _n_joined(self) -> int:
+        """The number of pairs that both graphs join, whatever the direction."""
+        return len(self.both) + len(self.reversed)
+
     def __repr__(self) -> str:
-        scores = f"precision {self.precision:.3g}, recall {self.recall:.3g}, F1 {self.f1:.3g}, SHD {self.shd}"
+        arcs = _scores(self.precision, self.recall, self.f1)
+        skeleton = _scores(self.skeleton_precision, self.skeleton_recall, self.skeleton_f1)
         groups = {name: getattr(self, name) for name in ("both", "reversed", "missing", "extra")}
         width = len(str(max(map(len, groups.values()))))
         lines = [f"  {name:8}  {len(pairs):{width}}  {self._shown(pairs)}".rstrip() for name, pairs in groups.items()]
-        return "\n".join([f"GraphComparison: {scores}", *lines])
+        return "\n".join([f"GraphComparison: {arcs}, SHD {self.shd}", f"  skeleton: {skeleton}", *lines])
 
     def _shown(self, pairs: tuple[Pair, ...]) -> str:
         shown = [joined(pair, EDGE if pair in self.undirected else ARC) for pair in pairs[:_SHOWN]]
@@ -113,6 +137,7 @@ def compare_graphs(true: Graph, learned: Graph) -> GraphComparison:
     --------
     >>> compare_graphs(DAG(arcs=[("A", "C"), ("B", "C")]), DAG(["A", "B", "C"], [("A", "C"), ("A", "B")]))
     GraphComparison: precision 0.5, recall 0.5, F1 0.5, SHD 3
+      skeleton: precision 0.5, recall 0.5, F1 0.5
       both      1  'A' → 'C'
       reversed  0
       missing   1  'B' → 'C'
@@ -162,6 +187,10 @@ def _directions(graph: Graph) -> dict[frozenset[str], Pair | None]:
 def _distance(a: CPDAG, b: CPDAG) -> int:
     one, other = _directions(a).items(), _directions(b).items()
     return len({key for key, _ in one ^ other})
+
+
+def _scores(precision: float, recall: float, f1: float) -> str:
+    return f"precision {precision:.3g}, recall {recall:.3g}, F1 {f1:.3g}"
 
 
 def _share(part: int, whole: int) -> float:

@@ -49,12 +49,29 @@ def test_precision_and_recall_are_of_the_learned_and_the_true_arcs() -> None:
     assert compare_graphs(TRUE.add_arc("a", "b"), TRUE).recall == 0.75
 
 
+def test_the_skeleton_has_scores_of_its_own() -> None:
+    found = compare_graphs(TRUE, DAG(NODES, [("a", "c"), ("d", "c"), ("a", "b"), ("a", "d")]))
+    assert (len(found.both), len(found.reversed), len(found.missing), len(found.extra)) == (1, 1, 1, 2)
+    assert (found.skeleton_precision, found.skeleton_recall) == (2 / 4, 2 / 3)
+    assert found.skeleton_f1 == pytest.approx(4 / 7, rel=1e-12)
+    assert "\n  skeleton: precision 0.5, recall 0.667, F1 0.571\n" in repr(found)
+
+
+def test_the_skeleton_forgives_directions() -> None:
+    turned = DAG(NODES, [("c", "a"), ("c", "b"), ("d", "c")])
+    for found in (compare_graphs(TRUE, turned), compare_graphs(TRUE, turned.cpdag())):
+        assert (found.skeleton_precision, found.skeleton_recall, found.skeleton_f1) == (1.0, 1.0, 1.0)
+        assert found.f1 == 0.0
+
+
 def test_graphs_without_arcs_have_scores_too() -> None:
     empty = DAG(NODES)
     assert (compare_graphs(TRUE, empty).precision, compare_graphs(TRUE, empty).recall) == (1.0, 0.0)
     assert (compare_graphs(empty, TRUE).precision, compare_graphs(empty, TRUE).recall) == (0.0, 1.0)
     assert compare_graphs(TRUE, empty).f1 == 0.0
     assert compare_graphs(empty, empty).f1 == 1.0
+    assert (compare_graphs(TRUE, empty).skeleton_precision, compare_graphs(TRUE, empty).skeleton_recall) == (1.0, 0.0)
+    assert (compare_graphs(empty, TRUE).skeleton_f1, compare_graphs(empty, empty).skeleton_f1) == (0.0, 1.0)
 
 
 def test_classes_are_compared_with_their_edges() -> None:
@@ -75,6 +92,7 @@ def test_the_repr_shows_scores_and_the_first_arcs() -> None:
     star = DAG(names, [("x0", name) for name in names[1:]])
     assert repr(compare_graphs(star, DAG(names, [("x2", "x1")]))) == (
         "GraphComparison: precision 0, recall 0, F1 0, SHD 13\n"
+        "  skeleton: precision 0, recall 0, F1 0\n"
         "  both       0\n"
         "  reversed   0\n"
         "  missing   12  'x0' → 'x1', 'x0' → 'x2', 'x0' → 'x3', 'x0' → 'x4', 'x0' → 'x5', 'x0' → 'x6', …\n"

@@ -36,7 +36,7 @@ def entropy(counts: Counts | np.ndarray) -> float:
     """
     n = _table_of(counts, 1).sum(axis=0)
     total = n.sum()
-    return max(0.0, float(np.log(total) - _n_log_n(n).sum() / total)) if total > 0 else 0.0
+    return max(0.0, float(np.log(total) - n_log_n(n).sum() / total)) if total > 0 else 0.0
 
 
 def mutual_information(counts: Counts | PairCounts | np.ndarray) -> Any:
@@ -62,15 +62,13 @@ def mutual_information(counts: Counts | PairCounts | np.ndarray) -> Any:
     0.171
     """
     if isinstance(counts, PairCounts):
-        if counts.given is not None:
-            return conditional_mutual_information(counts)
-        return _pair_information(counts, counts.matrix)[0]
+        return information_and_rows(counts)[0]
     table = _table_of(counts, 2)
     total = table.sum()
     if total <= 0:
         return 0.0
-    margins = _n_log_n(table.sum(axis=0)).sum() + _n_log_n(table.sum(axis=1)).sum()
-    return max(0.0, float((_n_log_n(table).sum() - margins) / total + np.log(total)))
+    margins = n_log_n(table.sum(axis=0)).sum() + n_log_n(table.sum(axis=1)).sum()
+    return max(0.0, float((n_log_n(table).sum() - margins) / total + np.log(total)))
 
 
 def conditional_mutual_information(counts: PairCounts) -> np.ndarray:
@@ -90,13 +88,34 @@ def conditional_mutual_information(counts: PairCounts) -> np.ndarray:
         raise DataError(
             "conditional information must be of pairs counted within a variable; got plain pairs. Use pairs_within."
         )
+    return information_and_rows(counts)[0]
+
+
+def information_and_rows(counts: PairCounts) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mutual information of all pairs, conditional if they were counted so, and the rows each rests on."""
+    if counts.given is None:
+        return _pair_information(counts, counts.matrix)
     n_variables = len(counts.variables)
     information, rows = np.zeros((n_variables, n_variables)), np.zeros((n_variables, n_variables))
     for matrix in counts.matrix:
         within, n = _pair_information(counts, matrix)
         information += n * within
         rows += n
-    return np.divide(information, rows, out=np.zeros_like(rows), where=rows > 0)
+    return np.divide(information, rows, out=np.zeros_like(rows), where=rows > 0), rows
+
+
+def information_with_given(margins: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Return I(X; Z) of several variables X from the counts of their states, one row of them for each state of Z.
+
+    Variable v's states are first[v] … first[v + 1] − 1.
+    """
+    n = margins.astype(np.float64)
+    within = _sums_by_variable(first, n, axis=1)
+    rows = within.sum(axis=0)
+    cells = _sums_by_variable(first, n_log_n(n).sum(axis=0), axis=0)
+    states = _sums_by_variable(first, n_log_n(n.sum(axis=0)), axis=0)
+    total = n_log_n(rows) + cells - states - n_log_n(within).sum(axis=0)
+    return np.maximum(np.divide(total, rows, out=np.zeros_like(rows), where=rows > 0), 0.0)
 
 
 def _table_of(counts: Counts | np.ndarray, low: int) -> np.ndarray:
@@ -123,32 +142,32 @@ def _pair_information(counts: PairCounts, matrix: np.ndarray) -> tuple[np.ndarra
 
 def _numpy_information(counts: PairCounts, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the same: Σ n log n over tables and margins are sums over blocks of one matrix."""
-    margins = _sums_by_variable(counts, matrix, axis=1)
-    rows = _sums_by_variable(counts, margins, axis=0)
-    of_margins = _sums_by_variable(counts, _n_log_n(margins), axis=0)
-    of_cells = _block_sums(counts, _n_log_n(matrix))
-    total = _n_log_n(rows) + of_cells - of_margins - of_margins.T
+    margins = _sums_by_variable(counts.first, matrix, axis=1)
+    rows = _sums_by_variable(counts.first, margins, axis=0)
+    of_margins = _sums_by_variable(counts.first, n_log_n(margins), axis=0)
+    of_cells = _block_sums(counts.first, n_log_n(matrix))
+    total = n_log_n(rows) + of_cells - of_margins - of_margins.T
     information = np.divide(total, rows, out=np.zeros_like(rows), where=rows > 0)
     return np.maximum(information, 0.0), rows
 
 
-def _block_sums(counts: PairCounts, matrix: np.ndarray) -> np.ndarray:
-    return _sums_by_variable(counts, _sums_by_variable(counts, matrix, axis=1), axis=0)
+def _block_sums(first: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    return _sums_by_variable(first, _sums_by_variable(first, matrix, axis=1), axis=0)
 
 
-def _sums_by_variable(counts: PairCounts, array: np.ndarray, axis: int) -> np.ndarray:
+def _sums_by_variable(first: np.ndarray, array: np.ndarray, axis: int) -> np.ndarray:
     """Return the sums over each variable's states along an axis (0 for a variable without states)."""
-    n_states = np.diff(counts.first)
+    n_states = np.diff(first)
     shape = list(array.shape)
     shape[axis] = len(n_states)
     out = np.zeros(shape)
     if (n_states > 0).any():
         at: list[Any] = [slice(None)] * array.ndim
         at[axis] = n_states > 0
-        out[tuple(at)] = np.add.reduceat(array, counts.first[:-1][n_states > 0], axis=axis)
+        out[tuple(at)] = np.add.reduceat(array, first[:-1][n_states > 0], axis=axis)
     return out
 
 
-def _n_log_n(n: np.ndarray) -> np.ndarray:
+def n_log_n(n: np.ndarray) -> np.ndarray:
     """Return n log n, 0 at 0."""
     return n * np.log(np.where(n > 0, n, 1.0))

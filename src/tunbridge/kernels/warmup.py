@@ -14,24 +14,30 @@ import numpy as np
 
 from tunbridge.kernels import (
     buffer,
+    climbing,
     counts,
     elimination,
     encode,
+    extensions,
+    groups,
     information,
     junction,
     likelihood,
     moments,
+    pair_measures,
+    partitions,
     planes,
     potentials,
     propagation,
     rows,
     sampling,
+    subsets,
     text,
 )
 
 _MODULES = (
-    buffer, counts, elimination, encode, information, junction, likelihood, moments, planes, potentials, propagation,
-    rows, sampling, text,
+    buffer, climbing, counts, elimination, encode, extensions, groups, information, junction, likelihood, moments,
+    pair_measures, partitions, planes, potentials, propagation, rows, sampling, subsets, text,
 )  # fmt: skip
 
 _CODES = (np.int8, np.int16, np.int32)
@@ -49,6 +55,10 @@ def warm_up() -> int:
     _warm_rows()
     _warm_sampling()
     _warm_text()
+    _warm_families()
+    _warm_pair_measures()
+    _warm_climbing()
+    _warm_exact()
     return len(kernels())
 
 
@@ -175,6 +185,69 @@ def _warm_sampling() -> None:
     family = (starts, one, two, np.zeros(2, np.int64), none, none)  # likelihoods, scan, sizes; it has no children
     chain = (np.zeros(1, np.int64), np.zeros(1, np.int64), state, room[0], np.empty(2))
     sampling.sweep(tables, tables, *family, *chain, 1, one, np.zeros(2))
+
+
+def _warm_families() -> None:
+    """Score a family of two binary variables in every way."""
+    words, first, states = np.zeros((2, 1), np.uint64), np.array([0, 1, 2]), np.full(2, 2)
+    terms, found = (np.zeros(3), np.zeros(3), 0.0, False), (np.empty(1), np.empty(1, np.int64))
+    one, own, counts_of = np.zeros(1, np.int64), np.array([0, 2]), np.array([1, 0])
+    matrix, pairs = np.zeros((4, 4), np.int64), np.zeros(4, np.int32)
+    extensions.count_joint_states(words, first, states, one, 2, counts_of)
+    family = (words, first, states, np.zeros((2, 2), np.int8), 2, one, 2, np.array([1, 0]), 1)
+    extensions.extend_family(*family, pairs, one, np.ones(1, np.int64), own[:1], np.zeros(4, np.int32), *terms, *found)
+    extensions.score_crossed(np.zeros(4, np.int64), 2, 2, *terms)
+    extensions.score_margins(np.zeros(4, np.int64), states[:1], 2, *terms, np.zeros(4, np.int64), *_twice(found))
+    extensions.take_pairs(matrix, np.array([0, 2, 4]), 0, np.ones(1, np.int64), own, pairs)
+    extensions.score_pairs(matrix, np.array([0, 2, 4]), 0, *terms, np.empty(2), np.empty(2, np.int64))
+    order, child = np.zeros(2, np.int32), np.zeros(2, np.int32)
+    for kind in _CODES:
+        for slot_kind in (np.int32, np.int64):
+            for codes in _both(np.zeros(2, kind)):
+                starts = np.zeros(2, np.int64)
+                groups.sort_by_slot(np.zeros(2, slot_kind), codes, starts, order, child)
+        for codes in _both(np.zeros(2, kind)):
+            sums, table = np.zeros(1, np.int64), np.zeros(2, np.int64)
+            groups.count_configurations(order, starts, codes, sums)
+            groups.score_groups(order, starts, child, codes, 2, *terms[:2], 0.0, 0.0, table, sums)
+
+
+def _twice(found: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    return tuple(np.concatenate([a, a]) for a in found)
+
+
+def _warm_pair_measures() -> None:
+    """Measure one pair of binary variables."""
+    block, start, out = np.ones((2, 4), np.int64), np.array([0, 2, 4]), np.zeros((2, 2), np.float32)
+    kept, first, margins = np.zeros((2, 2), np.int64), np.array([0, 1, 2]), np.zeros(4, np.int64)
+    pair_measures.expand_block(kept, first[:2], first, start[:2], start, margins[:2], margins, block)
+    pair_measures.fill_block_information(block, start[:2], start, 0, 0, out)
+    pair_measures.fill_block_discrepancy(block, block, start[:2], start, 0, 0, out)
+
+
+def _warm_climbing() -> None:
+    """Look for a move between two nodes."""
+    parents, n_parents, none = np.zeros((2, 1), np.int64), np.zeros(2, np.int64), np.empty((0, 2), np.int64)
+    gains, dirty = np.full((2, 2), -np.inf), np.ones(2, np.bool_)
+    best = (np.zeros(2), np.full(2, -1))
+    work = (np.empty(3, np.int64), np.empty(1, np.int64), np.zeros(3, np.int64), np.empty(2, np.int64))
+    graph = (parents, n_parents, gains, np.empty((0, 0), np.int32), gains)
+    climbing.best_move(*graph, none, np.inf, 0.0, dirty, best, work, np.empty(3, np.int64))
+    climbing.mark_ancestors(parents, n_parents, 0, dirty, work[3])
+
+
+def _warm_exact() -> None:
+    """Find the best graph of one variable, and sample its only one."""
+    one = np.zeros(1, np.int64)
+    data = np.zeros((1, 2), np.int16), np.ones(2, np.int32), np.ones(1, np.int64)
+    room = np.empty((2, 2), np.int32), np.empty(64, np.int32), np.empty(64, np.int32)
+    ranks = np.array([[1, 0]]), np.array([0, 1, 2])
+    subsets.fill_terms(data, one, 1, np.inf, np.empty((0, 0)), 1.0, *ranks, room, np.empty((1, 2)))
+    sets = (np.arange(2), one, np.arange(2), one, np.zeros(1))
+    subsets.fill_best_graphs(one, 1, sets, np.empty((1, 2)), np.empty((1, 2)))
+    families = np.arange(2), one, np.zeros(1), np.ones(1), one, np.zeros(1)
+    chain = np.zeros(1, np.int64), np.empty(1, np.int64), np.zeros(4, np.int64), np.zeros(4, np.int64)
+    partitions.run_sweeps(families, np.zeros((1, 6)), 1, *chain, np.empty((1, 1), np.int64), np.empty(1))
 
 
 def _warm_text() -> None:

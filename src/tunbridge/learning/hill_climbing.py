@@ -1,0 +1,404 @@
+"""Hill-climbing over graphs, with restarts and with a tabu list.
+
+From a start graph the climb makes, again and again, the legal move that raises the score most: an arc added, removed
+or turned round. Because the score is a sum over families, a move changes the gains of moves into one or two nodes
+only; the others are kept. The climb ends where no move raises the score, which is a local optimum.
+
+At the beginning most arcs gain the same in either direction, and the choice decides how good the optimum will be. If
+C → X ← B is true, X → C drawn first leads to X → B too, and then to an arc between B and C that is not there in truth;
+whereas C → X drawn wrongly does no harm, since the rest then joins X as children. So of two directions that gain the
+same the one is taken whose child has more to gain from further parents *because of* this one: the sum over all B of
+what B gains in addition to what it gained before. Where that is equal too, the names decide.
+
+Two ways lead out of a local optimum. *Restarts* climb again: once with the names alone deciding between equal gains,
+then from the best graph disturbed by random moves. *Tabu search* goes on with the best move even if it lowers the
+score, but does not touch the pairs of nodes that it has touched lately, and ends when no better graph has been found
+for a while.
+
+References
+----------
+D. Heckerman, D. Geiger, D. M. Chickering (1995). Learning Bayesian networks: the combination of knowledge and
+statistical data. Machine Learning 20, 197-243, section 7.
+F. Glover (1989). Tabu search, part I. ORSA Journal on Computing 1, 190-206.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tunbridge._check import check_whole
+from tunbridge._memory import check_memory
+from tunbridge.learning.families import Parents
+from tunbridge.learning.problem import TIE, Graph, Journal, Problem, Search, SearchResult
+
+_KINDS = ("add", "remove", "reverse")
+_FIRST_ROOM = 8
+_TOLD = 16
+
+
+@dataclass(frozen=True)
+class HillClimbing(Search):
+    """Greedy search over graphs by single arcs.
+
+    Parameters
+    ----------
+    restarts : int
+        How often to climb again: first from the start with directions that gain the same chosen by name, then from the
+        best graph disturbed by random moves.
+    disturb : int, optional
+        How many random moves a restart makes; a tenth of the variables, five at least, unless given.
+    max_moves : int, optional
+        The most moves of a climb.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> tb.learn_structure(tb.datasets.play_tennis(), search=tb.HillClimbing(restarts=3), random_state=0).n_arcs
+    2
+    """
+
+    name: ClassVar[str] = "hill-climbing"
+    restarts: int = 0
+    disturb: int | None = None
+    max_moves: int | None = None
+
+    def __post_init__(self) -> None:
+        check_whole("restarts", self.restarts, low=0)
+        check_whole("disturb", self.disturb, low=1, optional=True)
+        check_whole("max_moves", self.max_moves, low=0, optional=True)
+
+    def run(self, problem: Problem) -> SearchResult:
+        """Return the best of all climbs."""
+        return self.climb(Climber(problem))
+
+    def climb(self, climber: Climber) -> SearchResult:
+        """Return the best graph that a climber gets to."""
+        return _interruptible(
+            climber, lambda: _with_restarts(climber, self.restarts, self.disturb, lambda: _climb(climber, self))
+        )
+
+
+@dataclass(frozen=True)
+class Tabu(Search):
+    """Greedy search that goes on past local optima, with the pairs of nodes touched lately left alone.
+
+    Parameters
+    ----------
+    length : int, optional
+        How many moves a pair of nodes stays untouched after a move; as many as there are variables, 10 at least,
+        unless given.
+    patience : int, optional
+        After how many moves without a better graph to give up; four times the variables, 100 at least, unless given.
+    restarts : int
+        How often to walk again: first from the start with directions that gain the same chosen by name, then from the
+        best graph disturbed by random moves.
+    max_moves : int, optional
+        The most moves of a walk.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> tb.learn_structure(tb.datasets.play_tennis(), search=tb.Tabu(length=5)).n_arcs
+    2
+    """
+
+    name: ClassVar[str] = "tabu"
+    length: int | None = None
+    patience: int | None = None
+    restarts: int = 1
+    max_moves: int | None = None
+
+    def __post_init__(self) -> None:
+        check_whole("length", self.length, low=1, optional=True)
+        check_whole("patience", self.patience, low=1, optional=True)
+        check_whole("restarts", self.restarts, low=0)
+        check_whole("max_moves", self.max_moves, low=0, optional=True)
+
+    def run(self, problem: Problem) -> SearchResult:
+        """Return the best graph on the way."""
+        return self.climb(Climber(problem))
+
+    def climb(self, climber: Climber) -> SearchResult:
+        """Return the best graph that a climber passes."""
+        return _interruptible(
+            climber, lambda: _with_restarts(climber, self.restarts, None, lambda: _walk(climber, self))
+        )
+
+
+class Step(NamedTuple):
+    """A legal move and its gain."""
+
+    kind: str
+    start: int
+    end: int
+    gain: float
+
+
+class Climber:
+    """A graph that is being changed arc by arc, and the gain of every legal move.
+
+    Parameters
+    ----------
+    problem : Problem
+        Scores, constraints and start.
+    candidates : ndarray of shape (n, k), optional
+        The candidate parents of each node, ascending; −1 in front fills up short lists. Without it all others are.
+    """
+
+    def __init__(self, problem: Problem, candidates: np.ndarray | None = None) -> None:
+        n, width = problem.n, problem.n if candidates is None else candidates.shape[1]
+        check_memory(
+            f"the gains of all arcs among {n} variables",
+            9.0 * n * width,
+            ways_out="Use search='sparse-candidate', which keeps a few candidates for each variable.",
+        )
+        self.problem = problem
+        self.candidates = np.empty((0, 0), np.int32) if candidates is None else candidates
+        self._adds = np.full((n, width), -np.inf)
+        self._scores = np.zeros(n)
+        self._tabu = np.empty((0, 2), np.int64)
+        self._ahead: dict[tuple[int, Parents], np.ndarray] = {}
+        self.prefers_synergy = True
+        self._dirty = np.ones(n, bool)
+        self._best = (np.full(n, -np.inf), np.full(n, -1))
+        self._mark, self._stack = np.zeros(n + 1, np.int64), np.empty(max(1, n), np.int64)
+        self._move = np.empty(3, np.int64)
+        self.set_graph(problem.start)
+        self.journal = Journal(self.score)
+        self.best_graph, self.best_score = self.graph, self.score
+
+    # The graph
+
+    @property
+    def graph(self) -> Graph:
+        """The parents of every node."""
+        return tuple(self._graph)
+
+    @property
+    def score(self) -> float:
+        """The score of the graph."""
+        return float(self._scores.sum())
+
+    @property
+    def tie(self) -> float:
+        """The difference below which two scores count as equal."""
+        return TIE * max(1.0, abs(self.score))
+
+    def set_graph(self, graph: Graph) -> None:
+        """Start anew from a graph."""
+        n = self.problem.n
+        room = max(_FIRST_ROOM, *(len(parents) for parents in graph)) if n else _FIRST_ROOM
+        self._graph = list(graph)
+        self._parents, self._n_parents = np.zeros((n, room), np.int64), np.zeros(n, np.int64)
+        self._removes = np.full((n, room), -np.inf)
+        for x in range(n):
+            self._rescore(x)
+        self._dirty[:] = True
+
+    def _rescore(self, x: int) -> None:
+        """Bring up to date what is known of the moves into a node."""
+        parents, families = self._graph[x], self.problem.families
+        if len(parents) > self._parents.shape[1]:
+            self._make_room()
+        k = len(parents)
+        self._parents[x, :k], self._n_parents[x] = parents, k
+        self._adds[x] = self._gains(x, parents)
+        own = self._scores[x] = families.score(x, parents)
+        self._adds[x] -= own
+        if k:
+            self._removes[x, :k] = families.removals(x, parents) - own
+            for required in self.problem.required[x]:
+                self._removes[x, parents.index(required)] = -np.inf
+        self._dirty[x] = True
+
+    def _gains(self, x: int, parents: Parents) -> np.ndarray:
+        """Return the scores with each candidate added, −inf where it may not be."""
+        problem = self.problem
+        if (x, parents) in self._ahead:
+            return self._ahead.pop((x, parents))
+        if len(parents) >= problem.max_parents[x]:
+            return np.full(self._adds.shape[1], -np.inf)
+        if not len(self.candidates):
+            found = problem.families.additions(x, parents)
+            return found if problem.allowed is None else np.where(problem.allowed[:, x], found, -np.inf)
+        row = self.candidates[x]
+        out, real = np.full(len(row), -np.inf), row >= 0
+        if problem.allowed is not None:
+            real &= problem.allowed[row, x]
+        out[real] = problem.families.additions_of(x, parents, row[real])
+        return out
+
+    def _make_room(self) -> None:
+        room = self._parents.shape[1]
+        self._parents = np.pad(self._parents, ((0, 0), (0, room)))
+        self._removes = np.pad(self._removes, ((0, 0), (0, room)), constant_values=-np.inf)
+
+    # Moves
+
+    def best(self, needed: float = np.inf) -> Step | None:
+        """Return the best legal move; one of a tabu pair only if it gains more than ``needed``."""
+        from tunbridge.kernels.climbing import best_move
+
+        n = self.problem.n
+        room = (np.empty(n + 1, np.int64), np.empty(max(1, int(self._n_parents.sum())), np.int64))
+        gain = best_move(
+            self._parents, self._n_parents, self._adds, self.candidates, self._removes, self._tabu, needed, self.tie,
+            self._dirty, self._best, (*room, self._mark, self._stack), self._move,
+        )  # fmt: skip
+        kind, start, end = self._move.tolist()
+        if kind == len(_KINDS):
+            return None
+        step = Step(_KINDS[kind], start, end, gain)
+        return self._better_direction(step) if kind == 0 and self.prefers_synergy else step
+
+    def _better_direction(self, step: Step) -> Step:
+        """Return an addition, turned round if that gains the same now and promises more."""
+        _, start, end, gain = step
+        if abs(self._gain(start, end) - gain) > self.tie or self._leads(start, end):
+            return step
+        promise, other = self._synergy(end, start), self._synergy(start, end)
+        return Step("add", end, start, gain) if other > promise + self.tie else step
+
+    def _synergy(self, x: int, c: int) -> float:
+        """Return what all further parents of x would gain with c as a parent beyond what they gain without."""
+        parents = _with(self._graph[x], c)
+        scores = self._ahead[x, parents] = self._gains(x, parents)
+        gains = scores - self.problem.families.score(x, parents)
+        more = gains - np.maximum(self._adds[x], 0.0)
+        return float(more[(gains > 0.0) & (more > 0.0) & np.isfinite(self._adds[x])].sum())
+
+    def make(self, step: Step) -> None:
+        """Make a move."""
+        from tunbridge.kernels.climbing import mark_ancestors
+
+        kind, start, end, gain = step
+        if kind == "add":
+            self._graph[end] = _with(self._graph[end], start)
+        else:
+            self._graph[end] = tuple(p for p in self._graph[end] if p != start)
+            mark_ancestors(self._parents, self._n_parents, start, self._dirty, self._stack)
+        self._rescore(end)
+        self._ahead.clear()
+        if kind == "reverse":
+            self._graph[start] = _with(self._graph[start], end)
+            self._rescore(start)
+        self.journal.add(kind, start, end, gain)
+        if len(self.journal.moves) % _TOLD == 0:
+            self.problem.tell(f"{len(self.journal.moves)} moves", self.score)
+
+    def keep_best(self) -> bool:
+        """Remember the graph if it is better than all before; return whether it was."""
+        if self.score <= self.best_score + self.tie:
+            return False
+        self.best_graph, self.best_score = self.graph, self.score
+        return True
+
+    def forbid(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Set the tabu list; nodes of pairs that came or went are looked at again."""
+        new = np.array([*pairs], np.int64).reshape(-1, 2)
+        for a, b in set(map(tuple, self._tabu.tolist())) ^ set(map(tuple, new.tolist())):
+            self._dirty[a] = self._dirty[b] = True
+        self._tabu = new
+
+    def random_step(self) -> Step | None:
+        """Return a random legal move; None if the pair of nodes drawn has none."""
+        x, c = (int(v) for v in self.problem.rng.integers(self.problem.n, size=2))
+        turn = bool(self.problem.rng.integers(2))
+        if x == c or x in self._graph[c]:
+            return None
+        add = self._gain(x, c)
+        if c not in self._graph[x]:
+            legal = add > -np.inf and not self._leads(x, c)
+            return Step("add", c, x, add) if legal else None
+        remove = float(self._removes[x, self._graph[x].index(c)])
+        back = remove + self._gain(c, x)
+        if turn and back > -np.inf and not self._leads(c, x, direct=False):
+            return Step("reverse", c, x, back)
+        return Step("remove", c, x, remove) if remove > -np.inf else None
+
+    def _gain(self, x: int, c: int) -> float:
+        """Return the gain of the arc c → x, cycles apart."""
+        if not len(self.candidates):
+            return float(self._adds[x, c])
+        at = int(np.searchsorted(self.candidates[x], c))
+        known = at < self.candidates.shape[1] and self.candidates[x, at] == c
+        return float(self._adds[x, at]) if known else -np.inf
+
+    def _leads(self, source: int, goal: int, *, direct: bool = True) -> bool:
+        """Return whether a path leads from the one node to the other; other than the arc between them if asked."""
+        stack, seen = [p for p in self._graph[goal] if direct or p != source], set()
+        while stack:
+            u = stack.pop()
+            if u == source:
+                return True
+            if u not in seen:
+                seen.add(u)
+                stack += self._graph[u]
+        return False
+
+
+def _climb(climber: Climber, options: HillClimbing) -> None:
+    """Make the best move until none raises the score."""
+    left = np.inf if options.max_moves is None else options.max_moves
+    while left > 0 and (step := climber.best()) is not None and step.gain > climber.tie:
+        climber.make(step)
+        left -= 1
+    climber.keep_best()
+
+
+def _with_restarts(climber: Climber, restarts: int, disturb: int | None, search: Callable[[], None]) -> None:
+    """Search, search again with other ties, and then from disturbed graphs."""
+    search()
+    for i in range(restarts):
+        climber.prefers_synergy = False
+        climber.set_graph(climber.problem.start if i == 0 else climber.best_graph)
+        if i > 0:
+            _disturb(climber, disturb or max(5, climber.problem.n // 10))
+        search()
+
+
+def _disturb(climber: Climber, n_moves: int) -> None:
+    """Make random legal moves."""
+    for _ in range(n_moves):
+        step = climber.random_step()
+        if step is not None:
+            climber.make(step)
+
+
+def _walk(climber: Climber, options: Tabu) -> None:
+    """Make the best move that is not tabu, whether it gains or not, until nothing better is found for long."""
+    n = climber.problem.n
+    touched: deque[tuple[int, int]] = deque(maxlen=options.length or max(10, n))
+    stale, left = 0, np.inf if options.max_moves is None else options.max_moves
+    best = climber.score
+    while stale < (options.patience or max(100, 4 * n)) and left > 0:
+        step = climber.best(best - climber.score)
+        if step is None:
+            break
+        climber.make(step)
+        touched.append((step.start, step.end))
+        climber.forbid(touched)
+        rose = climber.score > best + climber.tie
+        stale, best, left = 0 if rose else stale + 1, max(best, climber.score), left - 1
+        climber.keep_best()
+    climber.forbid(())
+
+
+def _interruptible(climber: Climber, search: Callable[[], None]) -> SearchResult:
+    """Run a search and return the best graph, also when it is interrupted."""
+    note = ""
+    try:
+        search()
+    except KeyboardInterrupt:
+        climber.keep_best()
+        note = "interrupted: the best graph so far"
+    return SearchResult(climber.best_graph, tuple(climber.journal.moves), note)
+
+
+def _with(parents: Parents, more: int) -> Parents:
+    return tuple(sorted((*parents, more)))

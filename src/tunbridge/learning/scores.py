@@ -1,0 +1,485 @@
+"""Scores of discrete families, each a short function of counts.
+
+With n_jk the rows in which the parents have configuration j and the child state k, n_j their sum over k, r the child's
+states and q the parents' configurations, every score here has the form
+
+    score(X | Pa) = Σ_jk cell(n_jk) − Σ_j row(n_j) − penalty(q, r),
+
+in natural logarithms, where a cell or row without rows adds nothing: so a sparse table, which has only the
+configurations that occur, gives the same score. The score of a graph is the sum over its families; larger is better.
+
+| name | cell(n) − row(n) | penalty | alike for equivalent graphs |
+|---|---|---|---|
+| loglik | n log n | 0 | yes |
+| aic, bic, nal | n log n | 1, ½ log N, N^{1−α}/variables for each of q (r − 1) parameters | yes |
+| bdeu, bds | log Γ(n + a)/Γ(a), a = ess/(q r) and ess/q | 0 | bdeu only |
+| k2 | log Γ(n + a)/Γ(a), a = 1 and r | 0 | no |
+| fnml | n log n, and the regret log C(n_j, r) of each row | 0 | no |
+| qnml | n log n | log C(N, q r) − log C(N, q) | yes |
+
+**Missing cells.** The scores built on the likelihood (all but bdeu, bds, k2 and fnml) are defined for incomplete rows
+too: the likelihood of a family is averaged over the rows that have all its cells, and multiplied by the number N of all
+rows, so that families counted over different rows can be compared.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from tunbridge._check import check_number, did_you_mean, shortened
+from tunbridge.errors import DataError
+from tunbridge.learning.complexity import log_regret, log_regret_of_states, log_regret_table
+
+Sizes = float | np.ndarray
+"""A number of configurations, or several."""
+
+_MOST_CONFIGURATIONS, _SMALLEST = 1e300, 1e-300
+
+
+@dataclass(frozen=True)
+class Score(ABC):
+    """A decomposable score of families of categorical variables."""
+
+    name: ClassVar[str]
+    is_average: ClassVar[bool] = False
+    """Whether missing cells are allowed: the likelihood is then the node average times the number of all rows."""
+    is_dirichlet: ClassVar[bool] = False
+    """Whether the terms depend on the number of configurations q."""
+    is_equivalent: ClassVar[bool] = False
+    """Whether graphs that stand for the same independences score alike (without missing cells)."""
+    is_of_occurring: ClassVar[bool] = False
+    """Whether q is the number of the configurations that occur, not of all."""
+
+    @abstractmethod
+    def cell(self, n: np.ndarray, q: float, r: int) -> np.ndarray:
+        """Return the terms of the counts n_jk."""
+
+    @abstractmethod
+    def row(self, n: np.ndarray, q: float, r: int) -> np.ndarray:
+        """Return the terms of the sums n_j."""
+
+    def penalty(self, q: Sizes, r: int, n_rows: float) -> Sizes:
+        """Return what a family of q configurations and r states costs, whatever the counts."""
+        return 0.0 * q
+
+    def ceiling(self, q: Sizes, r: int, n_rows: float) -> Sizes:
+        """Return an upper bound of the score of any family of q configurations and r states, whatever the counts."""
+        return -self.penalty(q, r, n_rows)
+
+    def cell_table(self, n_rows: int, r: int) -> np.ndarray:
+        """Return the terms of the counts 0 … n_rows, for a score whose terms do not depend on q."""
+        return self.cell(np.arange(n_rows + 1.0), 1.0, r)
+
+    def row_table(self, n_rows: int, r: int) -> np.ndarray:
+        """Return the terms of the sums 0 … n_rows, for a score whose terms do not depend on q."""
+        return self.row(np.arange(n_rows + 1.0), 1.0, r)
+
+    def for_variables(self, n: int) -> Score:
+        """Return the score as it is for a table of n variables: itself, unless the penalty depends on their number."""
+        return self
+
+    def family(self, table: np.ndarray, q: float, n_rows: float) -> float:
+        """Return the score of a family from its table n_jk; configurations that never occur may be left out.
+
+        Parameters
+        ----------
+        table : ndarray of shape (configurations, r)
+            The counts.
+        q : float
+            The number of all configurations of the parents.
+        n_rows : float
+            The number (or weight) of all rows of the data, incomplete ones too.
+        """
+        r = table.shape[1]
+        sums = table.sum(axis=1)
+        q = max(1, int(np.count_nonzero(sums))) if self.is_of_occurring else min(q, _MOST_CONFIGURATIONS)
+        value = float(self.cell(table, q, r).sum() - self.row(sums, q, r).sum())
+        if self.is_average:
+            total = float(sums.sum())
+            value = value * (n_rows / total) if total > 0 else -np.inf
+        return value - float(self.penalty(q, r, n_rows))
+
+
+# The likelihood and its penalties
+
+
+@dataclass(frozen=True)
+class LogLikelihood(Score):
+    """The maximised log-likelihood Σ n_jk log(n_jk / n_j): no price for parameters, so denser is always better.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(LogLikelihood().family(np.array([[3, 1], [0, 2]]), 2, 6), 4)
+    -2.2493
+    """
+
+    name: ClassVar[str] = "loglik"
+    is_average: ClassVar[bool] = True
+    is_equivalent: ClassVar[bool] = True
+
+    def cell(self, n: np.ndarray, q: float, r: int) -> np.ndarray:
+        """Return n log n."""
+        return xlogy(n, n)
+
+    def row(self, n: np.ndarray, q: float, r: int) -> np.ndarray:
+        """Return n log n."""
+        return xlogy(n, n)
+
+    def price(self, n_rows: float) -> float:
+        """Return what one free parameter costs."""
+        return 0.0
+
+    def penalty(self, q: Sizes, r: int, n_rows: float) -> Sizes:
+        """Return the price of the q (r − 1) free parameters."""
+        return self.price(n_rows) * (max(r - 1, 0) * q)
+
+
+@dataclass(frozen=True)
+class AIC(LogLikelihood):
+    """Akaike's criterion: the log-likelihood less k for every free parameter, q (r − 1) of them.
+
+    Parameters
+    ----------
+    k : float
+        The price of a parameter.
+
+    References
+    ----------
+    H. Akaike (1974). A new look at the statistical model identification. IEEE Transactions on Automatic Control 19,
+    716–723.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(AIC().family(np.array([[3, 1], [0, 2]]), 2, 6), 4)
+    -4.2493
+    """
+
+    name: ClassVar[str] = "aic"
+
+    k: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number("k", self.k, low=0)
+
+    def price(self, n_rows: float) -> float:
+        """Return k."""
+        return self.k
+
+
+@dataclass(frozen=True)
+class BIC(LogLikelihood):
+    """The Bayesian information criterion, or minimum description length: ½ log N for every free parameter.
+
+    Parameters
+    ----------
+    k : float, optional
+        The price of a parameter, in place of ½ log N (N: all rows, incomplete ones too).
+
+    References
+    ----------
+    G. Schwarz (1978). Estimating the dimension of a model. Annals of Statistics 6, 461–464.
+
+    W. Lam, F. Bacchus (1994). Learning Bayesian belief networks: an approach based on the MDL principle. Computational
+    Intelligence 10, 269–293.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(BIC().family(np.array([[3, 1], [0, 2]]), 2, 6), 4)
+    -4.0411
+    """
+
+    name: ClassVar[str] = "bic"
+
+    k: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            check_number("k", self.k, low=0)
+
+    def price(self, n_rows: float) -> float:
+        """Return k, or ½ log N (0 for less than one row)."""
+        return 0.5 * float(np.log(max(n_rows, 1.0))) if self.k is None else self.k
+
+
+@dataclass(frozen=True)
+class NodeAverage(LogLikelihood):
+    """The penalised node-average likelihood: consistent with cells missing at random, where BIC is not.
+
+    Each family's log-likelihood is averaged over the rows that have all its cells, and every free parameter costs
+
+        λ_N = N^{−α}/n,
+
+    with N the number of rows and n the number of variables. On incomplete data the likelihoods of two families come
+    from different rows and differ by chance in the order of N^{−½}, so λ_N must fall more slowly than that: α < ½. The
+    score is given times N, on the scale of BIC: a parameter costs N^{1−α}/n. (So with the default α it costs much more
+    than under BIC: prefer BIC where few cells are missing.)
+
+    Parameters
+    ----------
+    alpha : float
+        The exponent α.
+    n_variables : int, optional
+        The number n; the searches fill in that of the table. Without it 1.
+
+    References
+    ----------
+    N. Balov (2013). Consistent model selection of discrete Bayesian networks from incomplete data. Electronic Journal
+    of Statistics 7, 1047–1077.
+
+    T. Bodewes, M. Scutari (2021). Learning Bayesian networks from incomplete data with the node-average likelihood.
+    International Journal of Approximate Reasoning 138, 145–160. The default penalty is that of bnlearn's «pnal».
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> score = NodeAverage().for_variables(2)
+    >>> round(score.family(np.array([[3, 1], [0, 2]]), 2, 8), 4)  # two of eight rows are incomplete
+    -7.7559
+    """
+
+    name: ClassVar[str] = "nal"
+
+    alpha: float = 0.25
+    n_variables: int | None = None
+
+    def __post_init__(self) -> None:
+        check_number("alpha", self.alpha, above=0, high=1)
+        if self.n_variables is not None:
+            check_number("n_variables", self.n_variables, low=1)
+
+    def price(self, n_rows: float) -> float:
+        """Return N^{1−α}/n."""
+        return float(n_rows ** (1.0 - self.alpha)) / (self.n_variables or 1)
+
+    def for_variables(self, n: int) -> Score:
+        """Return the score with the number of variables filled in, unless it was given."""
+        return self if self.n_variables is not None or n < 1 else replace(self, n_variables=n)
+
+
+# Marginal likelihoods
+
+
+@dataclass(frozen=True)
+class BDeu(Score):
+    """The marginal likelihood of the data under a uniform Dirichlet prior worth ``ess`` rows in all.
+
+        Σ_j [log Γ(a)/Γ(a + n_j) + Σ_k log Γ(b + n_jk)/Γ(b)],   a = ess/q,  b = ess/(q r).
+
+    Parameters
+    ----------
+    ess : float
+        The equivalent sample size: how many imaginary rows the prior is worth. The more, the denser the graphs.
+
+    References
+    ----------
+    W. Buntine (1991). Theory refinement on Bayesian networks. Proceedings of the 7th Conference on Uncertainty in
+    Artificial Intelligence, 52–60.
+
+    D. Heckerman, D. Geiger, D. M. Chickering (1995). Learning Bayesian networks: the combination of knowledge and
+    statistical data. Machine Learning 20, 197–243.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(BDeu(ess=1).family(np.array([[3, 1], [0, 2]]), 2, 6), 4)
+    -4.4954
+    """
+
+    name: ClassVar[str] = "bdeu"
+    is_dirichlet: ClassVar[bool] = True
+    is_equivalent: ClassVar[bool] = True
+
+    ess: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number("ess", self.ess, above=0)
+
+    def cell(self, n: np.ndarray, q: float, r: int) -> np.ndarray:
+        """Return log Γ(b + n)/Γ(b)."""
+        return _log_rising(n, self.ess / q / max(r, 1))
+
+    def row(self, n: np.ndarray, q: float, r: int) -> np.ndarray:
+        """Return log Γ(a + n)/Γ(a)."""
+        return _log_rising(n, self.ess / q)
+
+
+@dataclass(frozen=True)
+class BDs(BDeu):
+    """The sparse relative of BDeu: the prior is spread over the configurations that occur, q̃ of them, not over all q.
+
+    So the prior is worth ``ess`` rows whatever the data, and a family does not gain by configurations that nobody has
+    seen. Graphs that stand for the same independences need not score alike.
+
+    Parameters
+    ----------
+    ess : float
+        The equivalent sample size: how many imaginary rows the prior is worth.
+
+    References
+    ----------
+    M. Scutari (2016). An empirical-Bayes score for discrete Bayesian networks. Proceedings of Machine Learning Research
+    52 (PGM 2016), 438–448.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = np.array([[3, 1], [0, 2], [0, 0], [0, 0]])
+    >>> round(BDs(ess=1).family(table, 4, 6), 4), round(BDeu(ess=1).family(table, 4, 6), 4)
+    (-4.4954, -4.9123)
+    """
+
+    name: ClassVar[str] = "bds"
+    is_equivalent: ClassVar[bool] = False
+    is_of_occurring: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class K2(Score):
+    """The marginal likelihood under a prior of one imaginary row for each cell.
+
+        Σ_j [log (r − 1)!/(n_j + r − 1)! + Σ_k log n_jk!].
+
+    References
+    ----------
+    G. F. Cooper, E. Herskovits (1992). A Bayesian method for the induction of probabilistic networks from data. Machine
+    Learning 9, 309–347.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(float(np.exp(K2().family(np.array([[3, 1], [0, 2]]), 2, 6))), 6)  # 1/20 · 1/3
+    0.016667
+    """
+
+    name: ClassVar[str] = "k2"
+
+    def cell(self, n: np.ndarray, q: float, r: int) -> np.ndarray:
+        """Return log n!."""
+        return gammaln(np.asarray(n, np.float64) + 1.0)
+
+    def row(self, n: np.ndarray, q: float, r: int) -> np.ndarray:
+        """Return log (n + r − 1)!/(r − 1)!."""
+        return _log_rising(n, float(max(r, 1)))
+
+
+# Normalised maximum likelihood
+
+
+@dataclass(frozen=True)
+class FNML(Score):
+    """The factorised normalised maximum likelihood: the likelihood less the regret log C(n_j, r) of each row.
+
+    It has no parameter to choose. See :mod:`tunbridge.learning.complexity` for C.
+
+    References
+    ----------
+    T. Silander, T. Roos, P. Kontkanen, P. Myllymäki (2008). Factorized normalized maximum likelihood criterion for
+    learning Bayesian network structures. Proceedings of the 4th European Workshop on Probabilistic Graphical Models,
+    257–264.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(FNML().family(np.array([[3, 1], [0, 2]]), 2, 6), 4)
+    -4.3346
+    """
+
+    name: ClassVar[str] = "fnml"
+
+    def cell(self, n: np.ndarray, q: float, r: int) -> np.ndarray:
+        """Return n log n."""
+        return xlogy(n, n)
+
+    def row(self, n: np.ndarray, q: float, r: int) -> np.ndarray:
+        """Return n log n + log C(n, r)."""
+        return xlogy(n, n) + log_regret(n, r)
+
+    def row_table(self, n_rows: int, r: int) -> np.ndarray:
+        """Return the terms of the sums 0 … n_rows."""
+        n = np.arange(n_rows + 1.0)
+        return xlogy(n, n) + log_regret_table(n_rows, r)
+
+
+@dataclass(frozen=True)
+class QNML(Score):
+    """The quotient normalised maximum likelihood: the likelihood less log C(N, q r) − log C(N, q).
+
+    The normalised maximum likelihood of child and parents together, as one variable of q r states, divided by that of
+    the parents. It has no parameter to choose, and graphs that stand for the same independences score alike.
+
+    References
+    ----------
+    T. Silander, J. Leppä-aho, E. Jääsaari, T. Roos (2018). Quotient normalized maximum likelihood criterion for
+    learning Bayesian network structures. Proceedings of Machine Learning Research 84 (AISTATS 2018), 948–957.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(QNML().family(np.array([[3, 1], [0, 2]]), 2, 6), 4)
+    -3.9702
+    """
+
+    name: ClassVar[str] = "qnml"
+    is_average: ClassVar[bool] = True
+    is_equivalent: ClassVar[bool] = True
+
+    def cell(self, n: np.ndarray, q: float, r: int) -> np.ndarray:
+        """Return n log n."""
+        return xlogy(n, n)
+
+    def row(self, n: np.ndarray, q: float, r: int) -> np.ndarray:
+        """Return n log n."""
+        return xlogy(n, n)
+
+    def penalty(self, q: Sizes, r: int, n_rows: float) -> Sizes:
+        """Return log C(N, q r) − log C(N, q)."""
+        q = np.asarray(q, np.float64)
+        return log_regret_of_states(n_rows, q * max(r, 1)) - log_regret_of_states(n_rows, q)
+
+
+SCORES: dict[str, type[Score]] = {
+    "loglik": LogLikelihood,
+    "aic": AIC,
+    "bic": BIC,
+    "mdl": BIC,
+    "bdeu": BDeu,
+    "bds": BDs,
+    "k2": K2,
+    "fnml": FNML,
+    "qnml": QNML,
+    "nal": NodeAverage,
+}
+"""The scores by name; MDL is another name of BIC."""
+
+
+def as_score(score: str | Score) -> Score:
+    """Return a score: the one given, or the default one of that name.
+
+    Names may be written in capitals, and with hyphens, underscores or spaces.
+
+    Examples
+    --------
+    >>> as_score("BIC"), as_score("log-lik"), as_score(BDeu(ess=10))
+    (BIC(k=None), LogLikelihood(), BDeu(ess=10))
+    """
+    if isinstance(score, Score):
+        return score
+    key = "".join(c for c in score.casefold() if c not in "-_ ") if isinstance(score, str) else ""
+    if key not in SCORES:
+        hint = did_you_mean(key if key else score, SCORES)
+        raise DataError(f"score must be the name of a score or a score; got {shortened(repr(score))}. {hint}")
+    return SCORES[key]()
+
+
+def _log_rising(n: np.ndarray, a: float) -> np.ndarray:
+    """Return log Γ(a + n)/Γ(a); an ``a`` that has underflowed counts as the smallest number."""
+    a = max(a, _SMALLEST)
+    return gammaln(np.asarray(n, np.float64) + a) - gammaln(a)

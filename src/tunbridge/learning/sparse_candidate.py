@@ -1,0 +1,244 @@
+"""The Sparse Candidate algorithm: structure learning for thousands of variables.
+
+Most pairs of variables have little to do with each other, and a search that tries all of them as parents spends its
+time on arcs it will never draw. Sparse Candidate alternates two steps until the score stops rising:
+
+* **restrict**: choose for every variable at most k candidates for parents;
+* **maximise**: climb, with parents from the candidates only.
+
+At first the candidates are the variables with the largest mutual information. That misses what matters only together
+with something else, and wastes places on what the present parents explain already; so later rounds rank by the present
+network B:
+
+* *discrepancy* D_KL(P̂(X, Y) ‖ P_B(X, Y)): pairs whose joint distribution the network gets wrong;
+* *shielding* I(X; Y | parents of X): what Y still tells of X;
+* *score*: the score of X with Y as a further parent.
+
+The present parents always stay candidates, so the score never falls.
+
+References
+----------
+N. Friedman, I. Nachman, D. Pe'er (1999). Learning Bayesian network structure from massive datasets: the «sparse
+candidate» algorithm. UAI 15, 206-215.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from tunbridge._check import check_choice, check_whole, shortened
+from tunbridge.errors import DataError
+from tunbridge.graph import DAG
+from tunbridge.learning.counted import discrete_families
+from tunbridge.learning.families import Families
+from tunbridge.learning.hill_climbing import Climber, HillClimbing, Tabu
+from tunbridge.learning.parameters import fit_parameters
+from tunbridge.learning.plain import Columns
+from tunbridge.learning.problem import Graph, Move, Problem, Search, SearchResult
+from tunbridge.learning.restriction import pair_discrepancy, pair_information
+from tunbridge.learning.scores import LogLikelihood
+from tunbridge.network import BayesianNetwork
+
+_MEASURES = ("discrepancy", "shielding", "score", "information")
+_EXACT_VARIABLES = 30
+_EXACT_ENTRIES = 10_000
+_LEAST_SAMPLE, _LARGEST_SAMPLE = 20_000, 100_000
+
+
+@dataclass(frozen=True)
+class SparseCandidate(Search):
+    """Search with at most k candidate parents for each variable, chosen anew round by round.
+
+    Parameters
+    ----------
+    k : int
+        The number of candidates.
+    measure : "discrepancy", "shielding", "score" or "information", optional
+        How candidates are ranked from the second round on; the first ranks by mutual information. Discrepancy, unless
+        given (score, where columns are continuous).
+    inner : HillClimbing or Tabu
+        The search inside the candidates.
+    max_rounds : int
+        The most rounds.
+    checkpoint : str or Path, optional
+        A file that is written after every round, and read at the start if it is there: a search that was stopped goes
+        on from its last round. It holds the graph as JSON.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> table = tb.example_network("asia").sample(5000, random_state=1)
+    >>> dag = tb.learn_structure(table, search=tb.SparseCandidate(k=3), random_state=0)
+    >>> dag.parents("xray")
+    ('either',)
+    """
+
+    name: ClassVar[str] = "sparse-candidate"
+    k: int = 10
+    measure: str | None = None
+    inner: HillClimbing | Tabu = field(default_factory=HillClimbing)
+    max_rounds: int = 10
+    checkpoint: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        check_whole("k", self.k, low=1)
+        check_whole("max_rounds", self.max_rounds, low=1)
+        if self.measure is not None:
+            check_choice("measure", self.measure, _MEASURES)
+        if not isinstance(self.inner, HillClimbing | Tabu):
+            raise DataError(f"inner must be HillClimbing or Tabu; got {shortened(repr(self.inner))}.")
+
+    def run(self, problem: Problem) -> SearchResult:
+        """Return the best graph of all rounds."""
+        graph = problem.start if self.checkpoint is None else _resumed(Path(self.checkpoint), problem)
+        result = SearchResult(graph)
+        try:
+            for result in self._rounds(problem, graph):
+                if self.checkpoint is not None:
+                    _write(Path(self.checkpoint), problem, result.graph)
+        except KeyboardInterrupt:
+            return replace(result, note="interrupted: the best graph so far")
+        return result
+
+    def _rounds(self, problem: Problem, graph: Graph) -> Iterator[SearchResult]:
+        """Give the best graph after every round."""
+        moves: tuple[Move, ...] = ()
+        score, candidates = problem.graph_score(graph), None
+        for n_round in range(self.max_rounds):
+            chosen = self._candidates(problem, graph, first=n_round == 0 and graph == problem.start)
+            if candidates is not None and np.array_equal(chosen, candidates):
+                return
+            candidates = chosen
+            found = self.inner.climb(Climber(problem.starting_from(graph), candidates))
+            graph, moves, before, score = found.graph, moves + found.moves, score, problem.graph_score(found.graph)
+            yield SearchResult(graph, moves, found.note)
+            problem.tell(f"round {n_round + 1}", score)
+            if found.note or (n_round and score <= before):
+                return
+
+    def _candidates(self, problem: Problem, graph: Graph, *, first: bool) -> np.ndarray:
+        """Return the k best candidates of each variable, ascending, −1 in front where there are fewer."""
+        measure = "information" if first else self.measure or _default(problem.families)
+        rank = _RANKS[measure](problem, graph)
+        k = min(max(self.k, *(len(parents) for parents in graph)), max(1, problem.n - 1))
+        out = np.full((problem.n, k), -1, np.int32)
+        for x, parents in enumerate(graph):
+            values = rank(x).astype(np.float64)
+            if problem.allowed is not None:
+                values[~problem.allowed[:, x]] = -np.inf
+            values[list(parents)] = np.inf
+            values[x] = -np.inf
+            best = np.argpartition(-values, k - 1)[:k]
+            some = np.sort(best[values[best] > -np.inf])
+            out[x, k - len(some) :] = some
+        return out
+
+
+Rank = Callable[[int], np.ndarray]
+"""Gives for a variable the measure with every other one."""
+
+
+def _by_information(problem: Problem, graph: Graph) -> Rank:
+    families = problem.families
+    columns = getattr(families, "columns", None)
+    if isinstance(columns, Columns) and columns.weights is None:
+        matrix = pair_information(columns, lambda share: problem.tell(f"all pairs, {share:.0%}", np.nan))
+        return lambda x: matrix[x]
+    return lambda x: families.additions(x, ())
+
+
+def _by_score(problem: Problem, graph: Graph) -> Rank:
+    return lambda x: problem.families.additions(x, graph[x])
+
+
+def _by_shielding(problem: Problem, graph: Graph) -> Rank:
+    columns = _columns_of(problem.families)
+    likelihood = discrete_families(columns.table, LogLikelihood(), n_jobs=columns.n_jobs)
+    return lambda x: likelihood.additions_of(x, graph[x], np.arange(problem.n))
+
+
+def _by_discrepancy(problem: Problem, graph: Graph) -> Rank:
+    columns = _columns_of(problem.families)
+    names = columns.names
+    dag = DAG(names, [(names[p], name) for name, parents in zip(names, graph, strict=True) for p in parents])
+    net = fit_parameters(dag, columns.table, n_jobs=columns.n_jobs)
+    if problem.n <= _EXACT_VARIABLES and net.forecast().n_entries <= _EXACT_ENTRIES:
+        matrix = _exact_discrepancy(columns, net)
+        return lambda x: matrix[x]
+    n_rows = int(np.clip(columns.n_rows, _LEAST_SAMPLE, _LARGEST_SAMPLE))
+    drawn = net.sample(n_rows, random_state=int(problem.rng.integers(2**31)))
+    model = Columns(drawn, LogLikelihood(), columns.n_jobs)
+    found = pair_discrepancy(columns, model, lambda share: problem.tell(f"all pairs, {share:.0%}", np.nan))
+    return lambda x: found[x]
+
+
+_RANKS: dict[str, Callable[[Problem, Graph], Rank]] = {
+    "information": _by_information,
+    "score": _by_score,
+    "shielding": _by_shielding,
+    "discrepancy": _by_discrepancy,
+}
+
+
+def _exact_discrepancy(columns: Columns, net: BayesianNetwork) -> np.ndarray:
+    """Return D_KL(P̂(X, Y) ‖ P_net(X, Y)) for all pairs by exact inference."""
+    pairs, n = columns.counter.pairs(), len(columns.names)
+    out = np.zeros((n, n))
+    for a, b in combinations(range(n), 2):
+        counts = pairs.table(columns.names[a], columns.names[b])
+        if counts.sum() > 0:
+            p, model = counts / counts.sum(), net.posterior([columns.names[a], columns.names[b]]).probabilities
+            out[a, b] = out[b, a] = float((p[p > 0] * np.log(p[p > 0] / model.reshape(p.shape)[p > 0])).sum())
+    return out
+
+
+def _default(families: Families) -> str:
+    return "discrepancy" if isinstance(getattr(families, "columns", None), Columns) else "score"
+
+
+def _columns_of(families: Families) -> Columns:
+    columns = getattr(families, "columns", None)
+    if not isinstance(columns, Columns) or columns.weights is not None:
+        raise DataError(
+            "measure must be 'score' or 'information' where columns are continuous or rows weighted; "
+            "leave it out for the best that can be had."
+        )
+    return columns
+
+
+# Checkpoints
+
+
+def _write(file: Path, problem: Problem, graph: Graph) -> None:
+    """Write the graph beside the file and put it in its place, so that there is always a whole one."""
+    names = problem.families.names
+    arcs = [[names[p], names[x]] for x, parents in enumerate(graph) for p in parents]
+    beside = file.with_name(file.name + ".part")
+    beside.write_text(json.dumps({"tunbridge": "checkpoint", "nodes": names, "arcs": arcs}), encoding="utf-8")
+    os.replace(beside, file)
+
+
+def _resumed(file: Path, problem: Problem) -> Graph:
+    """Return the graph of a checkpoint, or the start graph if there is none."""
+    if not file.exists():
+        return problem.start
+    names = problem.families.names
+    try:
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        dag = DAG(kept["nodes"], kept["arcs"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"the checkpoint must be a file that a search wrote; {file} is none. Delete it.") from error
+    if tuple(dag.nodes) != names:
+        raise DataError(f"the checkpoint must be of the same columns; {file} is of others. Delete it.")
+    graph = tuple(tuple(sorted(parents)) for parents in dag.parent_indices)
+    if not all(problem.is_legal(x, parents) for x, parents in enumerate(graph)):
+        raise DataError(f"the checkpoint must obey the constraints; {file} does not. Delete it.")
+    return graph

@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import tunbridge as tb
+from tunbridge.errors import DataError
+
+SEARCHES = ["hill-climbing", "tabu", "sparse-candidate", "ges", "orders", "exact", "chow-liu"]
+
+
+@pytest.fixture(scope="module")
+def asia() -> tb.Table:
+    return tb.example_network("asia").sample(5_000, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def wide() -> tb.Table:
+    """A table large enough for the kernels and for several threads."""
+    rng, n_states = np.random.default_rng(3), [2 + i % 3 for i in range(24)]
+    variables = {f"v{i}": [f"s{k}" for k in range(n)] for i, n in enumerate(n_states)}
+    arcs = [(f"v{p}", f"v{i}") for i in range(1, 24) for p in rng.permutation(i)[: rng.integers(1, 4)]]
+    parents = {name: [a for a, b in arcs if b == name] for name in variables}
+    tables = {
+        name: rng.dirichlet(np.full(len(states), 0.4), size=[len(variables[p]) for p in parents[name]])
+        for name, states in variables.items()
+    }
+    return tb.BayesianNetwork(variables, arcs, tables).sample(30_000, random_state=2)
+
+
+class TestResult:
+    @pytest.mark.parametrize("search", SEARCHES)
+    def test_the_score_is_the_sum_over_families(self, asia, search):
+        dag = tb.learn_structure(asia, search=search, random_state=0)
+        assert dag.score == pytest.approx(sum(dag.family_scores.values()), rel=1e-12)
+        assert dict(dag.family_scores) == pytest.approx(tb.score_structure(dag, asia), rel=1e-9)
+        assert dag.nodes == asia.names
+        assert (dag.search, dag.criterion) == (search, "bic")
+
+    @pytest.mark.parametrize("search", ["hill-climbing", "tabu", "ges", "orders", "exact"])
+    def test_asia_is_found_up_to_its_class(self, asia, search):
+        dag = tb.learn_structure(asia, search=search)
+        assert tb.shd(dag, tb.example_network("asia").dag) <= 2
+
+    def test_it_is_a_dag_like_any_other(self, asia):
+        dag = tb.learn_structure(asia)
+        plain = tb.DAG(dag.nodes, dag.arcs)
+        assert dag == plain
+        assert hash(dag) == hash(plain)
+        assert type(dag.add_nodes("more")) is tb.DAG
+        assert set(dag.undecided) == set(dag.cpdag().edges)
+
+    def test_it_survives_copies(self, asia):
+        dag = tb.learn_structure(asia)
+        for twin in (copy.copy(dag), copy.deepcopy(dag), pickle.loads(pickle.dumps(dag))):
+            assert twin == dag
+            assert (twin.score, twin.trace, twin.note) == (dag.score, dag.trace, dag.note)
+
+    def test_the_trace_leads_to_the_score(self, asia):
+        dag = tb.learn_structure(asia)
+        start = sum(tb.score_structure(tb.DAG(asia.names), asia).values())
+        scores = [start, *(move.score for move in dag.trace)]
+        assert np.diff(scores) == pytest.approx([move.gain for move in dag.trace], rel=1e-6)
+        assert dag.trace[-1].score == pytest.approx(dag.score, rel=1e-9)
+        assert (np.diff([move.seconds for move in dag.trace]) >= 0).all()
+
+
+class TestDeterminism:
+    @pytest.mark.parametrize("search", ["hill-climbing", "tabu", "ges", "orders", "sparse-candidate", "chow-liu"])
+    def test_threads_do_not_matter(self, wide, search):
+        one, two, eight = (tb.learn_structure(wide, search=search, random_state=5, n_jobs=n) for n in (1, 2, 8))
+        assert one.arcs == two.arcs == eight.arcs
+        assert one.score == two.score == eight.score
+
+    @pytest.mark.parametrize("search", ["hill-climbing", "tabu", "ges", "orders", "sparse-candidate", "chow-liu"])
+    def test_the_order_of_columns_does_not_matter(self, wide, search):
+        shuffled = wide.select(np.random.default_rng(0).permutation(wide.names).tolist())
+        one, other = (tb.learn_structure(t, search=search, random_state=5) for t in (wide, shuffled))
+        assert one == other
+
+    def test_random_restarts_follow_the_seed(self, wide):
+        search = tb.HillClimbing(restarts=4)
+        one, two = (tb.learn_structure(wide, search=search, random_state=7) for _ in range(2))
+        assert one.arcs == two.arcs
+        assert len(one.trace) > len(tb.learn_structure(wide).trace)
+
+
+class TestKnowledge:
+    @pytest.mark.parametrize("search", ["hill-climbing", "tabu", "orders", "exact", "sparse-candidate"])
+    def test_constraints_are_obeyed(self, asia, search):
+        known = tb.Constraints(
+            required=["asia->tub", "xray->dysp"], forbidden=["smoke->lung", "lung->smoke"], roots="smoke"
+        )
+        dag = tb.learn_structure(asia, search=search, constraints=known, max_parents=2, random_state=0)
+        assert dag.has_arc("asia", "tub")
+        assert dag.has_arc("xray", "dysp")
+        assert not dag.has_arc("smoke", "lung")
+        assert not dag.has_arc("lung", "smoke")
+        assert dag.parents("smoke") == ()
+        assert max(len(dag.parents(node)) for node in dag.nodes) <= 2
+
+    def test_the_start_graph_is_where_it_starts(self, asia):
+        true = tb.example_network("asia").dag
+        dag = tb.learn_structure(asia, start=true)
+        assert len(dag.trace) <= 2
+        assert dag.score >= sum(tb.score_structure(true, asia).values())
+
+    def test_prior_probabilities_weigh(self, asia):
+        strong = tb.Constraints(arc_probability={"asia->smoke": 1 - 1e-9})
+        assert tb.learn_structure(asia, constraints=strong).has_arc("asia", "smoke")
+        assert not tb.learn_structure(asia).has_arc("asia", "smoke")
+
+
+class TestOtherData:
+    def test_missing_cells(self, asia):
+        rng = np.random.default_rng(0)
+        frame = asia.to_pandas().astype(object)
+        frame = frame.mask(rng.random(frame.shape) < 0.05)
+        dag = tb.learn_structure(frame, "nal", search="tabu")
+        assert tb.shd(dag, tb.example_network("asia").dag) <= 4
+        for score in ("bic", "bdeu"):
+            with pytest.raises(DataError, match=r"must have no missing cells; got some in 'asia', .*score='nal'"):
+                tb.learn_structure(frame, score)
+
+    def test_weights_count_as_rows(self, asia):
+        weights = np.random.default_rng(1).integers(0, 3, asia.n_rows)
+        repeated = asia.take(np.repeat(np.arange(asia.n_rows), weights))
+        one = tb.learn_structure(asia.with_weights(weights.astype(float)))
+        other = tb.learn_structure(repeated)
+        assert one == other
+        assert one.score == pytest.approx(other.score, rel=1e-9)
+
+    def test_continuous_and_mixed_columns(self):
+        rng = np.random.default_rng(0)
+        a = rng.normal(size=2_000)
+        group = rng.integers(0, 2, 2_000)
+        frame = {
+            "a": a,
+            "b": 2 * a + rng.normal(size=2_000),
+            "c": group * 3.0 + rng.normal(size=2_000),
+            "group": group.astype(str),
+        }
+        numbers = {name: frame[name] for name in "abc"}
+        assert tb.learn_structure(numbers).skeleton().edges == (("a", "b"),)
+        dag = tb.learn_structure(frame)
+        assert dag.parents("c") == ("group",)
+        assert dag.skeleton().edges == (("a", "b"), ("c", "group"))
+        with pytest.raises(DataError, match="a network's columns must be categorical; 'a', 'b', 'c' are continuous"):
+            tb.learn_network(frame)
+
+    def test_constant_and_empty_columns(self, asia):
+        frame = asia.to_pandas().astype(object)
+        frame["same"] = "x"
+        frame["nothing"] = None
+        dag = tb.learn_structure(frame, "nal")
+        assert dag.parents("same") == dag.parents("nothing") == ()
+        assert dag.children("same") == dag.children("nothing") == ()
+
+    @pytest.mark.parametrize("search", SEARCHES)
+    def test_one_column_and_one_row(self, search):
+        assert tb.learn_structure({"a": ["x", "y"]}, search=search).arcs == ()
+        assert tb.learn_structure({"a": ["x"], "b": ["u"]}, search=search).n_nodes == 2
+
+    def test_columns_with_many_states(self):
+        rng = np.random.default_rng(0)
+        codes = rng.integers(0, 300, 20_000)
+        frame = {
+            "code": codes.astype(str),
+            "group": (codes // 30).astype(str),
+            "noise": rng.integers(0, 2, 20_000).astype(str),
+        }
+        dag = tb.learn_structure(tb.as_table(frame, kinds="categorical"))
+        assert dag.skeleton().edges == (("code", "group"),)
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"search": "hillclimb"}, r"search must be one of .*; got 'hillclimb'. Did you mean 'hill-climbing'\?"),
+            ({"search": tb.Tabu}, r"search must be an object; got the class Tabu. Write tb.Tabu\(\)."),
+            ({"search": 3}, "search must be a name or a search"),
+            ({"search": "tan"}, r"search 'tan' must be told the class; write tb.TAN\('column'\)."),
+            ({"score": "bik"}, "score must be the name of a score or a score; got 'bik'. Did you mean 'bic'"),
+            ({"constraints": {"required": []}}, "constraints must be a Constraints object"),
+            ({"start": [("asia", "tub")]}, "start must be a DAG"),
+            ({"start": tb.DAG(["a"])}, "start must have the table's columns as its nodes"),
+            ({"random_state": "now"}, "random_state must be"),
+            ({"n_jobs": 0}, "n_jobs must be a whole number"),
+        ],
+    )
+    def test_mistakes_are_named(self, asia, options, message):
+        with pytest.raises(DataError, match=message):
+            tb.learn_structure(asia, **options)
+
+    def test_an_empty_table(self):
+        with pytest.raises(
+            DataError, match="a table to learn from must have rows and columns; got 0 rows and 1 column"
+        ):
+            tb.learn_structure({"a": []})
+
+
+class TestProgress:
+    def test_a_listener_hears_of_it(self, wide):
+        heard = []
+        tb.learn_structure(wide, progress=lambda what, score: heard.append((what, score)))
+        assert heard
+        assert all(np.isfinite(score) for _, score in heard)
+
+    @pytest.mark.parametrize("search", ["hill-climbing", "tabu", "ges", "orders", "sparse-candidate"])
+    def test_ctrl_c_keeps_the_best_so_far(self, wide, search):
+        def interrupt(what: str, score: float) -> None:
+            raise KeyboardInterrupt
+
+        dag = tb.learn_structure(wide, search=search, progress=interrupt)
+        assert "interrupted" in dag.note
+        empty = sum(tb.score_structure(tb.DAG(wide.names), wide).values())
+        assert dag.score >= empty
+
+
+class TestNetwork:
+    def test_a_network_answers(self, asia):
+        net = tb.learn_network(asia, search="tabu")
+        exact = tb.example_network("asia").posterior("lung", {"xray": "yes"})["yes"]
+        assert net.posterior("lung", {"xray": "yes"})["yes"] == pytest.approx(exact, abs=0.08)
+        assert net.dag == tb.learn_structure(asia, search="tabu")

@@ -81,7 +81,28 @@ def alarm(n_rows: int) -> tuple[tb.Table, str]:
 
 def table_of(codes: list[np.ndarray], n_states: list[int]) -> tb.Table:
     columns = [
-        Column(tb.Variable(f"v{j}", range(r)), c.astype(np.int8), pa.int64())
+        Column(tb.Variable(f"v{j}", range(r)), c.astype(np.int8, copy=False), pa.int64())
         for j, (c, r) in enumerate(zip(codes, n_states, strict=True))
     ]
     return tb.Table.of(columns)
+
+
+def sampled_columns(n_columns: int, n_rows: int, n_states: int, *, most_parents: int = 3, seed: int = 0) -> tb.Table:
+    """Return rows of a random network: every column depends on up to some of the fifty before it.
+
+    Drawn column by column, so that tables of any size can be made without a network object.
+    """
+    rng = np.random.default_rng(seed)
+    columns: list[np.ndarray] = []
+    for i in range(n_columns):
+        near = i - 1 - rng.permutation(min(i, 50))[: rng.integers(0, most_parents + 1)]
+        configuration = np.zeros(n_rows, np.int32)
+        for p in near:
+            configuration = configuration * n_states + columns[p]
+        rows = rng.dirichlet(np.full(n_states, 0.5), n_states ** len(near)).cumsum(axis=1).astype(np.float32)
+        draw = rng.random(n_rows, dtype=np.float32)
+        code = np.zeros(n_rows, np.int8)
+        for k in range(n_states - 1):
+            code += draw > rows[configuration, k]
+        columns.append(code)
+    return table_of(columns, [n_states] * n_columns)

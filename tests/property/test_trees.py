@@ -24,12 +24,13 @@ from tunbridge.learning.spanning import spanning_forest
 from tunbridge.learning.trees import TAN, ChowLiu
 
 TINY = {"rtol": 1e-12, "atol": 1e-13}  # a difference of sums of n log n, divided by n
-PATHS: dict[str, dict[str, int]] = {
+PATHS: dict[str, dict[str, object]] = {
     "as shipped": {},
     "planes": {"SMALL_CELLS": -1},
     "planes in small pieces": {"SMALL_CELLS": -1, "_TILE": 1, "_STRIP": 2, "_WORDS_WORTH_A_THREAD": 1},
     "planes by threads": {"SMALL_CELLS": -1, "_WORDS_WORTH_A_THREAD": 1, "_CODES_WORTH_A_THREAD": 1},
     "histograms": {"SMALL_CELLS": -1, "PLANE_STATES": 0},
+    "what occurs": {"SMALL_CELLS": -1, "PLANE_STATES": 0, "is_dense": lambda *_: False},
 }
 ROWS = [0, 1, 2, 63, 64, 65, 255, 256, 257, 700, 2050]
 STATES = [0, 1, 2, 2, 3, 3, 5, 15, 16, 17, 40]
@@ -146,6 +147,7 @@ def test_no_spanning_tree_weighs_more(weights: np.ndarray, few: int) -> None:
     n = len(weights)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spanning, "_FEW_NODES", few)
+        patch.setattr(spanning, "_PATIENT_NODES", few)
         found = spanning_forest(weights)
     assert oracle.is_forest(found, n)
     possible = [some for some in oracle.forests(n) if all(weights[e] > -np.inf for e in some)]
@@ -162,6 +164,7 @@ def test_equal_edges_are_taken_by_their_ends_with_and_without_a_kernel(weights: 
     for few in (0, 32):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(spanning, "_FEW_NODES", few)
+            patch.setattr(spanning, "_PATIENT_NODES", few)
             assert spanning_forest(weights) == expected
 
 

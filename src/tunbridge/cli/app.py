@@ -73,7 +73,7 @@ def program(
     ] = False,
     debug: Annotated[bool, typer.Option(_DEBUG, help="Show the traceback when something fails.")] = False,
 ) -> None:
-    """Bayesian learning: learn a classifier from a table, evaluate it, predict with it, see why; and ask networks."""
+    """Bayesian learning: learn a classifier or a network from a table, evaluate it, predict with it, see why."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(2)

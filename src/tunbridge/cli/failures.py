@@ -27,8 +27,14 @@ class UsageError(TunbridgeError):
 # Typer does not export the class of usage errors (it was Click's, and is now its own), only this child of it.
 _TyperUsageError = typer.BadParameter.__mro__[1]
 
+
+def _chosen(found: re.Match[str]) -> str:
+    """Return an argument of the library, of which there may be a second value, as an option."""
+    return f"--{found[1]} {found[2]}{f' or {found[4]}' if found[4] else ''}"
+
+
 # The library speaks of arguments; on the command line the same things are options.
-_OPTIONS = (
+_OPTIONS: tuple[tuple[re.Pattern[str], Any], ...] = (
     (re.compile(r"\bdownload=True"), "--download"),
     (re.compile(r"\b(?:the )?(encoding|format|delimiter)=('[^']*'|\"[^\"]*\")"), r"--\1 \2"),
     (re.compile(r"\bAdd them to missing to count"), "Use --missing to count"),
@@ -44,6 +50,14 @@ _OPTIONS = (
     (re.compile(r"^evidence must"), "--given must"),
     (re.compile(r" Learn the tables from data, or give CPT\(.*\)\."), " A .tb file keeps them."),
     (re.compile(r" load\(\) reads other models\."), " For classifiers there are tunbridge predict and explain."),
+    (re.compile(r"\b(score|search)='([a-z-]+)'( or '([a-z-]+)')?"), _chosen),
+    (re.compile(r"^score must"), "--score must"),
+    (re.compile(r"^(an arc of )?required must"), r"\1--require must"),
+    (re.compile(r"^(an arc of )?forbidden must"), r"\1--forbid must"),
+    (re.compile(r"^tiers must name"), "--tier must name"),
+    (re.compile(r"^roots must name"), "--root must name"),
+    (re.compile(r"^leaves must name"), "--leaf must name"),
+    (re.compile(r"\bmax_parents\b"), "--max-parents"),
 )
 
 
@@ -87,7 +101,7 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, _TyperUsageError):
         return _one_line(_usage(error))
     if isinstance(error, KeyboardInterrupt | typer.Abort):
-        return "interrupted."
+        return _one_line(str(error)) or "interrupted."
     if isinstance(error, TunbridgeError):
         return in_options(_one_line(str(error)))
     if isinstance(error, MemoryError):

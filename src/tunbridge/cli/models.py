@@ -18,6 +18,14 @@ def is_model(path: Path) -> bool:
     return path.is_file() and path.stat().st_size > 0 and not is_other_file(path)
 
 
+def check_model_output(file: Path) -> None:
+    """Raise when a model would take the place of something else, such as the data."""
+    if file.is_file() and file.stat().st_size and not is_model(file):
+        raise DataError(
+            f"the model must not replace a file that is no model; got {str(file)!r}. Name another one with -o."
+        )
+
+
 def load_model(path: Path, *, swapped_with: Path | None = None) -> Any:
     """Return the classifier in a file; raise with the nearest name when there is none, or when the order was wrong."""
     model = load_any(path, swapped_with=swapped_with)

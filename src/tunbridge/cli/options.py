@@ -100,7 +100,7 @@ class Numeric(StrEnum):
 
 @dataclass(frozen=True)
 class Learning:
-    """How a classifier is learned."""
+    """How a classifier is learned; but for the prior, these options have a meaning for networks too."""
 
     numeric: Annotated[
         Numeric,
@@ -110,11 +110,14 @@ class Learning:
         ),
     ] = Numeric.gaussian
     smoothing: Annotated[
-        float,
+        float | None,
         typer.Option(
-            metavar="G", help="Laplace's γ, added to every count; 0 for none.", min=0, rich_help_panel=_MODEL_PANEL
+            metavar="G",
+            help="Laplace's γ, added to every count; 0 for none. Unless said 1, and in a network one row's worth.",
+            min=0,
+            rich_help_panel=_MODEL_PANEL,
         ),
-    ] = 1.0
+    ] = None
     prior: Annotated[
         list[str] | None,
         typer.Option(

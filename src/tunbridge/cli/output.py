@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
 
 import typer
 
@@ -148,3 +149,24 @@ def tracked(steps: Iterable[Any], what: str, *, total: int | None = None, hidden
         for step in steps:
             yield step
             progress.advance(task, 1 if total else step.n_rows)
+
+
+@contextmanager
+def searching(what: str) -> Iterator[Callable[[str, float], None] | Literal[False]]:
+    """Give the function to which a search reports, which shows a line in a terminal; elsewhere False."""
+    if not sys.stderr.isatty():
+        yield False
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    hint = TextColumn("(Ctrl-C keeps the best so far)", style="dim")
+    with Progress(*columns, hint, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=None)
+
+        def report(step: str, score: float) -> None:
+            shown = "" if math.isnan(score) else f", score {score:.8g}"
+            progress.update(task, description=f"{what}: {step}{shown}")
+
+        yield report

@@ -44,13 +44,18 @@ class Training:
 
 
 def read_training(path: Path, target: str, learning: Learning, reading: Reading) -> Training:
-    """Return the rows of a file that can be learned from."""
+    """Return the rows of a file that a classifier can be learned from."""
+    return with_classes(read_columns(path, learning, reading, target), target)
+
+
+def read_columns(path: Path, learning: Learning, reading: Reading, target: str | None = None) -> Table:
+    """Return the columns of a file that are not ignored, and the weights of its rows."""
     from tunbridge.data.readers import read_table
 
     names = reading.column_names(path)
     ignored, categorical = set(learning.ignore or ()), set(learning.categorical or ())
     _check_columns(path, target, learning, names)
-    table = read_table(
+    return read_table(
         path,
         columns=[n for n in names if n not in ignored],
         kinds=dict.fromkeys(sorted(categorical - ignored - {learning.weights}), "categorical"),
@@ -58,7 +63,6 @@ def read_training(path: Path, target: str, learning: Learning, reading: Reading)
         weights=learning.weights,
         **reading.how(),
     )
-    return with_classes(table, target)
 
 
 def with_classes(table: Table, target: str) -> Training:
@@ -82,17 +86,18 @@ def new_classifier(training: Training, learning: Learning) -> NaiveBayesClassifi
     return NaiveBayesClassifier(
         categorical=asked or None,
         numeric=learning.numeric.value,
-        smoothing=learning.smoothing,
+        smoothing=1.0 if learning.smoothing is None else learning.smoothing,
         class_prior=learning.class_prior,
     )
 
 
-def _check_columns(path: Path, target: str, learning: Learning, names: list[str]) -> None:
-    check_column("--target", target, path, names)
+def _check_columns(path: Path, target: str | None, learning: Learning, names: list[str]) -> None:
+    if target is not None:
+        check_column("--target", target, path, names)
     for option, chosen in (("--categorical", learning.categorical), ("--ignore", learning.ignore)):
         for name in chosen or ():
             check_column(option, name, path, names)
-    if target in (learning.ignore or ()):
+    if target is not None and target in (learning.ignore or ()):
         raise DataError(f"--ignore must not name the target; got {target!r}.")
     if learning.weights is not None:
         check_column("--weights", learning.weights, path, names)

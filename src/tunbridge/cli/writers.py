@@ -28,16 +28,11 @@ TABLE_SUFFIXES = (*_DELIMITERS, *_PARQUET)
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give the name of a temporary file that becomes ``path`` in the end, or goes away when something fails."""
+    check_place(path)
     target = Path(os.path.realpath(path))  # a link stays a link
-    if target.is_dir():
-        raise DataError(f"the output must be a file; {str(path)!r} is a folder.")
     if target.exists() and not target.is_file():
         yield target  # a device or a pipe cannot be replaced, only written to
         return
-    if not target.parent.is_dir():
-        raise DataError(f"the output must go to a folder that exists; there is no {str(target.parent)!r}.")
-    if target.exists() and not os.access(target, os.W_OK):
-        raise PermissionError(13, "the file is write-protected", str(path))
     temporary = target.with_name(f".{target.name[:100]}.{os.urandom(6).hex()}{target.suffix}")
     try:
         yield temporary
@@ -48,6 +43,17 @@ def replacing(path: Path) -> Iterator[Path]:
         if isinstance(error, OSError) and error.filename in (temporary, str(temporary)):
             error.filename = str(path)
         raise
+
+
+def check_place(path: Path) -> None:
+    """Raise unless a file can be made, or replaced, under this name."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise DataError(f"the output must be a file; {str(path)!r} is a folder.")
+    if not target.parent.is_dir():
+        raise DataError(f"the output must go to a folder that exists; there is no {str(target.parent)!r}.")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise PermissionError(13, "the file is write-protected", str(path))
 
 
 def check_output(path: Path | None, *, inputs: Iterable[Path], suffixes: Iterable[str] = TABLE_SUFFIXES) -> None:

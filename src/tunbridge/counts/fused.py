@@ -151,7 +151,7 @@ class _Planes:
     @classmethod
     def of(cls, columns: Sequence[np.ndarray], n_states: Sequence[int], rows: _Rows, n_jobs: int | None) -> _Planes:
         """Return the planes of contiguous int8 columns."""
-        from tunbridge.kernels.trees import fill_planes, sort_codes
+        from tunbridge.kernels.trees import fill_class_planes, sort_codes
 
         first = np.concatenate([[0], np.cumsum(n_states)]).astype(np.int64)
         size = rows.n_words
@@ -160,13 +160,11 @@ class _Planes:
 
         def fill(v: int) -> None:
             codes = columns[v]
-            if rows.order is None:
-                lowest = codes.min(initial=0)
-            else:
+            kept[v] = n_states[v] - int(codes.min(initial=0) >= 0)
+            if rows.order is not None:
                 codes = np.empty(64 * size, np.int8)
-                lowest = sort_codes(columns[v], rows.order, rows.ends, rows.starts, codes)
-            kept[v] = n_states[v] - (lowest >= 0)
-            fill_planes(codes, kept[v], size, first[v] * size, words)
+                sort_codes(columns[v], rows.order, rows.ends, rows.starts, codes)
+            fill_class_planes(codes, kept[v], size, first[v] * size, words)
 
         n_codes = len(columns) * rows.n_rows
         map_threads(fill, range(len(columns)), n_jobs if n_codes > _CODES_WORTH_A_THREAD else 1)
@@ -175,47 +173,59 @@ class _Planes:
 
 def _by_planes(table: Table, given: int | None, n_jobs: int | None) -> PairInformation:
     chosen = [i for i in range(table.n_columns) if i != given]
-    n_states = np.array([table.variables[i].n_states for i in chosen], np.int64)
     check_memory("the information of all pairs", 16.0 * len(chosen) ** 2, ways_out="Use fewer columns.")
-    columns = [table.columns[i] for i in chosen]
-    narrow = np.flatnonzero((n_states > 0) & (n_states <= PLANE_STATES))
-    planes = _Planes.of([columns[i] for i in narrow], n_states[narrow].tolist(), _Rows.of(table, given), n_jobs)
+    n_states = [table.variables[i].n_states for i in chosen]
+    narrow = [k for k, n in enumerate(n_states) if 1 <= n <= PLANE_STATES]
+    columns = [table.columns[chosen[k]] for k in narrow]
+    planes = _Planes.of(columns, [n_states[k] for k in narrow], _Rows.of(table, given), n_jobs)
     found = _fused(planes, n_jobs)
     if len(narrow) < len(chosen):
         found = _spread(found, narrow, len(chosen))
-        classes = [] if given is None else [table.columns[given]]
-        _fill_wide(found, columns, n_states, classes, table.variables[given or 0].n_states, n_jobs)
+        _fill_wide(found, table, chosen, given, n_jobs)
     return PairInformation(tuple(table.variables[i] for i in chosen), *found)
 
 
 def _fused(planes: _Planes, n_jobs: int | None) -> _Found:
     """Return information and rows of all pairs of columns, and the information of each with the class."""
-    from tunbridge.kernels.trees import fill_information, fill_margins, fill_n_log_n
+    from tunbridge.kernels.compiled import announce
+    from tunbridge.kernels.trees import fill_pair_information
 
+    announce(fill_pair_information, "the counting of pairs")
     n, rows = len(planes.kept), planes.rows
     own = np.concatenate([[0], np.cumsum(planes.kept)])
-    known = np.empty(min(rows.n_rows + 1, int(own[-1]) ** 2 // 8))
-    fill_n_log_n(known)
-    shape = len(rows.starts) - 1, int(planes.first[-1])
-    margins, sums, present = np.empty(shape, np.int64), np.empty((shape[0], n)), np.empty((shape[0], n), np.int64)
-    fill_margins(
-        planes.words, rows.n_words, rows.starts, planes.first, planes.kept, rows.ends, known, margins, sums, present
-    )
+    places = (np.arange(own[-1]) + np.repeat(planes.first[:-1] - own[:-1], planes.kept)) * rows.n_words
+    margins = _margins(planes, int(own[-1]) ** 2 // 8)
     information = np.empty((n, n))
     pairs = np.empty((0, 0)) if planes.is_complete else np.empty((n, n))
-    places = (np.arange(own[-1]) + np.repeat(planes.first[:-1] - own[:-1], planes.kept)) * rows.n_words
     jobs = _jobs(own)
     n_pieces = max(1, min(64, len(jobs), int(own[-1]) ** 2 * rows.n_words // (2 * _WORDS_WORTH_A_THREAD)))
 
-    known_of_rows = (planes.words, rows.starts, planes.first, own, places, margins, sums, present, known)
-
     def fill(piece: int) -> None:
-        fill_information(*known_of_rows, np.ascontiguousarray(jobs[piece::n_pieces]), information, pairs)
+        some = np.ascontiguousarray(jobs[piece::n_pieces])
+        fill_pair_information(planes.words, rows.starts, planes.first, own, places, *margins, some, information, pairs)
 
     map_threads(fill, range(n_pieces), n_jobs)
     if planes.is_complete:
         pairs = np.broadcast_to(np.float64(rows.n_rows), (n, n))
-    return information, pairs, None if rows.order is None else information_with_given(margins, planes.first)
+    with_given = None if rows.order is None else information_with_given(margins[0], planes.first)
+    return information, pairs, with_given
+
+
+def _margins(planes: _Planes, n_known: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return for each class the counts of all states, and of each column their Σ n log n and their sum; and n log n.
+
+    That is looked up as far as it pays, which depends on how often it is needed.
+    """
+    from tunbridge.kernels.trees import fill_class_margins, fill_n_log_n
+
+    rows, n_classes, n = planes.rows, len(planes.rows.starts) - 1, len(planes.kept)
+    known = np.empty(min(rows.n_rows + 1, n_known))
+    fill_n_log_n(known)
+    counts, sums = np.empty((n_classes, int(planes.first[-1])), np.int64), np.empty((n_classes, n))
+    present = np.empty((n_classes, n), np.int64)
+    layout = (rows.n_words, rows.starts, planes.first, planes.kept, rows.ends)
+    fill_class_margins(planes.words, *layout, known, counts, sums, present)
+    return counts, sums, present, known
 
 
 def _jobs(own: np.ndarray) -> np.ndarray:
@@ -245,7 +255,7 @@ def _aligned_words(n: int) -> np.ndarray:
 # Columns with many states, pair by pair
 
 
-def _spread(found: _Found, at: np.ndarray, n: int) -> _Found:
+def _spread(found: _Found, at: Sequence[int], n: int) -> _Found:
     """Return what was found of some variables as the figures of n variables, with zeros for the others."""
     information, rows, with_given = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
     information[np.ix_(at, at)], rows[np.ix_(at, at)] = found[:2]
@@ -255,29 +265,25 @@ def _spread(found: _Found, at: np.ndarray, n: int) -> _Found:
     return information, rows, with_given
 
 
-def _fill_wide(
-    found: _Found,
-    columns: Sequence[np.ndarray],
-    n_states: np.ndarray,
-    classes: Sequence[np.ndarray],
-    n_classes: int,
-    n_jobs: int | None,
-) -> None:
+def _fill_wide(found: _Found, table: Table, chosen: Sequence[int], given: int | None, n_jobs: int | None) -> None:
     """Fill in the figures of all pairs in which there is a column with many states."""
     information, rows, with_given = found
-    wide = np.flatnonzero(n_states > PLANE_STATES).tolist()
-    states, given = n_states.tolist(), [n_classes] * len(classes)
+    n_states = [v.n_states for v in table.variables]
+    classes = [] if given is None else [given]
+
+    def figures(*columns: int) -> tuple[float, float]:
+        some = [*classes, *columns]
+        return _histogram_information([table.columns[i] for i in some], [n_states[i] for i in some])
 
     def fill(pair: tuple[int, int]) -> None:
         i, j = pair
-        value = _histogram_information([*classes, columns[i], columns[j]], [*given, states[i], states[j]])
-        information[i, j], rows[i, j] = information[j, i], rows[j, i] = value
+        information[i, j], rows[i, j] = information[j, i], rows[j, i] = figures(chosen[i], chosen[j])
 
-    others = [i for i in range(len(states)) if 0 < states[i] <= PLANE_STATES]
-    map_threads(fill, [(i, j) for i in wide for j in [*others, *(k for k in wide if k <= i)]], n_jobs)
+    wide = [k for k, i in enumerate(chosen) if n_states[i] > PLANE_STATES]
+    narrow = [k for k, i in enumerate(chosen) if 1 <= n_states[i] <= PLANE_STATES]
+    map_threads(fill, [(i, j) for i in wide for j in [*narrow, *(k for k in wide if k <= i)]], n_jobs)
     if with_given is not None:
-        for i in wide:
-            with_given[i], _ = _histogram_information([*classes, columns[i]], [*given, states[i]])
+        with_given[wide] = [figures(chosen[i])[0] for i in wide]
 
 
 def _histogram_information(columns: Sequence[np.ndarray], n_states: Sequence[int]) -> tuple[float, float]:

@@ -12,12 +12,13 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def expand_block(kept, first_a, first_b, start_a, start_b, margins_a, margins_b, out):
+def expand_block(kept, first_a, first_b, start_a, start_b, margins_a, margins_b, low, high, out):
     """Fill a block of pair counts from that of planes: a complete variable's last state has none and gets the rest.
 
-    ``kept[p, q]`` counts planes; variable v's begin at first[v], its states at start[v], its counts in ``margins``.
+    ``kept[p, q]`` counts planes; variable v's begin at first[v], its states at start[v], its counts in ``margins``. Only
+    the variables a, low ≤ a < high, are filled.
     """
-    for a in range(first_a.shape[0] - 1):
+    for a in range(low, high):
         n_a = first_a[a + 1] - first_a[a]
         for b in range(first_b.shape[0] - 1):
             n_b = first_b[b + 1] - first_b[b]

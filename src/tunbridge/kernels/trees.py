@@ -136,24 +136,20 @@ def _equal_mask(typingctx, codes, start, state):
 
 @njit(cache=True, nogil=True)
 def sort_codes(codes, order, ends, starts, out):
-    """Set out to the codes in the given order, class c from row 64 starts[c] on; return the lowest of them.
+    """Set out to the codes in the given order, class c from row 64 starts[c] on.
 
     The rows of class c are order[ends[c]] … order[ends[c + 1] − 1] (uint32); −1 stands behind the last of them.
     """
-    lowest = np.int8(0)
     for c in range(starts.shape[0] - 1):
         shift, stop = np.uint64(64 * starts[c] - ends[c]), np.uint64(ends[c + 1])
         for i in range(np.uint64(ends[c]), stop):
-            code = codes[np.uint64(order[i])]
-            lowest = min(lowest, code)
-            out[i + shift] = code
+            out[i + shift] = codes[np.uint64(order[i])]
         for i in range(stop + shift, np.uint64(64 * starts[c + 1])):
             out[i] = -1
-    return lowest
 
 
 @njit(cache=True, nogil=True)
-def fill_planes(codes, n_planes, size, at, words):
+def fill_class_planes(codes, n_planes, size, at, words):
     """Fill the planes of a column's first states, each of so many words, from words[at] on."""
     n_rows = codes.shape[0]
     n_full = n_rows // 64
@@ -188,7 +184,7 @@ def fill_n_log_n(out):
 
 
 @njit(cache=True, nogil=True)
-def fill_margins(words, size, starts, first, kept, ends, known, margins, sums, present):
+def fill_class_margins(words, size, starts, first, kept, ends, known, margins, sums, present):
     """Fill the counts of every variable's states, their Σ n log n and their sum, class by class.
 
     Class c has ends[c + 1] − ends[c] rows.
@@ -287,7 +283,7 @@ def _available_terms(counts, i0, i1, j0, j1, margin_a, margin_b, down, known):
 
 
 @njit(cache=True, nogil=True)
-def fill_information(words, starts, first, own, places, margins, sums, present, known, jobs, information, rows):
+def fill_pair_information(words, starts, first, own, places, margins, sums, present, known, jobs, information, rows):
     """Fill I(A; B), given the class, and the rows it rests on for the pairs of some jobs, both ways round.
 
     A job (a0, a1, b0, b1) has the variables a0 … a1 − 1 and those of b0 … b1 − 1 that are not before them; a variable

@@ -220,7 +220,7 @@ def _warm_pair_measures() -> None:
     """Measure one pair of binary variables."""
     block, start, out = np.ones((2, 4), np.int64), np.array([0, 2, 4]), np.zeros((2, 2), np.float32)
     kept, first, margins = np.zeros((2, 2), np.int64), np.array([0, 1, 2]), np.zeros(4, np.int64)
-    pair_measures.expand_block(kept, first[:2], first, start[:2], start, margins[:2], margins, block)
+    pair_measures.expand_block(kept, first[:2], first, start[:2], start, margins[:2], margins, 0, 1, block)
     pair_measures.fill_block_information(block, start[:2], start, 0, 0, out)
     pair_measures.fill_block_discrepancy(block, block, start[:2], start, 0, 0, out)
 

@@ -242,7 +242,7 @@ class CountedFamilies(Families):
     def _additions_of(self, x: int, parents: Parents, candidates: np.ndarray | None) -> np.ndarray:
         some = np.arange(self.n) if candidates is None else candidates
         out = np.full(len(some), -np.inf)
-        family = self._family(x, parents)
+        family = self._family(x, parents, candidates)
         worth = worth_counting(self, self.columns, self.criterion, x, parents, some)
         if worth.any():
             chosen = some[worth]
@@ -270,13 +270,13 @@ class CountedFamilies(Families):
 
     # By tables
 
-    def _family(self, x: int, parents: Parents) -> Family | None:
+    def _family(self, x: int, parents: Parents, candidates: np.ndarray | None) -> Family | None:
         """Return what the tables of a family's extensions start from; its score is remembered on the way."""
         n_joint = self.columns.n_configurations((*parents, x))
         most = _TABLE_JOINT if self._codes.size else _PLANE_JOINT
         if n_joint > most or not self.columns.narrow[[x, *parents]].all():
             return None
-        known = self._known_part(x, parents)
+        known = self._known_part(x, parents, candidates)
         new = [p for p in parents if known is None or p not in known.parents]
         members = np.array([x, *(known.parents if known is not None else ()), *new])
         n_new = self.columns.n_configurations(tuple(new))
@@ -286,7 +286,7 @@ class CountedFamilies(Families):
             self._scores[x, parents] = self._margin_scores(x, order, family.counts) + self._bonus(x, parents)
         return family
 
-    def _known_part(self, x: int, parents: Parents) -> Extended | None:
+    def _known_part(self, x: int, parents: Parents, candidates: np.ndarray | None) -> Extended | None:
         """Return the table of a smaller family whose rest is complete: that of all pairs, or one that has been kept."""
         kept = self._kept.get(x)
         if (
@@ -297,15 +297,17 @@ class CountedFamilies(Families):
             return kept
         if not parents or self._pairs is None or not self._are_complete(parents):
             return None
-        return self._pair_table(x)
+        return self._pair_table(x, None if candidates is None else np.union1d(candidates, parents))
 
     def _are_complete(self, columns: Iterable[int]) -> bool:
         return bool(self.columns.complete[list(columns)].all())
 
-    def _pair_table(self, x: int) -> Extended:
+    def _pair_table(self, x: int, columns: np.ndarray | None) -> Extended:
+        """Return the table of a variable without parents and the columns (all of them: None) that have planes."""
         from tunbridge.kernels.extensions import take_pairs
 
-        narrow, r = np.flatnonzero(self.columns.narrow), int(self.columns.states[x])
+        narrow = np.flatnonzero(self.columns.narrow) if columns is None else columns[self.columns.narrow[columns]]
+        r = int(self.columns.states[x])
         own = _offsets(self.columns.states[narrow])
         table = np.empty(r * own[-1], np.int32)
         take_pairs(self._pairs, self._start, x, narrow, own, table)

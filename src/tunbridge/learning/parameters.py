@@ -65,7 +65,8 @@ def fit_parameters(dag: DAG, frame: Any, prior: Prior = DEFAULT_PRIOR, *, n_jobs
         raise DataError(f"dag must be a DAG; got {shortened(repr(dag))}. learn_structure finds one.")
     rule = Laplace(0.0) if isinstance(prior, str) and prior == "mle" else as_smoothing(prior, "prior")
     table = as_table(frame)
-    absent = [node for node in dag.nodes if node not in table.names]
+    columns = set(table.names)
+    absent = [node for node in dag.nodes if node not in columns]
     if absent:
         raise DataError(f"the graph's nodes must be columns of the table; got none for {listed(absent)}.")
     counter = Counter(table.select(dag.nodes), n_jobs=n_jobs)

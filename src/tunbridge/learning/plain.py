@@ -67,6 +67,23 @@ class Columns:
         sizes[np.flatnonzero(self.narrow) + 1] = np.diff(self.bit_planes.first)
         return self.bit_planes.words, np.cumsum(sizes)
 
+    @cached_property
+    def state_counts(self) -> np.ndarray:
+        """How often each state of the narrow columns occurs, those of all columns one behind the other."""
+        from tunbridge.kernels.planes import count_planes
+
+        words, first = self.planes
+        counted = np.empty(len(words), np.int64)
+        count_planes(words, counted)
+        start = np.concatenate([[0], np.cumsum(self.states)])
+        out = np.zeros(start[-1], np.int64)
+        for v in np.flatnonzero(self.narrow).tolist():
+            own = counted[first[v] : first[v + 1]]
+            out[start[v] : start[v] + len(own)] = own
+            if len(own) < self.states[v]:
+                out[start[v + 1] - 1] = self.n_rows - own.sum()
+        return out
+
     def n_configurations(self, parents: Parents) -> int:
         """Return the number of configurations of some columns."""
         return prod(self.states[list(parents)].tolist())

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
 from tunbridge._memory import check_memory
-from tunbridge._threads import map_threads
+from tunbridge._threads import map_threads, row_pieces
 from tunbridge.counts.planes import cross_counts
 from tunbridge.counts.radix import joint_table
 from tunbridge.learning.plain import Columns
@@ -91,19 +91,21 @@ class PairBlocks:
             begin = first[low] - first[low] % 2  # planes are counted two by two
             end = first[high] + (first[high] - begin) % 2
             kept = cross_counts(words[begin:end], words[begin:], n_jobs=self._columns.n_jobs)
-            margins = self._margins
-            expand_block(
-                kept, first[low : high + 1] - begin, first[low:] - begin, start_a, start_b,
-                margins[self._start[low] : self._start[high]], margins[self._start[low] :], counts,
-            )  # fmt: skip
+            margins = self._columns.state_counts
+            places = (first[low : high + 1] - begin, first[low:] - begin, start_a, start_b)
+            known = (margins[self._start[low] : self._start[high]], margins[self._start[low] :])
+            pieces = row_pieces(high - low, max(1, (high - low) // 16))
+            map_threads(lambda piece: expand_block(kept, *places, *known, *piece, counts), pieces, self._columns.n_jobs)
         self._count_wide(low, high, counts)
         return Block(low, counts, start_a, start_b)
 
     def _count_wide(self, low: int, high: int, counts: np.ndarray) -> None:
         """Count by histogram the pairs in which one has too many states for planes."""
         n, states = len(self._columns.names), self._columns.states
-        wide = ~self._columns.narrow
-        pairs = [(a, b) for a in range(low, high) for b in range(low, n) if wide[a] or wide[b]]
+        wide = np.flatnonzero(~self._columns.narrow[low:]) + low
+        here = range(low, high)
+        pairs = {(a, b) for a in wide[wide < high].tolist() for b in range(low, n)}
+        pairs |= {(a, b) for a in here for b in wide.tolist()}
 
         def count(pair: tuple[int, int]) -> None:
             rows, cols = (slice(*(self._start[[v, v + 1]] - self._start[low])) for v in pair)
@@ -111,18 +113,7 @@ class PairBlocks:
             table = joint_table([self._columns.codes[v] for v in pair], shape, None, n_jobs=1)
             counts[rows, cols] = table.reshape(shape)
 
-        map_threads(count, pairs, self._columns.n_jobs)
-
-    @cached_property
-    def _margins(self) -> np.ndarray:
-        """How often each state occurs."""
-        counted = [
-            np.bincount(codes[codes >= 0], minlength=n) if ok else np.zeros(n, np.int64)
-            for codes, n, ok in zip(
-                self._columns.codes, self._columns.states.tolist(), self._columns.narrow, strict=True
-            )
-        ]
-        return np.concatenate(counted).astype(np.int64)
+        map_threads(count, sorted(pairs), self._columns.n_jobs)
 
 
 def _room(n: int) -> np.ndarray:

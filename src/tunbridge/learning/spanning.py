@@ -11,6 +11,8 @@ Edge = tuple[int, int]
 
 _FEW_NODES = 32
 """Up to so many nodes the edges are simply sorted, without a kernel."""
+_PATIENT_NODES = 300
+"""The same, as long as the kernel has not been compiled."""
 
 
 def spanning_forest(weights: np.ndarray) -> list[Edge]:
@@ -25,8 +27,11 @@ def spanning_forest(weights: np.ndarray) -> list[Edge]:
     """
     if len(weights) <= _FEW_NODES:
         return _kruskal(weights)
+    from tunbridge.kernels.compiled import is_compiled
     from tunbridge.kernels.trees import span
 
+    if len(weights) <= _PATIENT_NODES and not is_compiled(span):
+        return _kruskal(weights)
     joined_to = np.empty(len(weights), np.int64)
     span(np.ascontiguousarray(weights, np.float64), joined_to)
     return sorted((min(v, u), max(v, u)) for v, u in enumerate(joined_to.tolist()) if u >= 0)

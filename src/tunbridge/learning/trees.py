@@ -81,9 +81,9 @@ class ChowLiu(Search):
     >>> import tunbridge as tb
     >>> dag = tb.learn_structure(tb.datasets.play_tennis(), search=ChowLiu(root="play"))
     >>> dag.arcs
-    (('humidity', 'temperature'), ('play', 'humidity'), ('play', 'outlook'), ('outlook', 'wind'))
+    (('play', 'outlook'), ('outlook', 'temperature'), ('temperature', 'humidity'), ('play', 'wind'))
     >>> tb.learn_structure(tb.datasets.play_tennis(), search=ChowLiu(forest="bic")).arcs
-    (('humidity', 'temperature'),)
+    (('humidity', 'temperature'), ('humidity', 'play'))
     """
 
     root: str | None = None

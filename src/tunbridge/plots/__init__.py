@@ -2,11 +2,12 @@
 
 Each function draws one picture into Matplotlib axes and returns them, so that it can be changed, combined and saved
 like any other. Matplotlib is optional: ``pip install tunbridge[plots]``. Colour-blind people can tell the colours
-apart, and no colour says anything that a number or a side does not say as well.
+apart, and no colour says anything that a number, a shape or a side does not say as well.
 """
 
 from tunbridge.plots.axes import draw_off_screen
 from tunbridge.plots.calibration import reliability
 from tunbridge.plots.evidence import explanation
+from tunbridge.plots.traces import strengths, trace
 
-__all__ = ["draw_off_screen", "explanation", "reliability"]
+__all__ = ["draw_off_screen", "explanation", "reliability", "strengths", "trace"]

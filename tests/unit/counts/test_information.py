@@ -222,3 +222,15 @@ def test_the_kernel_says_what_numpy_says(monkeypatch, weighted):
     np.testing.assert_allclose(mutual_information(counter.pairs()), plain, rtol=1e-9, atol=1e-13)
     found = conditional_mutual_information(counter.pairs_within("v2"))
     np.testing.assert_allclose(found, within, rtol=1e-9, atol=1e-13)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    some=st.lists(st.integers(0, 4), min_size=0, max_size=4), seed=st.integers(0, 2**32 - 1), n_given=st.integers(0, 3)
+)
+def test_information_with_a_class_is_that_of_each_table(some: list[int], seed: int, n_given: int) -> None:
+    margins = np.random.default_rng(seed).integers(0, 9, (n_given, sum(some)))
+    first = np.concatenate([[0], np.cumsum(some)]).astype(np.intp)
+    found = information.information_with_given(margins, first)
+    expected = [oracle.mutual_information(margins[:, a:b]) for a, b in zip(first[:-1], first[1:], strict=True)]
+    np.testing.assert_allclose(found, np.array(expected).reshape(-1), rtol=1e-10, atol=TINY)

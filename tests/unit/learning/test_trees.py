@@ -239,7 +239,7 @@ def test_columns_of_two_kinds_are_refused() -> None:
     mixed.n = 2
     with pytest.raises(DataError, match=r"must be of one kind, categorical or continuous; .* Discretise"):
         ChowLiu().run(problem_of(mixed))
-    with pytest.raises(DataError, match="the columns of a tree must be categorical; .* Discretise"):
+    with pytest.raises(DataError, match=r"the columns of a tree must be categorical; .* Discretise"):
         TAN("a").run(problem_of(CorrelatedColumns("ab", np.eye(2), 5)))
 
 
@@ -277,7 +277,7 @@ def test_a_tree_that_cannot_be_directed_is_refused() -> None:
 
 def test_a_root_against_the_constraints_is_refused() -> None:
     families = CountedColumns(noisy_chain("abc"))
-    with pytest.raises(DataError, match="'a' → 'b', which is not, with the root 'a'. Constrain fewer arcs"):
+    with pytest.raises(DataError, match=r"'a' → 'b', which is not, with the root 'a'. Constrain fewer arcs"):
         ChowLiu(root="a").run(problem_of(families, Constraints(forbidden=["a->b"])))
 
 
@@ -293,7 +293,7 @@ def test_two_required_parents_or_a_ring_are_refused() -> None:
 def test_graphs_around_a_class_take_no_constraints(search: Search) -> None:
     families = CountedColumns(noisy_chain("abc"))
     for known in (Constraints(forbidden=["a->b"]), Constraints(required=["a->b"]), Constraints(max_parents=1)):
-        with pytest.raises(DataError, match="must be learned without constraints and max_parents; got some. Leave"):
+        with pytest.raises(DataError, match=r"must be learned without constraints and max_parents; got some. Leave"):
             search.run(problem_of(families, known))
 
 
@@ -302,13 +302,13 @@ def test_graphs_around_a_class_take_no_constraints(search: Search) -> None:
 
 @pytest.mark.parametrize("search", [TAN("plya"), FAN("plya"), KDependence("plya")])
 def test_a_target_that_is_not_there_gets_a_hint(search: Search) -> None:
-    with pytest.raises(DataError, match="target must be the name of a column; got 'plya'. Did you mean 'play'?"):
+    with pytest.raises(DataError, match=r"target must be the name of a column; got 'plya'\. Did you mean 'play'\?"):
         run(search, datasets.play_tennis())
 
 
 def test_a_root_that_is_not_there_gets_a_hint() -> None:
     for search in (ChowLiu(root="winds"), TAN("play", root="winds"), FAN("play", root="winds")):
-        with pytest.raises(DataError, match="root must be the name of a column; got 'winds'. Did you mean 'wind'?"):
+        with pytest.raises(DataError, match=r"root must be the name of a column; got 'winds'\. Did you mean 'wind'\?"):
             run(search, datasets.play_tennis())
 
 

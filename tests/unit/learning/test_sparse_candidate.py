@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import tunbridge as tb
+from tunbridge.errors import DataError
+from tunbridge.learning import restriction
+from tunbridge.learning.plain import Columns
+from tunbridge.learning.restriction import pair_discrepancy, pair_information
+from tunbridge.learning.scores import LogLikelihood
+from tunbridge.learning.sparse_candidate import _exact_discrepancy
+
+
+def columns_of(table: tb.Table) -> Columns:
+    return Columns(table, LogLikelihood(), 2)
+
+
+def random_table(seed: int, *, missing: float = 0.0, n: int = 9, rows: int = 700) -> tb.Table:
+    rng = np.random.default_rng(seed)
+    frame = {}
+    for i in range(n):
+        states = [1, 2, 3, 5, 25][int(rng.integers(5))]
+        codes = rng.integers(0, states, rows)
+        frame[f"v{i}"] = np.where(rng.random(rows) < missing * (i % 2), None, np.char.add("s", codes.astype(str)))
+    return tb.as_table(frame, kinds="categorical")
+
+
+@pytest.fixture(params=[1 << 23, 300])
+def block_cells(request, monkeypatch):
+    """All variables in one block, or hardly more than one variable in each."""
+    monkeypatch.setattr(restriction, "_BLOCK_CELLS", request.param)
+
+
+@pytest.mark.usefixtures("block_cells")
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_information_in_blocks_is_information(missing: float) -> None:
+    for seed in range(5):
+        table = random_table(seed, missing=missing)
+        expected = tb.mutual_information(tb.Counter(table.select(sorted(table.names))).pairs())
+        np.fill_diagonal(expected, 0.0)
+        np.testing.assert_allclose(pair_information(columns_of(table)), expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.usefixtures("block_cells")
+def test_discrepancy_in_blocks_is_the_divergence_of_tables() -> None:
+    data, model = random_table(1), random_table(1).take(np.arange(300))
+    found = pair_discrepancy(columns_of(data), columns_of(model))
+    names = sorted(data.names)
+    for a in range(len(names)):
+        for b in range(a):
+            ours, theirs = (tb.Counter(t).pairs().table(names[a], names[b]).astype(float) for t in (data, model))
+            p, q = ours / ours.sum(), (theirs + 1 / theirs.size) / (theirs.sum() + 1)
+            expected = float((p[p > 0] * np.log(p[p > 0] / q[p > 0])).sum())
+            assert found[a, b] == pytest.approx(expected, rel=1e-5, abs=1e-7)
+
+
+def test_exact_and_sampled_discrepancy_agree() -> None:
+    net = tb.example_network("asia")
+    columns = columns_of(net.sample(5_000, random_state=1))
+    exact = _exact_discrepancy(columns, net)
+    sampled = pair_discrepancy(columns, columns_of(net.sample(400_000, random_state=2)))
+    assert exact.max() < 0.01  # the network is the true one
+    np.testing.assert_allclose(sampled, exact, atol=2e-4)  # sampling error
+
+
+@pytest.mark.parametrize("measure", [None, "discrepancy", "shielding", "score", "information"])
+def test_the_score_never_falls_and_candidates_are_kept_to(measure: str | None) -> None:
+    table = tb.example_network("asia").sample(4_000, random_state=3)
+    search = tb.SparseCandidate(k=2, measure=measure, inner=tb.Tabu(patience=20))
+    one = tb.learn_structure(table, search=tb.SparseCandidate(k=2, max_rounds=1), random_state=0)
+    dag = tb.learn_structure(table, search=search, random_state=0)
+    assert dag.score >= one.score - 1e-9
+    assert max(len(dag.parents(node)) for node in dag.nodes) <= 2
+
+
+def test_enough_candidates_find_what_a_climb_finds() -> None:
+    table = tb.example_network("asia").sample(4_000, random_state=3)
+    dag = tb.learn_structure(table, search=tb.SparseCandidate(k=7, inner=tb.HillClimbing()), random_state=0)
+    assert dag.score >= tb.learn_structure(table).score - 1e-9
+
+
+def test_a_later_round_finds_what_information_misses() -> None:
+    """Parity: each parent alone tells nothing, so that information ranks the noisy copies of the child higher."""
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, (2, 4_000))
+    c = (a ^ b) ^ (rng.random(4_000) < 0.05)
+    frame = {"a": a, "b": b, "c": c} | {f"n{i}": c ^ (rng.random(4_000) < 0.4) for i in range(4)}
+    table = tb.as_table({name: column.astype(int).astype(str) for name, column in frame.items()})
+    first = tb.learn_structure(table, search=tb.SparseCandidate(k=4, max_rounds=1))
+    assert not first.has_arc("a", "c")
+    known = tb.Constraints(required=["a->c"])
+    later = tb.learn_structure(table, search=tb.SparseCandidate(k=2, measure="score"), constraints=known)
+    assert set(later.parents("c")) >= {"a", "b"}
+
+
+def test_checkpoints(tmp_path) -> None:
+    table = tb.example_network("asia").sample(4_000, random_state=3)
+    file = tmp_path / "run.json"
+    search = tb.SparseCandidate(k=3, checkpoint=file)
+    whole = tb.learn_structure(table, search=search, random_state=0)
+    assert {tuple(arc) for arc in json.loads(file.read_text())["arcs"]} == set(whole.arcs)
+    again = tb.learn_structure(table, search=search, random_state=0)
+    assert again.score >= whole.score - 1e-9
+    assert len(again.trace) < len(whole.trace)
+    with pytest.raises(DataError, match=r"the checkpoint must be of the same columns; .* Delete it"):
+        tb.learn_structure(table.drop(["xray"]), search=search)
+    with pytest.raises(DataError, match="the checkpoint must obey the constraints"):
+        tb.learn_structure(table, search=search, constraints=tb.Constraints(leaves=[whole.arcs[0][0]]))
+    file.write_text("{")
+    with pytest.raises(DataError, match="the checkpoint must be a file that a search wrote"):
+        tb.learn_structure(table, search=search)
+
+
+def test_continuous_columns_are_ranked_by_score() -> None:
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=500)
+    frame = {"a": a, "b": a + rng.normal(size=500), "c": rng.normal(size=500)}
+    dag = tb.learn_structure(frame, search=tb.SparseCandidate(k=1))
+    assert dag.skeleton().edges == (("a", "b"),)
+    with pytest.raises(DataError, match="measure must be 'score' or 'information' where columns are continuous"):
+        tb.learn_structure(frame, search=tb.SparseCandidate(k=1, measure="discrepancy"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 0}, "k must be at least 1; got 0"),
+        ({"k": 2.5}, "k must be a whole number; got 2.5"),
+        ({"measure": "mutual"}, "measure must be one of"),
+        ({"inner": "tabu"}, "inner must be HillClimbing or Tabu; got 'tabu'"),
+        ({"max_rounds": 0}, "max_rounds must be at least 1"),
+    ],
+)
+def test_options_are_checked(options: dict, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        tb.SparseCandidate(**options)

@@ -28,7 +28,7 @@ $(VENV)/.docs: pyproject.toml $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
-run: install  ## A classifier and a network: learned or built, asked, explained and saved
+run: install  ## A classifier and a network: learned, asked, explained and saved
 	$(BIN)/python examples/first_steps.py
 
 test: lint types imports  ## Lint, types, import contracts, all tests

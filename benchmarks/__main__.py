@@ -15,6 +15,10 @@ TITLES = {
     "rows": "One posterior per row, ALARM",
     "sampling": "Sampling, ALARM 1 000 000 × 37",
     "network_files": "Network files",
+    "structure": "Structure learning: hill-climbing and tabu, BIC",
+    "trees": "Structure learning: Chow–Liu and TAN",
+    "structure_quality": "Structure learning: how good the graphs are",
+    "structure_scale": "Structure learning: many states, rows and columns",
     "start": "Cold start and compilation",
 }
 

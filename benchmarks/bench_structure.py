@@ -117,4 +117,3 @@ def _agrum(table: tb.Table, choose: Callable[[object], object]) -> Measured:
     names = [learned[0].nameFromId(i) for i in range(table.n_columns)]
     dag = tb.DAG(table.names, [(names[a], names[b]) for a, b in dags[0].arcs()])
     return Measured(taken, sum(tb.score_structure(dag, table).values()) / table.n_rows)
-

@@ -48,12 +48,13 @@ def pair_information(table: Table, given: str | None = None) -> tuple[np.ndarray
     names = [name for name in table.names if name != given]
     information, rows = np.zeros((len(names), len(names))), np.zeros((len(names), len(names)))
     for i, a in enumerate(names):
-        for j, b in enumerate(names):
+        for j, b in enumerate(names[: i + 1]):
             family = [a, b] if given is None else [given, a, b]
             shape = [table.variable(name).n_states for name in family]
             counts = counting.count_table([table.codes(name) for name in family], shape, table.weights)
-            information[i, j] = counting.conditional_mutual_information([counts] if given is None else list(counts))
-            rows[i, j] = counts.sum()
+            found = counting.conditional_mutual_information([counts] if given is None else list(counts))
+            information[i, j] = information[j, i] = found
+            rows[i, j] = rows[j, i] = counts.sum()
     return information, rows
 
 

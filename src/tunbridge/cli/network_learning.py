@@ -14,6 +14,8 @@ from tunbridge.cli.failures import UsageError
 from tunbridge.cli.options import Learning, Numeric, Reading
 from tunbridge.cli.output import counted, note, say, say_fields, say_table, searching, shortlist
 from tunbridge.cli.remarks import (
+    IDENTIFIER,
+    ONE_VALUE,
     SHOWN,
     many_state_lines,
     missing_lines,
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from tunbridge.network import BayesianNetwork
 
 _PICTURES = (".png", ".svg", ".pdf")
-_SHOWN_ARCS, _SHOWN_PAIRS, _SHOWN_EDGES, _SHOWN_LABELS = 20, 40, 6, 6
+_SHOWN_ARCS, _SHOWN_PAIRS, _SHOWN_EDGES, _SHOWN_LABELS = 20, 20, 6, 6
 
 
 @dataclass(frozen=True)
@@ -45,14 +47,23 @@ class Material:
         Categorical columns.
     read : Table
         The same columns as they were read, numbers uncut.
-    left_out, cut : list of str
-        Lines about the columns that were left out, and about the numbers that were cut.
+    left_out : dict of str to str
+        The columns that were left out, and why.
+    cut : list of str
+        A line for each column of numbers that was cut.
     """
 
     table: Table
     read: Table
-    left_out: list[str]
+    left_out: dict[str, str]
     cut: list[str]
+
+    @property
+    def left_out_lines(self) -> list[str]:
+        """A line for each column that was left out, and what to do about it."""
+        lines = [f"{name} {what}" for name, what in self.left_out.items()]
+        can_stay = any(what in (ONE_VALUE, IDENTIFIER) for what in self.left_out.values())
+        return [*lines, *(["(--categorical NAME keeps such a column)"] if can_stay else [])]
 
 
 @dataclass(frozen=True)
@@ -81,7 +92,10 @@ def learn_network(
     material = make_material(whole, target, structure, learning)
     score = structure.make_score(missing=bool(material.table.missing))
     learner = _bootstrapped if structure.bootstrap else _searched
-    found = learner(material, structure, search, score, constraints)
+    try:
+        found = learner(material, structure, search, score, constraints)
+    except DataError as error:
+        raise _about_left_out(error, material) from None
     net = fit_parameters(found.dag, material.table, **_prior(learning))
     net.write(file)
     say_fields([*_about_table(data, whole, material, learning), *found.fields, *_about_file(net, file)])
@@ -123,9 +137,9 @@ def _check_files(file: Path, structure: Structure, data: Path) -> None:
     from tunbridge.cli.writers import check_not_input, check_output, check_place
     from tunbridge.formats.network_files import SUFFIXES
 
+    check_not_input(file, [data])
     if Path(file.name.lower().removesuffix(".gz")).suffix not in SUFFIXES or file.name.lower().endswith(".tb.gz"):
         raise UsageError(f"the name of the network must end in {listed(SUFFIXES)}; got {file.name!r}.")
-    check_not_input(file, [data])
     if file.suffix.lower() == ".tb":
         check_model_output(file)
     check_output(structure.trace, inputs=[data], suffixes=_PICTURES)
@@ -151,12 +165,11 @@ def make_material(table: Table, target: str | None, structure: Structure, learni
     gone = {name: what for name, what in useless.items() if name not in kept}
     read = coded.drop(gone)
     cut, lines, without = _with_states(read, target, structure, learning)
-    left_out = [f"{name} {what}" for name, what in (gone | without).items()]
-    if any("identifier" in what or "one value" in what for what in gone.values()):
-        left_out.append("(--categorical NAME keeps such a column)")
+    left_out = gone | without
     if cut.n_columns < 2:
-        what = f"{', '.join(left_out[:SHOWN])}" if left_out else "there are no others"
-        raise DataError(f"a network must be learned from two columns at least; got {cut.n_columns}: {what}.")
+        others = shortlist([f"{name} {what}" for name, what in left_out.items()], most=SHOWN)
+        rule = "a network must be learned from two columns at least"
+        raise DataError(f"{rule}; got {cut.n_columns}.{f' Left out: {others}.' if others else ''}")
     return Material(cut, read.drop(without), left_out, lines)
 
 
@@ -207,6 +220,12 @@ def _still_numbers(names: list[str]) -> DataError:
 
 
 # The search
+
+
+def _about_left_out(error: DataError, material: Material) -> DataError:
+    """Return an error about a name with a hint, where it is that of a column that was left out."""
+    gone = [name for name in material.left_out if f"got {name!r}" in str(error)]
+    return DataError(f"{error} {gone[0]} was left out: it {material.left_out[gone[0]]}.") if gone else error
 
 
 def _searched(material: Material, structure: Structure, search: Any, score: Any, constraints: Any) -> Found:
@@ -286,7 +305,7 @@ def _about_table(data: Path, whole: Table, material: Material, learning: Learnin
         ("Read", size_text(data, whole)),
         ("Ignored", shortlist(learning.ignore or [], most=SHOWN)),
         ("Weights", learning.weights or ""),
-        ("Left out", shortlist(material.left_out, most=SHOWN, separator="\n")),
+        ("Left out", shortlist(material.left_out_lines, most=SHOWN, separator="\n")),
         ("Missing", "\n".join([shortlist(missing, most=SHOWN, separator="\n"), *averaged]) if missing else ""),
         ("Cut", shortlist(material.cut, most=SHOWN, separator="\n")),
         ("Look at", shortlist(odd, most=SHOWN, separator="\n")),
@@ -303,9 +322,10 @@ def _about_file(net: BayesianNetwork, file: Path) -> list[tuple[str, str]]:
 
 
 def _show_strengths(strengths: ArcStrengths, dag: LearnedDAG) -> None:
-    table = strengths.table()
-    rows = table.take(slice(0, _SHOWN_PAIRS)).to_arrow().to_pylist()
-    arcs = set(dag.arcs)
+    """Print the strongest pairs: all that are in the network, and of the others so many that it stays readable."""
+    table, arcs = strengths.table(), set(dag.arcs)
+    most = max(_SHOWN_PAIRS, dag.n_arcs)
+    rows = table.take(slice(0, most)).to_arrow().to_pylist()
     lines = []
     for row in rows:
         pair = row["from"], row["to"]
@@ -313,8 +333,8 @@ def _show_strengths(strengths: ArcStrengths, dag: LearnedDAG) -> None:
         lines.append([*pair, f"{row['strength']:.3f}", f"{row['direction']:.3f}", is_in])
     say()
     say_table(["from", "to", "strength", "direction", "in the network"], lines, left=(0, 1, 4))
-    if table.n_rows > _SHOWN_PAIRS:
-        say(f"… and {counted(table.n_rows - _SHOWN_PAIRS, 'weaker pair')}")
+    if table.n_rows > most:
+        say(f"… and {counted(table.n_rows - most, 'weaker pair')}")
 
 
 def next_commands(net: BayesianNetwork, file: Path, material: Material, target: str | None) -> list[str]:

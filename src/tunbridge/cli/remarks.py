@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tunbridge.data import Column, Table
 
 SHOWN = 12
+ONE_VALUE, IDENTIFIER = "holds one value only", "looks like an identifier"
 _FEW_ROWS, _MANY_STATES = 5, 10
 
 
@@ -45,9 +46,9 @@ def _markers(found: Any) -> str:
 
 def useless_columns(table: Table) -> dict[str, str]:
     """Return the columns from which nothing can be learned, and what is wrong with each."""
-    odd = dict.fromkeys(table.constants, "holds one value only")
+    odd = dict.fromkeys(table.constants, ONE_VALUE)
     odd |= {name: "holds nothing but missing cells" for name, n in table.missing.items() if n == table.n_rows}
-    return odd | dict.fromkeys(table.identifiers, "looks like an identifier")
+    return odd | dict.fromkeys(table.identifiers, IDENTIFIER)
 
 
 def odd_number_lines(table: Table, *, but: str | None = None) -> list[str]:

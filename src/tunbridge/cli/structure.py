@@ -208,11 +208,7 @@ class Structure:
         """Return the search with its options; raise for those that it does not have."""
         kinds = _searches()
         if self.search_name not in kinds:
-            known = list(kinds)
-            rule = f"--search must be one of {listed(known, most=len(known))}"
-            near = did_you_mean(self.search_name, known)
-            hint = f" {near}" if near.startswith("Did") else ""
-            raise UsageError(f"{rule}; got {self.search!r}.{hint}")
+            raise _not_among("--search", self.search, kinds)
         kind = kinds[self.search_name]
         chosen = self._search_options(kind)
         if "target" in {f.name for f in fields(kind)}:
@@ -239,20 +235,21 @@ class Structure:
 
         Where nobody says, it depends on whether cells are ``missing``.
         """
-        from tunbridge.learning.scores import as_score
+        from tunbridge.learning.scores import SCORES, as_score
 
         usual = DEFAULT_SCORE_OF_MISSING if missing else DEFAULT_SCORE
         name, sign, number = (self.score or usual).partition(":")
-        score = as_score(name)
-        if not sign:
-            return score
+        try:
+            score = as_score(name)
+        except DataError:
+            raise _not_among("--score", self.score, SCORES) from None
         own = [f.name for f in fields(score)]
-        if not own:
+        if sign and not own:
             raise UsageError(f"--score {name} must come without a number; got {self.score!r}.")
         try:
-            return replace(score, **{own[0]: float(number)})
-        except ValueError:
-            raise UsageError(f"--score must have a number after the colon; got {self.score!r}.") from None
+            return replace(score, **{own[0]: _number(number)}) if sign else score
+        except DataError as error:
+            raise UsageError(f"in --score {self.score}, {error}") from None
 
     def make_constraints(self) -> Constraints | None:
         """Return what is known about the arcs; None when that is nothing."""
@@ -283,6 +280,21 @@ def _searches() -> dict[str, Any]:
 
     kinds = (HillClimbing, Tabu, OrderSearch, GES, Exact, Sparse, ChowLiu, TAN, FAN, KDependence)
     return {kind.name: kind for kind in kinds}
+
+
+def _not_among(option: str, given: str | None, known: Iterable[str]) -> UsageError:
+    """Return the error for a name that is none of those known."""
+    names = list(known)
+    near = did_you_mean(given, names)
+    hint = f" {near}" if near.startswith("Did") else ""  # the names are listed already
+    return UsageError(f"{option} must be one of {listed(names, most=len(names))}; got {given!r}.{hint}")
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise DataError(f"what follows the colon must be a number; got {text!r}.") from None
 
 
 def _arcs(option: str, texts: Iterable[str] | None) -> list[str]:

@@ -13,6 +13,7 @@ tables by :class:`tunbridge.counts.Counter`. All ways give the same figures, but
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,7 +29,8 @@ from tunbridge.data import Table, Variable
 
 _TILE = 8
 """Planes that stay in the cache while others are counted against them."""
-_STRIP = 64
+_STRIP = 256
+"""Planes of these others."""
 _WORDS_WORTH_A_THREAD = 500_000
 _CODES_WORTH_A_THREAD = 1_000_000
 _VECTOR_ROWS = 256
@@ -230,16 +232,17 @@ def _margins(planes: _Planes, n_known: int) -> tuple[np.ndarray, np.ndarray, np.
 
 def _jobs(own: np.ndarray) -> np.ndarray:
     """Return the ranges of variables (a0, a1, b0, b1) that are counted against each other, b not before a."""
-    strips = _cuts(own, _STRIP)
-    found = [(a0, a1, max(a0, b0), b1) for a0, a1 in _cuts(own, _TILE) for b0, b1 in strips if b1 > a0]
+    first = own.tolist()
+    strips = _cuts(first, _STRIP)
+    found = [(a0, a1, max(a0, b0), b1) for a0, a1 in _cuts(first, _TILE) for b0, b1 in strips if b1 > a0]
     return np.array(found, np.int64).reshape(-1, 4)
 
 
-def _cuts(own: np.ndarray, most: int) -> list[tuple[int, int]]:
-    """Return consecutive ranges of variables of about so many planes, and of no more variables than that."""
+def _cuts(first: Sequence[int], most: int) -> list[tuple[int, int]]:
+    """Return consecutive ranges of variables of at most so many planes and variables; one of more planes is alone."""
     found, start = [], 0
-    while start < len(own) - 1:
-        stop = int(np.searchsorted(own, own[start] + most, side="right")) - 1
+    while start < len(first) - 1:
+        stop = bisect_right(first, first[start] + most) - 1
         found.append((start, min(max(stop, start + 1), start + most)))
         start = found[-1][1]
     return found

@@ -47,7 +47,8 @@ class Part:
         """Return the part of a table's categorical columns."""
         columns = [_compact(column) for column in table if column.variable.is_categorical]
         weight = table.n_rows if table.weights is None else float(table.weights.sum())
-        return cls(Table.of(columns, weights=table.weights if columns else None), weight, n_jobs)
+        kept = Table.of_valid(columns, table) if columns else Table.of([])
+        return cls(kept, weight, n_jobs)
 
     def recode(self, variables: Sequence[Variable], n_jobs: int | None) -> Part:
         """Return the part with its codes in the variables' order of states."""
@@ -174,4 +175,6 @@ class Part:
 
 def _compact(column: Column) -> Column:
     """Return a column whose codes are contiguous and of the smallest type: no copy for all but hand-made tables."""
-    return column._replace(values=np.ascontiguousarray(column.values, code_type(column.variable.n_states)))
+    values = np.ascontiguousarray(column.values, code_type(column.variable.n_states))
+    values.flags.writeable = False
+    return column._replace(values=values)

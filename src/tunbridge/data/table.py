@@ -92,6 +92,24 @@ class Table:
             tuple(c.variable for c in parts), tuple(c.values for c in parts), tuple(c.type for c in parts), **rest
         )
 
+    @classmethod
+    def of_valid(cls, columns: Iterable[Column], like: Table) -> Table:
+        """Return a table of columns that have been checked and read-only before, with the rest of another table."""
+        parts = list(columns)
+        names = [c.variable.name for c in parts]
+        twice = _repeated(names)
+        if twice:
+            raise DataError(f"column names must be distinct; got {listed(twice)} more than once. Rename one.")
+        self = object.__new__(cls)
+        self.__dict__.update(
+            variables=tuple(c.variable for c in parts),
+            columns=tuple(c.values for c in parts),
+            types=tuple(c.type for c in parts),
+            weights=like.weights,
+            read_as_missing={name: like.read_as_missing[name] for name in names if name in like.read_as_missing},
+        )
+        return self
+
     # What is in it
 
     @property
@@ -179,7 +197,7 @@ class Table:
 
     def select(self, names: Iterable[str]) -> Table:
         """Return the table of these columns, in this order."""
-        return Table.of([self.column(name) for name in _several(names)], **self._rest())
+        return Table.of_valid([self.column(name) for name in _several(names)], self)
 
     def drop(self, names: Iterable[str]) -> Table:
         """Return the table without these columns."""

@@ -15,8 +15,8 @@ from numba import njit
 def expand_block(kept, first_a, first_b, start_a, start_b, margins_a, margins_b, low, high, out):
     """Fill a block of pair counts from that of planes: a complete variable's last state has none and gets the rest.
 
-    ``kept[p, q]`` counts planes; variable v's begin at first[v], its states at start[v], its counts in ``margins``. Only
-    the variables a, low ≤ a < high, are filled.
+    ``kept[p, q]`` counts planes; variable v's begin at first[v], its states at start[v], its counts in ``margins``.
+    Only the variables a, low ≤ a < high, are filled.
     """
     for a in range(low, high):
         n_a = first_a[a + 1] - first_a[a]

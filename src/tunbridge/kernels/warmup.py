@@ -33,11 +33,12 @@ from tunbridge.kernels import (
     sampling,
     subsets,
     text,
+    trees,
 )
 
 _MODULES = (
     buffer, climbing, counts, elimination, encode, extensions, groups, information, junction, likelihood, moments,
-    pair_measures, partitions, planes, potentials, propagation, rows, sampling, subsets, text,
+    pair_measures, partitions, planes, potentials, propagation, rows, sampling, subsets, text, trees,
 )  # fmt: skip
 
 _CODES = (np.int8, np.int16, np.int32)
@@ -59,6 +60,7 @@ def warm_up() -> int:
     _warm_pair_measures()
     _warm_climbing()
     _warm_exact()
+    _warm_trees()
     return len(kernels())
 
 
@@ -248,6 +250,21 @@ def _warm_exact() -> None:
     families = np.arange(2), one, np.zeros(1), np.ones(1), one, np.zeros(1)
     chain = np.zeros(1, np.int64), np.empty(1, np.int64), np.zeros(4, np.int64), np.zeros(4, np.int64)
     partitions.run_sweeps(families, np.zeros((1, 6)), 1, *chain, np.empty((1, 1), np.int64), np.empty(1))
+
+
+def _warm_trees() -> None:
+    """Find the information of two variables of two states over 70 rows, and join them."""
+    words, starts, first, kept = np.zeros(16, np.uint64), np.array([0, 4]), np.array([0, 2, 4]), np.ones(2, np.int64)
+    codes, order, ends, known = np.zeros(70, np.int8), np.arange(70, dtype=np.uint32), np.array([0, 70]), np.zeros(4)
+    for some in _both(codes):
+        trees.sort_codes(some, order, ends, starts, np.zeros(256, np.int8))
+        trees.fill_class_planes(some, 1, 4, 0, words)
+    trees.fill_n_log_n(known)
+    margins = np.zeros((1, 4), np.int64), np.zeros((1, 2)), np.zeros((1, 2), np.int64)
+    trees.fill_class_margins(words, 4, starts, first, kept, ends, known, *margins)
+    layout, information = (words, starts, first, np.array([0, 1, 2]), np.array([0, 8])), np.zeros((2, 2))
+    trees.fill_pair_information(*layout, *margins, known, np.array([[0, 2, 0, 2]]), information, np.zeros((0, 0)))
+    trees.span(information, np.zeros(2, np.int64))
 
 
 def _warm_text() -> None:

@@ -78,16 +78,6 @@ class GrowShrinkTrees:
         families = self._problem.families
         return families.score(x, parents) if families.score(x, self._problem.required[x]) > -np.inf else 0.0
 
-    def associations(self) -> np.ndarray:
-        """Return for each variable by how much the others, each on its own, would raise its score."""
-        out = np.zeros(self._problem.n)
-        for x in range(len(out)):
-            if self._count[x] < 0:
-                self._grow(x)
-            listed = slice(self._first[x], self._first[x] + self._count[x])
-            out[x] = (self._raised[listed] - self._score[x]).sum()
-        return out
-
     def along(self, order: np.ndarray) -> tuple[Graph, float]:
         """Return the graph that grow-shrink finds along an order, and its score."""
         from tunbridge.kernels.orders import walk_order
@@ -156,7 +146,10 @@ class GrowShrinkTrees:
         else:
             x, parents = self._families[node]
             larger = tuple(sorted((*parents, int(self._candidate[what]))))
-            self._child[what] = self._node(x, larger, float(self._raised[what]))
+            child = self._node(x, larger, float(self._raised[what]))
+            if self._count[child] < 0:  # the walk goes there next
+                self._grow(child)
+            self._child[what] = child
 
     def _grow(self, node: int) -> None:
         """Make the list of a node: the variables that raise the score, the best first."""
@@ -176,7 +169,7 @@ class GrowShrinkTrees:
         (x, parents), problem = self._families[node], self._problem
         if len(parents) >= problem.max_parents[x]:
             return np.empty(0, np.int64), np.empty(0)
-        scores, tie = problem.families.additions(x, parents), _tie(self._score[node])
+        scores, tie = problem.families.additions(x, parents), tie_of(self._score[node])
         better = scores > self._score[node] + tie
         if problem.allowed is not None:
             better &= problem.allowed[:, x]
@@ -195,7 +188,7 @@ class GrowShrinkTrees:
 
     def _worst(self, x: int, parents: Parents, score: float) -> int | None:
         """Return the place of the parent without which the score is highest; None if none should leave."""
-        required, tie = self._problem.required[x], _tie(score)
+        required, tie = self._problem.required[x], tie_of(score)
         if len(parents) == len(required):
             return None
         scores = self._problem.families.removals(x, parents)
@@ -204,8 +197,9 @@ class GrowShrinkTrees:
         return i if scores[i] > score + tie else None
 
 
-def _tie(score: float) -> float:
-    return TIE * max(1.0, abs(float(score)))
+def tie_of(score: float) -> float:
+    """Return the difference below which a score counts as equal to this one."""
+    return TIE * max(1.0, abs(float(score))) if score > -np.inf else 0.0
 
 
 def _ranked(scores: np.ndarray, tie: float) -> np.ndarray:

@@ -357,6 +357,7 @@ def _with_restarts(climber: Climber, restarts: int, disturb: int | None, search:
     for i in range(restarts):
         climber.prefers_synergy = False
         climber.set_graph(climber.problem.start if i == 0 else climber.best_graph)
+        climber.journal.score = climber.score
         if i > 0:
             _disturb(climber, disturb or max(5, climber.problem.n // 10))
         search()

@@ -26,7 +26,7 @@ class Columns:
         self.names = tuple(column.variable.name for column in columns)
         self.states = np.array([column.variable.n_states for column in columns], np.int64)
         self.codes = tuple(np.ascontiguousarray(c.values, code_type(c.variable.n_states)) for c in columns)
-        self.complete = np.array([codes.min(initial=0) >= 0 for codes in self.codes], bool)
+        self.complete = np.array([name not in table.missing for name in self.names], bool)
         self.weights = table.weights
         self.total = float(table.n_rows if table.weights is None else table.weights.sum())
         self.n_rows, self.n_jobs = table.n_rows, n_jobs

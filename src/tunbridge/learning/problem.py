@@ -125,6 +125,8 @@ class Search(ABC):
     """A way to look for a good graph; its options are the fields of its kinds."""
 
     name: ClassVar[str]
+    is_scored: ClassVar[bool] = True
+    """Whether it goes by the score; a search that does not takes missing cells pair by pair."""
 
     @abstractmethod
     def run(self, problem: Problem) -> SearchResult:

@@ -17,15 +17,16 @@ configurations that occur, gives the same score. The score of a graph is the sum
 | fnml | n log n, and the regret log C(n_j, r) of each row | 0 | no |
 | qnml | n log n | log C(N, q r) − log C(N, q) | yes |
 
-**Missing cells.** The scores built on the likelihood (all but bdeu, bds, k2 and fnml) are defined for incomplete rows
-too: the likelihood of a family is averaged over the rows that have all its cells, and multiplied by the number N of all
-rows, so that families counted over different rows can be compared.
+**Missing cells.** The likelihood of a family can be averaged over the rows that have all its cells, and multiplied by
+the number N of all rows. Averages over different rows differ by chance, though, and only the penalty of nal is made for
+that; so nal is what searches take for incomplete tables.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -72,7 +73,7 @@ class Score(ABC):
         return -self.penalty(q, r, n_rows)
 
     def cell_table(self, n_rows: int, r: int) -> np.ndarray:
-        """Return the terms of the counts 0 … n_rows, for a score whose terms do not depend on q."""
+        """Return the terms of the counts 0 … n_rows, for a score whose terms do not depend on q; not to be changed."""
         return self.cell(np.arange(n_rows + 1.0), 1.0, r)
 
     def row_table(self, n_rows: int, r: int) -> np.ndarray:
@@ -130,6 +131,14 @@ class LogLikelihood(Score):
     def row(self, n: np.ndarray, q: float, r: int) -> np.ndarray:
         """Return n log n."""
         return xlogy(n, n)
+
+    def cell_table(self, n_rows: int, r: int) -> np.ndarray:
+        """Return n log n of the counts 0 … n_rows."""
+        return _n_log_n_table(n_rows)
+
+    def row_table(self, n_rows: int, r: int) -> np.ndarray:
+        """Return n log n of the sums 0 … n_rows."""
+        return _n_log_n_table(n_rows)
 
     def price(self, n_rows: float) -> float:
         """Return what one free parameter costs."""
@@ -220,7 +229,7 @@ class NodeAverage(LogLikelihood):
     with N the number of rows and n the number of variables. On incomplete data the likelihoods of two families come
     from different rows and differ by chance in the order of N^{−½}, so λ_N must fall more slowly than that: α < ½. The
     score is given times N, on the scale of BIC: a parameter costs N^{1−α}/n. (So with the default α it costs much more
-    than under BIC: prefer BIC where few cells are missing.)
+    than under BIC, and fewer arcs are found.)
 
     Parameters
     ----------
@@ -439,6 +448,14 @@ class QNML(Score):
         """Return n log n."""
         return xlogy(n, n)
 
+    def cell_table(self, n_rows: int, r: int) -> np.ndarray:
+        """Return n log n of the counts 0 … n_rows."""
+        return _n_log_n_table(n_rows)
+
+    def row_table(self, n_rows: int, r: int) -> np.ndarray:
+        """Return n log n of the sums 0 … n_rows."""
+        return _n_log_n_table(n_rows)
+
     def penalty(self, q: Sizes, r: int, n_rows: float) -> Sizes:
         """Return log C(N, q r) − log C(N, q)."""
         q = np.asarray(q, np.float64)
@@ -477,6 +494,13 @@ def as_score(score: str | Score) -> Score:
         hint = did_you_mean(key if key else score, SCORES)
         raise DataError(f"score must be the name of a score or a score; got {shortened(repr(score))}. {hint}")
     return SCORES[key]()
+
+
+@lru_cache(maxsize=4)
+def _n_log_n_table(n_rows: int) -> np.ndarray:
+    """Return n log n for n = 0 … n_rows, which is shared."""
+    n = np.arange(n_rows + 1.0)
+    return xlogy(n, n)
 
 
 def _log_rising(n: np.ndarray, a: float) -> np.ndarray:

@@ -24,7 +24,7 @@ from tunbridge.learning.orders import OrderSearch
 from tunbridge.learning.parameters import DEFAULT_PRIOR, Prior, fit_parameters
 from tunbridge.learning.problem import Graph, Problem, Search, SearchResult
 from tunbridge.learning.progress import Report, watched
-from tunbridge.learning.scores import NodeAverage, Score, as_score
+from tunbridge.learning.scores import LogLikelihood, NodeAverage, Score, as_score
 from tunbridge.learning.sparse_candidate import SparseCandidate
 from tunbridge.learning.trees import FAN, TAN, ChowLiu, KDependence
 from tunbridge.network import BayesianNetwork
@@ -57,7 +57,7 @@ def learn_structure(
         there.
     score : str or Score
         ``"bic"``, ``"aic"``, ``"bdeu"``, ``"bds"``, ``"k2"``, ``"fnml"``, ``"qnml"``, ``"nal"``, ``"loglik"``, or an
-        object with options such as ``tb.BDeu(ess=10)``.
+        object with options such as ``tb.BDeu(ess=10)``. Trees are found without a score.
     search : str or Search
         ``"hill-climbing"``, ``"tabu"``, ``"orders"``, ``"ges"``, ``"exact"``, ``"sparse-candidate"``, ``"chow-liu"``,
         or an object with options such as ``tb.Tabu(length=20)`` or ``tb.TAN("class")``.
@@ -91,8 +91,12 @@ def learn_structure(
     """
     table = checked_table(as_table(frame))
     criterion, way = as_score(score), as_search(search)
+    if way.is_scored:
+        check_missing(table, criterion)
     names = tuple(sorted(table.names))
     known = checked_constraints(constraints).compile(names, max_parents=max_parents)
+    if not way.is_scored:
+        criterion = LogLikelihood()  # nobody asks for it
     families = families_of(table, criterion, arc_bonus=known.arc_bonus, n_jobs=n_jobs)
     graph = known.smallest_graph if start is None else _start_graph(start, names)
     known.check_graph(graph)
@@ -174,7 +178,9 @@ def score_structure(
     table = checked_table(as_table(frame).select(dag.nodes))
     names = tuple(sorted(table.names))
     known = checked_constraints(constraints).compile(names)
-    families = families_of(table, as_score(score), arc_bonus=known.arc_bonus)
+    criterion = as_score(score)
+    check_missing(table, criterion)
+    families = families_of(table, criterion, arc_bonus=known.arc_bonus)
     graph = _start_graph(dag, names)
     return {name: families.score(names.index(name), graph[names.index(name)]) for name in dag.nodes}
 
@@ -200,7 +206,6 @@ def families_of(
     table: Table, score: Score, *, arc_bonus: np.ndarray | None = None, n_jobs: int | None = None
 ) -> Families:
     """Return the families of a table: counted, by regression, or both, as its columns are."""
-    _check_missing(table, score)
     score = score.for_variables(table.n_columns)
     discrete = [v.name for v in table.variables if v.is_categorical]
     if len(discrete) == table.n_columns:
@@ -219,7 +224,8 @@ def checked_table(table: Table) -> Table:
     return table
 
 
-def _check_missing(table: Table, score: Score) -> None:
+def check_missing(table: Table, score: Score) -> None:
+    """Raise for a table with missing cells unless the score allows for them."""
     if table.missing and not isinstance(score, NodeAverage):
         some = listed(table.missing, most=3)
         raise DataError(
@@ -251,14 +257,16 @@ def _start_graph(start: Any, names: tuple[str, ...]) -> Graph:
 def _learned(table: Table, families: Families, found: SearchResult, score: Score, search: Search) -> LearnedDAG:
     names = families.names
     position = {name: i for i, name in enumerate(names)}
-    scores = {name: families.score(position[name], found.graph[position[name]]) for name in table.names}
+    scores = {}
+    if search.is_scored:
+        scores = {name: families.score(position[name], found.graph[position[name]]) for name in table.names}
     trace = [TracedMove(m.kind, names[m.start], names[m.end], m.gain, m.score, m.seconds) for m in found.moves]
     return LearnedDAG(
         table.names,
         [(names[p], name) for name in table.names for p in found.graph[position[name]]],
         family_scores=scores,
         trace=trace,
-        criterion=score.name,
+        criterion=score.name if search.is_scored else "",
         search=search.name,
         note=found.note,
     )

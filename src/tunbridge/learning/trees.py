@@ -89,6 +89,7 @@ class ChowLiu(Search):
     root: str | None = None
     forest: Forest = False
     name: ClassVar[str] = "chow-liu"
+    is_scored: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check_name("root", self.root, optional=True)
@@ -139,6 +140,7 @@ class TAN(Search):
     target: str
     root: str | None = None
     name: ClassVar[str] = "tan"
+    is_scored: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check_name("target", self.target)
@@ -175,6 +177,7 @@ class FAN(Search):
     root: str | None = None
     forest: Forest = "bic"
     name: ClassVar[str] = "fan"
+    is_scored: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check_name("target", self.target)
@@ -212,6 +215,7 @@ class KDependence(Search):
     target: str
     k: int = 1
     name: ClassVar[str] = "k-dependence"
+    is_scored: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check_name("target", self.target)

@@ -157,9 +157,9 @@ def test_columns_with_many_states() -> None:
 
 
 def test_many_columns_are_spanned_by_the_kernel() -> None:
-    names = [f"x{i:02}" for i in range(60)]
+    names = [f"x{i:02}" for i in range(40)]
     rng = np.random.default_rng(0)
-    codes = np.cumsum(rng.random((60, 2000)) < 0.05, axis=0) % 2
+    codes = np.cumsum(rng.random((40, 600)) < 0.05, axis=0) % 2
     table = as_table(dict(zip(names, codes, strict=True)), kinds=dict.fromkeys(names, "categorical"))
     families = CountedColumns(table)
     found = ChowLiu().run(problem_of(families))

@@ -1,7 +1,7 @@
 """A small thread pool over kernels that release the interpreter lock.
 
-Work is cut into pieces by its own size, never by the number of threads, and results come back in the order of
-the pieces: so sums of floats, too, are equal whatever the number of threads.
+Where floats are summed work is cut into pieces by its own size, never by the number of threads, and results come back
+in the order of the pieces: so they are equal whatever the number of threads.
 """
 
 from __future__ import annotations

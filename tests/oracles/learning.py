@@ -30,7 +30,7 @@ class PlainFamilies(Families):
         for row in zip(*(self.codes[v] for v in (*parents, x)), strict=True):
             if min(row) >= 0:
                 table[int(np.ravel_multi_index(row[:-1], shape)) if parents else 0, row[-1]] += 1
-        if table.sum() == 0 and prod(shape) == 1:  # never seen, nothing to explain
+        if table.sum() == 0 and not parents:  # never seen, nothing to explain
             return -float(self.criterion.penalty(1, self.n_states[x], self.n_rows))
         return self.criterion.family(table, prod(shape), self.n_rows)
 

@@ -112,9 +112,27 @@ def test_the_best_move_is_the_best_of_all_neighbours(seed: int, constrained: boo
             climber.make(step)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.booleans())
+def test_plain_python_finds_the_same_moves(seed: int, constrained: bool, tabu: bool) -> None:
+    """Along a tabu walk: the kernel, and the look at all moves."""
+    problem = random_problem(seed, BIC(), constrained=constrained)
+    climber = Climber(problem)
+    touched: list[tuple[int, int]] = []
+    for _ in range(15):
+        needed = climber.best_score - climber.score
+        step = climber.best(needed)
+        assert step == climber._best_of_all(needed)
+        if step is None:
+            break
+        climber.make(step)
+        touched = [*touched, (step.start, step.end)][-4:]
+        climber.forbid(touched if tabu else [])
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6))
 def test_candidate_lists_of_everything_change_nothing(seed: int) -> None:
     problem = random_problem(seed, BIC(), constrained=False)
-    lists = np.array([[c for c in range(problem.n) if c != x] for x in range(problem.n)], np.int32)
-    assert HillClimbing().climb(Climber(problem, lists)).graph == HillClimbing().run(problem).graph
+    lists = np.array([[c for c in range(problem.n) if c != x] for x in range(problem.n)])
+    assert HillClimbing().climb(problem, lists).graph == HillClimbing().run(problem).graph

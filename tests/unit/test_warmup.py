@@ -32,6 +32,7 @@ def work() -> None:
         counter.family("y", ["w", "v"])
     tb.NaiveBayesClassifier().fit(words, "y").predict(words)
     ask()
+    learn()
 
 
 def ask() -> None:
@@ -53,6 +54,25 @@ def ask() -> None:
     net.posteriors(table)
     for method in ("likelihood-weighting", "gibbs", "forward"):
         net.posterior("v0", {"v3": "a"}, method=method, precision=0.05, random_state=0)
+
+
+def learn() -> None:
+    """Look for structures in every way: columns with few and many states, large families, holes."""
+    rng = np.random.default_rng(2)
+    frame = {f"v{i}": rng.integers(0, 2 + i % 3, 20_000) for i in range(12)}
+    frame |= {"w": rng.integers(0, 40, 20_000), "u": rng.integers(0, 300, 20_000), "c": frame["v0"] + frame["v1"]}
+    table = tb.as_table({name: column.astype(str) for name, column in frame.items()}, kinds="categorical")
+    few = table.select([f"v{i}" for i in range(6)])
+    for search in ("hill-climbing", "tabu", "ges", "orders", "sparse-candidate", "chow-liu", tb.TAN("c")):
+        tb.learn_structure(table, search=search, random_state=0)
+    for score in ("bdeu", "bds", "k2", "qnml"):
+        tb.learn_structure(table, score)
+        tb.learn_structure(few, score, search="exact")
+    tb.posterior_structure(few.take(slice(0, 2_000)), n_samples=20, burn_in=10, chains=2, random_state=0)
+    start = tb.DAG(table.names, [(name, "c") for name in ("w", "u", "v2", "v3")])
+    tb.learn_structure(table, start=start)
+    holes = {name: np.where(rng.random(20_000) < 0.1, None, column.astype(str)) for name, column in frame.items()}
+    tb.learn_structure(tb.as_table(holes, kinds="categorical"), "nal", search="tabu")
 
 
 def test_nothing_is_left_to_compile():

@@ -1,4 +1,4 @@
-"""A network learned from a table: its columns made ready, the search, the tables, and what is told of it all."""
+"""A network learned from a table: the search, the tables, and what is told of it all."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from tunbridge._check import listed
 from tunbridge.cli.failures import UsageError
+from tunbridge.cli.material import Material, make_material
 from tunbridge.cli.options import Learning, Numeric, Reading
 from tunbridge.cli.output import counted, note, say, say_fields, say_table, searching, shortlist
 from tunbridge.cli.remarks import (
-    IDENTIFIER,
-    ONE_VALUE,
     SHOWN,
     many_state_lines,
     missing_lines,
@@ -23,47 +22,17 @@ from tunbridge.cli.remarks import (
     odd_number_lines,
     same_reading,
     size_text,
-    useless_columns,
 )
-from tunbridge.cli.structure import DEFAULT_BINS, DEFAULT_SCORE_OF_MISSING, Cuts, Structure
+from tunbridge.cli.structure import DEFAULT_SCORE_OF_MISSING, Structure
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
-    from tunbridge.data import Column, Table
-    from tunbridge.learning import ArcStrengths, LearnedDAG
+    from tunbridge.data import Table
+    from tunbridge.learning import ArcStrengths, Constraints, LearnedDAG, Score, Search
     from tunbridge.network import BayesianNetwork
 
 _PICTURES = (".png", ".svg", ".pdf")
-_SHOWN_ARCS, _SHOWN_PAIRS, _SHOWN_EDGES, _SHOWN_LABELS = 20, 20, 6, 6
-
-
-@dataclass(frozen=True)
-class Material:
-    """What a network is learned from.
-
-    Parameters
-    ----------
-    table : Table
-        Categorical columns.
-    read : Table
-        The same columns as they were read, numbers uncut.
-    left_out : dict of str to str
-        The columns that were left out, and why.
-    cut : list of str
-        A line for each column of numbers that was cut.
-    """
-
-    table: Table
-    read: Table
-    left_out: dict[str, str]
-    cut: list[str]
-
-    @property
-    def left_out_lines(self) -> list[str]:
-        """A line for each column that was left out, and what to do about it."""
-        lines = [f"{name} {what}" for name, what in self.left_out.items()]
-        can_stay = any(what in (ONE_VALUE, IDENTIFIER) for what in self.left_out.values())
-        return [*lines, *(["(--categorical NAME keeps such a column)"] if can_stay else [])]
+_SHOWN_ARCS, _SHOWN_PAIRS, _SHOWN_EDGES = 20, 20, 6
 
 
 @dataclass(frozen=True)
@@ -90,21 +59,13 @@ def learn_network(
 
     whole = read_columns(data, learning, reading, target)
     material = make_material(whole, target, structure, learning)
-    score = structure.make_score(missing=bool(material.table.missing))
-    learner = _bootstrapped if structure.bootstrap else _searched
-    try:
-        found = learner(material, structure, search, score, constraints)
-    except DataError as error:
-        raise _about_left_out(error, material) from None
+    found = _find(material, structure, search, constraints)
     net = fit_parameters(found.dag, material.table, **_prior(learning))
     net.write(file)
     say_fields([*_about_table(data, whole, material, learning), *found.fields, *_about_file(net, file)])
     if found.strengths is not None:
         _show_strengths(found.strengths, found.dag)
-    say()
-    say(f"The network is in {file}. What next:")
-    for command in next_commands(net, file, material, target):
-        say(f"  tunbridge {command}{same_reading(reading) if command.startswith('predict') else ''}")
+    _show_next(next_commands(net, file, material, target), file, reading)
     if structure.trace is not None:
         _draw_trace(found.dag, structure.trace)
     if found.interrupted:
@@ -152,74 +113,16 @@ def _check_files(file: Path, structure: Structure, data: Path) -> None:
         plots.draw_off_screen()
 
 
-# The table
-
-
-def make_material(table: Table, target: str | None, structure: Structure, learning: Learning) -> Material:
-    """Return the columns from which something can be learned, with states only."""
-    from tunbridge.cli.training import with_classes
-
-    coded = table if target is None else with_classes(table, target).whole
-    useless = useless_columns(coded)
-    kept = {target, *(name for name in learning.categorical or () if coded.missing.get(name, 0) < coded.n_rows)}
-    gone = {name: what for name, what in useless.items() if name not in kept}
-    read = coded.drop(gone)
-    cut, lines, without = _with_states(read, target, structure, learning)
-    left_out = gone | without
-    if cut.n_columns < 2:
-        others = shortlist([f"{name} {what}" for name, what in left_out.items()], most=SHOWN)
-        rule = "a network must be learned from two columns at least"
-        raise DataError(f"{rule}; got {cut.n_columns}.{f' Left out: {others}.' if others else ''}")
-    return Material(cut, read.drop(without), left_out, lines)
-
-
-def _with_states(
-    table: Table, target: str | None, structure: Structure, learning: Learning
-) -> tuple[Table, list[str], dict[str, str]]:
-    """Return the table with its numbers cut, a line for each, and the columns in which no cut is worth it."""
-    numbers = [v.name for v in table.variables if v.is_continuous]
-    wanted = learning.numeric is Numeric.discretise or structure.cuts is not None or structure.bins is not None
-    if numbers and not wanted:
-        raise _still_numbers(numbers)
-    classes = table.codes(target) if target is not None and structure.cuts is Cuts.mdl else None
-    lines, without = [], {}
-    for name in numbers:
-        column = _cut(table, name, structure, classes)
-        if column.variable.n_states < 2:
-            without[name] = "has no cut that tells the classes apart"
-            continue
-        states = [str(state) for state in column.variable.states or ()]
-        lines.append(f"{name}: {shortlist(states, most=_SHOWN_LABELS)}")
-        table = table.with_column(column)
-    return table.drop(without), lines, without
-
-
-def _cut(table: Table, name: str, structure: Structure, classes: Any) -> Column:
-    """Return a column of numbers as intervals; as it is, each value a state, where the values are whole and few."""
-    from tunbridge.data.columns import column_to_arrow, infer_column
-    from tunbridge.data.discretisation import learn_cuts
-
-    values, bins = table.floats(name), structure.bins or DEFAULT_BINS
-    if structure.cuts is not Cuts.mdl and _are_whole_and_few(values, bins):
-        return infer_column(name, column_to_arrow(table.column(name)), "categorical")
-    method: Any = str(structure.cuts or Cuts.frequency)
-    return learn_cuts(values, method, classes=classes, weights=table.weights, n_bins=bins).column(name, values)
-
-
-def _are_whole_and_few(values: Any, most: int) -> bool:
-    import numpy as np
-
-    distinct = np.unique(values[~np.isnan(values)])
-    return len(distinct) <= most and bool((distinct == np.round(distinct)).all())
-
-
-def _still_numbers(names: list[str]) -> DataError:
-    some = f"{listed(names, most=6)} {'holds' if len(names) == 1 else 'hold'} numbers"
-    ways = "--cuts frequency cuts them into intervals, --categorical COL takes each value for a state"
-    return DataError(f"the columns of a network must have states; {some}. {ways}, --ignore COL leaves a column out.")
-
-
 # The search
+
+
+def _find(material: Material, structure: Structure, search: Search, constraints: Constraints | None) -> Found:
+    score = structure.make_score(missing=bool(material.table.missing))
+    learner = _bootstrapped if structure.bootstrap else _searched
+    try:
+        return learner(material, structure, search, score, constraints)
+    except DataError as error:
+        raise _about_left_out(error, material) from None
 
 
 def _about_left_out(error: DataError, material: Material) -> DataError:
@@ -228,7 +131,9 @@ def _about_left_out(error: DataError, material: Material) -> DataError:
     return DataError(f"{error} {gone[0]} was left out: it {material.left_out[gone[0]]}.") if gone else error
 
 
-def _searched(material: Material, structure: Structure, search: Any, score: Any, constraints: Any) -> Found:
+def _searched(
+    material: Material, structure: Structure, search: Search, score: Score, constraints: Constraints | None
+) -> Found:
     from tunbridge.learning import learn_structure
 
     began = time.perf_counter()
@@ -240,7 +145,7 @@ def _searched(material: Material, structure: Structure, search: Any, score: Any,
     steps = [counted(len(dag.trace), "move")] if dag.trace else []
     lines = [
         ("Search", ", ".join([dag.search, *steps, f"{time.perf_counter() - began:.2f} s"])),
-        ("Score", f"{dag.score:.8g} ({_score_text(structure, dag.criterion)})"),
+        ("Score", f"{dag.score:.8g} ({_score_text(structure, dag.criterion)})" if dag.family_scores else ""),
         ("Found", counted(dag.n_arcs, "arc")),
         ("Arcs", "\n".join(arc_text(arc) for arc in dag.arcs) if dag.n_arcs <= _SHOWN_ARCS else ""),
         ("Undecided", _undecided(dag)),
@@ -249,7 +154,9 @@ def _searched(material: Material, structure: Structure, search: Any, score: Any,
     return Found(dag, lines, None, dag.note if dag.note.startswith("interrupted") else "")
 
 
-def _bootstrapped(material: Material, structure: Structure, search: Any, score: Any, constraints: Any) -> Found:
+def _bootstrapped(
+    material: Material, structure: Structure, search: Search, score: Score, constraints: Constraints | None
+) -> Found:
     from tunbridge.learning import bootstrap_structure
 
     began = time.perf_counter()
@@ -261,13 +168,13 @@ def _bootstrapped(material: Material, structure: Structure, search: Any, score: 
     seconds = time.perf_counter() - began
     dag = strengths.consensus(structure.threshold)
     cut = strengths.threshold if structure.threshold is None else structure.threshold
-    criterion = _score_text(structure, score.name)
+    how = f"{search.name} with {_score_text(structure, score.name)}" if search.is_scored else search.name
     lines = [
-        ("Bootstrap", f"{counted(strengths.n_graphs, 'graph')} by {search.name} with {criterion}, {seconds:.2f} s"),
+        ("Bootstrap", f"{counted(strengths.n_graphs, 'graph')} by {how}, {seconds:.2f} s"),
         ("Found", f"{counted(dag.n_arcs, 'arc')}, each in a share of {cut:.3g} or more of the graphs"),
         ("Note", "; ".join(filter(None, (strengths.note, dag.note)))),
     ]
-    interrupted = f"{strengths.note}: their consensus" if strengths.note.startswith("interrupted") else ""
+    interrupted = f"{strengths.note}, whose consensus" if strengths.note.startswith("interrupted") else ""
     return Found(dag, lines, strengths, interrupted)
 
 
@@ -289,9 +196,9 @@ def _undecided(dag: LearnedDAG) -> str:
     if not edges:
         return ""
     if len(edges) == dag.n_arcs:
-        return "the data tell no direction: of each arc there is an equivalent graph in which it points the other way"
+        return "the data by themselves tell no direction: each arc points the other way in some equivalent graph"
     shown = shortlist([" – ".join(edge) for edge in edges], most=_SHOWN_EDGES)
-    return f"the data do not tell {'the direction' if len(edges) == 1 else 'the directions'} of {shown}"
+    return f"the data by themselves do not tell {'the direction' if len(edges) == 1 else 'the directions'} of {shown}"
 
 
 # What is told
@@ -314,10 +221,11 @@ def _about_table(data: Path, whole: Table, material: Material, learning: Learnin
 
 def _about_file(net: BayesianNetwork, file: Path) -> list[tuple[str, str]]:
     from tunbridge.cli.convert import losses
+    from tunbridge.formats import NetworkParts
     from tunbridge.formats.network_files import SUFFIXES
 
     format = SUFFIXES[Path(file.name.lower().removesuffix(".gz")).suffix]
-    lost = losses(net._parts, format)
+    lost = losses(NetworkParts(net.name, tuple(net.cpts.values())), format)
     return [("Not kept", f"{'; '.join(lost)} (a .tb file keeps all)" if lost else "")]
 
 
@@ -335,6 +243,13 @@ def _show_strengths(strengths: ArcStrengths, dag: LearnedDAG) -> None:
     say_table(["from", "to", "strength", "direction", "in the network"], lines, left=(0, 1, 4))
     if table.n_rows > most:
         say(f"… and {counted(table.n_rows - most, 'weaker pair')}")
+
+
+def _show_next(commands: list[str], file: Path, reading: Reading) -> None:
+    say()
+    say(f"The network is in {file}. What next:")
+    for command in commands:
+        say(f"  tunbridge {command}{same_reading(reading) if command.startswith('predict') else ''}")
 
 
 def next_commands(net: BayesianNetwork, file: Path, material: Material, target: str | None) -> list[str]:

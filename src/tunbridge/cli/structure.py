@@ -210,6 +210,8 @@ class Structure:
         if self.search_name not in kinds:
             raise _not_among("--search", self.search, kinds)
         kind = kinds[self.search_name]
+        if self.score is not None and not kind.is_scored:
+            raise UsageError(f"--score must come with a search by score; {self.search_name} goes by information alone.")
         chosen = self._search_options(kind)
         if "target" in {f.name for f in fields(kind)}:
             if target is None:

@@ -184,8 +184,6 @@ def _best_pardoned(
     for t in range(tabu.shape[0]):
         for turn in range(2):
             p, x = tabu[t, turn], tabu[t, 1 - turn]
-            if p < 0:
-                continue
             at = -1
             for i in range(n_parents[x]):
                 if parents[x, i] == p:
@@ -206,22 +204,3 @@ def _best_pardoned(
                     gain, move[0], move[1], move[2] = added, ADD, p, x
     return gain
 
-
-@njit(cache=True, nogil=True)
-def mark_ancestors(parents, n_parents, x, dirty, stack):
-    """Mark x and all its ancestors as dirty: after an arc out of x has gone they may reach fewer nodes."""
-    dirty[x] = True
-    stack[0] = x
-    height = 1
-    seen = np.zeros(n_parents.shape[0], np.bool_)
-    seen[x] = True
-    while height > 0:
-        height -= 1
-        u = stack[height]
-        for i in range(n_parents[u]):
-            p = parents[u, i]
-            if not seen[p]:
-                seen[p] = True
-                dirty[p] = True
-                stack[height] = p
-                height += 1

@@ -40,8 +40,8 @@ def expand_block(kept, first_a, first_b, start_a, start_b, margins_a, margins_b,
 
 @njit(cache=True, nogil=True)
 def fill_block_information(block, start_a, start_b, low, a, out):
-    """Fill I(A; B) of the a-th variable of a block that begins with variable ``low``, for every b from there on."""
-    for b in range(start_b.shape[0] - 1):
+    """Fill I(A; B) of the a-th variable of a block that begins with variable ``low``, for every later b."""
+    for b in range(a + 1, start_b.shape[0] - 1):
         total, terms = 0.0, 0.0
         for i in range(start_a[a], start_a[a + 1]):
             margin = 0.0
@@ -66,8 +66,8 @@ def fill_block_information(block, start_a, start_b, low, a, out):
 
 @njit(cache=True, nogil=True)
 def fill_block_discrepancy(block, model, start_a, start_b, low, a, out):
-    """Fill the divergence of the pair's frequencies from the model's, whose counts are raised by one row in all."""
-    for b in range(start_b.shape[0] - 1):
+    """Fill the divergence of each later pair's frequencies from the model's, whose counts are raised by one row."""
+    for b in range(a + 1, start_b.shape[0] - 1):
         total, modelled = 0.0, 1.0
         n_cells = (start_a[a + 1] - start_a[a]) * (start_b[b + 1] - start_b[b])
         for i in range(start_a[a], start_a[a + 1]):

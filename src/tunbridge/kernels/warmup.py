@@ -233,9 +233,8 @@ def _warm_climbing() -> None:
     gains, dirty = np.full((2, 2), -np.inf), np.ones(2, np.bool_)
     best = (np.zeros(2), np.full(2, -1))
     work = (np.empty(3, np.int64), np.empty(1, np.int64), np.zeros(3, np.int64), np.empty(2, np.int64))
-    graph = (parents, n_parents, gains, np.empty((0, 0), np.int32), gains)
+    graph = (parents, n_parents, gains, np.empty((0, 0), np.int64), gains)
     climbing.best_move(*graph, none, np.inf, 0.0, dirty, best, work, np.empty(3, np.int64))
-    climbing.mark_ancestors(parents, n_parents, 0, dirty, work[3])
 
 
 def _warm_exact() -> None:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tunbridge._memory import check_memory
+from tunbridge._memory import check_memory, memory_limit
 from tunbridge._threads import map_threads, n_threads, row_pieces
 from tunbridge.counts import Counter
 from tunbridge.counts.pairs import all_pairs
@@ -49,8 +49,6 @@ _KEPT_STATES = 4_000
 """Up to so many states in all the counts of all pairs are kept."""
 _PATIENT_CELLS = 400_000
 """Up to so many cells NumPy counts, as long as the kernels have not been compiled."""
-_PRIMED_STATES = 20_000
-"""Up to so many states in all the pairs are counted in one go."""
 
 _NO_TABLE, _NOWHERE = np.zeros(0, np.int32), np.zeros(0, np.int64)
 
@@ -149,12 +147,13 @@ class CountedFamilies(Families):
 
     def _score(self, x: int, parents: Parents) -> float:
         codes, states = self.columns.of(x, *parents)
-        q, r = prod(states[1:]), states[0]
-        if r == 0:
-            return 0.0
+        r = states[0]
+        if min(states) == 0:
+            return -np.inf if parents else 0.0
         if is_dense(states, self.columns.n_rows):
             return self._margin_scores(x, parents, joint_table(codes, states, None, n_jobs=1))
-        value, total = self._group_score(self._grouped(x, parents), np.zeros(self.columns.n_rows, np.int8), 1, q, r)
+        q, alone = self.columns.size(parents), np.zeros(self.columns.n_rows, np.int8)
+        value, total = self._group_score(self._grouped(x, parents), alone, 1, q, r)
         return float(self._finished(x, np.array([q]), np.array([value]), np.array([total]))[0])
 
     def _margin_scores(self, x: int, parents: Parents, counts: np.ndarray) -> float:
@@ -166,24 +165,26 @@ class CountedFamilies(Families):
         score_margins(counts, states, r, *self._terms_of(r), np.empty_like(counts), values, totals)
         sizes = np.full(len(parents) + 1, float(len(counts) // r))
         sizes[1:] /= states
+        if len(parents) <= 1:
+            totals[len(parents)] = max(1, totals[len(parents)])  # never seen: alone it explains nothing, but may be
         own, *rest = self._finished(x, sizes, values, totals).tolist()
         for i, value in enumerate(rest):
             if self.columns.complete[parents[i]]:  # without an incomplete one the family has more rows
                 fewer = tuple(sorted(parents[:i] + parents[i + 1 :]))
-                self._scores.setdefault((x, fewer), value + self._bonus(x, fewer))
+                self.remember_score(x, fewer, value + self._bonus(x, fewer))
         return own
 
     def _finished(self, x: int, q: np.ndarray, values: np.ndarray, totals: np.ndarray) -> np.ndarray:
         """Return scores from the terms of the counts: averaged over the rows that are there, less the penalty."""
         if self.criterion.is_average and not self.columns.complete.all():
             scale = np.divide(self.n_rows, totals, out=np.zeros(len(values)), where=totals > 0)
-            values = np.where((totals > 0) | (q <= 1), values * scale, -np.inf)  # alone, a variable never seen scores 0
+            values = np.where(totals > 0, values * scale, -np.inf)
         return values - self.criterion.penalty(q, int(self.columns.states[x]), self.n_rows)
 
     @cached_property
     def _codes(self) -> np.ndarray:
         """The codes of the narrow columns as one array; empty where that would take too much memory."""
-        if self.n * self.columns.n_rows > _CODE_CELLS:
+        if self.n * self.columns.n_rows > min(_CODE_CELLS, memory_limit() // 4):
             return np.empty((self.n, 0), np.int8)
         codes = np.zeros((self.n, self.columns.n_rows), np.int8)
         for v in np.flatnonzero(self.columns.narrow):
@@ -227,7 +228,7 @@ class CountedFamilies(Families):
         counts = np.ascontiguousarray(matrix.diagonal())
         for x in range(self.n):
             own = counts[self._start[x] : self._start[x + 1]]
-            self._scores[x, ()] = self._margin_scores(x, (), own) if len(own) else 0.0
+            self.remember_score(x, (), self._margin_scores(x, (), own) if len(own) else 0.0)
 
         def score(x: int) -> None:
             score_pairs(matrix, self._start, x, *self._terms_of(int(states[x])), values[x], totals[x])
@@ -246,7 +247,7 @@ class CountedFamilies(Families):
         worth = worth_counting(self, self.columns, self.criterion, x, parents, some)
         if worth.any():
             chosen = some[worth]
-            q = float(self.columns.n_configurations(parents)) * self.columns.states[chosen]
+            q = self.columns.size(parents) * self.columns.states[chosen]
             found = self._finished(x, q, *self._extended(x, parents, chosen, family))
             out[worth] = found + self.bonuses(x, parents, chosen)
         return out
@@ -283,7 +284,7 @@ class CountedFamilies(Families):
         family = Family(members, n_new, self._joint_counts(members, new, known, n_joint), known)
         if (x, parents) not in self._scores:
             order = tuple(members[1:].tolist())
-            self._scores[x, parents] = self._margin_scores(x, order, family.counts) + self._bonus(x, parents)
+            self.remember_score(x, parents, self._margin_scores(x, order, family.counts) + self._bonus(x, parents))
         return family
 
     def _known_part(self, x: int, parents: Parents, candidates: np.ndarray | None) -> Extended | None:
@@ -402,7 +403,7 @@ class CountedFamilies(Families):
 
     def _by_groups(self, x: int, parents: Parents, chosen: np.ndarray) -> Found:
         groups = self._grouped(x, parents)
-        q, r = self.columns.n_configurations(parents), int(self.columns.states[x])
+        q, r = self.columns.size(parents), int(self.columns.states[x])
 
         def count(c: int) -> tuple[float, int]:
             return self._group_score(groups, self.columns.codes[c], int(self.columns.states[c]), q, r)
@@ -437,6 +438,7 @@ class CountedFamilies(Families):
         size = q * s
         if terms.occurring:
             size = max(1, count_configurations(groups.order, groups.starts, codes, sums))
+        check_memory("the table of two columns with many states", 8.0 * s * r, ways_out="Leave out one of them.")
         table, a = np.zeros(s * r, np.int64), terms.ess / size
         value: tuple[float, int] = score_groups(*groups, codes, r, terms.cells, terms.rows, a / r, a, table, sums)
         return value

@@ -52,10 +52,14 @@ class Families(ABC):
         found = self._scores.get(key)
         if found is None:
             found = self._score(x, parents) + self._bonus(x, parents)
-            if len(self._scores) > _REMEMBERED_SCORES:
-                self._scores.clear()
-            self._scores[key] = found
+            self.remember_score(x, parents, found)
         return found
+
+    def remember_score(self, x: int, parents: Parents, score: float) -> None:
+        """Keep the score of a family, and forget all others when there are too many."""
+        if len(self._scores) >= _REMEMBERED_SCORES:
+            self._scores.clear()
+        self._scores[x, parents] = score
 
     def additions(self, x: int, parents: Parents) -> np.ndarray:
         """Return for every variable c the score of x given parents and c.

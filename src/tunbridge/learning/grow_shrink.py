@@ -28,7 +28,7 @@ from tunbridge._memory import check_memory
 from tunbridge.learning.families import Parents
 from tunbridge.learning.problem import TIE, Graph, Problem
 
-_MOST_BYTES = 512 * 2**20
+_MOST_BYTES = 2**30
 _NODE_BYTES, _CANDIDATE_BYTES = 600, 16
 _FIRST_ROOM = 64
 

@@ -25,7 +25,7 @@ F. Glover (1989). Tabu search, part I. ORSA Journal on Computing 1, 190-206.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -36,7 +36,12 @@ from tunbridge._memory import check_memory
 from tunbridge.learning.families import Parents
 from tunbridge.learning.problem import TIE, Graph, Journal, Problem, Search, SearchResult
 
+INTERRUPTED = "interrupted: the best graph so far"
+
 _KINDS = ("add", "remove", "reverse")
+_TRIES = 50
+_PATIENT_NODES = 40
+"""Up to so many nodes the best move is found in plain Python, as long as the kernels have not been compiled."""
 _FIRST_ROOM = 8
 _TOLD = 16
 
@@ -74,18 +79,19 @@ class HillClimbing(Search):
 
     def run(self, problem: Problem) -> SearchResult:
         """Return the best of all climbs."""
-        return self.climb(Climber(problem))
+        return self.climb(problem)
 
-    def climb(self, climber: Climber) -> SearchResult:
-        """Return the best graph that a climber gets to."""
-        return _interruptible(
-            climber, lambda: _with_restarts(climber, self.restarts, self.disturb, lambda: _climb(climber, self))
-        )
+    def climb(self, problem: Problem, candidates: np.ndarray | None = None) -> SearchResult:
+        """Return the best of all climbs with parents from lists of candidates."""
+        return _searched(problem, candidates, self.restarts, self.disturb, lambda climber: _climb(climber, self))
 
 
 @dataclass(frozen=True)
 class Tabu(Search):
     """Greedy search that goes on past local optima, with the pairs of nodes touched lately left alone.
+
+    It also makes moves that lower the score, except for arcs that could not raise it whatever the rows say, because the
+    family would be too large.
 
     Parameters
     ----------
@@ -121,13 +127,11 @@ class Tabu(Search):
 
     def run(self, problem: Problem) -> SearchResult:
         """Return the best graph on the way."""
-        return self.climb(Climber(problem))
+        return self.climb(problem)
 
-    def climb(self, climber: Climber) -> SearchResult:
-        """Return the best graph that a climber passes."""
-        return _interruptible(
-            climber, lambda: _with_restarts(climber, self.restarts, None, lambda: _walk(climber, self))
-        )
+    def climb(self, problem: Problem, candidates: np.ndarray | None = None) -> SearchResult:
+        """Return the best graph on the way with parents from lists of candidates."""
+        return _searched(problem, candidates, self.restarts, None, lambda climber: _walk(climber, self))
 
 
 class Step(NamedTuple):
@@ -154,11 +158,11 @@ class Climber:
         n, width = problem.n, problem.n if candidates is None else candidates.shape[1]
         check_memory(
             f"the gains of all arcs among {n} variables",
-            9.0 * n * width,
+            32.0 * n * width,
             ways_out="Use search='sparse-candidate', which keeps a few candidates for each variable.",
         )
         self.problem = problem
-        self.candidates = np.empty((0, 0), np.int32) if candidates is None else candidates
+        self.candidates = np.empty((0, 0), np.int64) if candidates is None else candidates
         self._adds = np.full((n, width), -np.inf)
         self._scores = np.zeros(n)
         self._tabu = np.empty((0, 2), np.int64)
@@ -243,8 +247,11 @@ class Climber:
     def best(self, needed: float = np.inf) -> Step | None:
         """Return the best legal move; one of a tabu pair only if it gains more than ``needed``."""
         from tunbridge.kernels.climbing import best_move
+        from tunbridge.kernels.compiled import is_compiled
 
         n = self.problem.n
+        if n <= _PATIENT_NODES and not is_compiled(best_move):
+            return self._best_of_all(needed)
         room = (np.empty(n + 1, np.int64), np.empty(max(1, int(self._n_parents.sum())), np.int64))
         gain = best_move(
             self._parents, self._n_parents, self._adds, self.candidates, self._removes, self._tabu, needed, self.tie,
@@ -255,6 +262,37 @@ class Climber:
             return None
         step = Step(_KINDS[kind], start, end, gain)
         return self._better_direction(step) if kind == 0 and self.prefers_synergy else step
+
+    def _best_of_all(self, needed: float) -> Step | None:
+        """Return the same without kernels: every legal move is looked at."""
+        tabu = {frozenset(pair) for pair in map(tuple, self._tabu.tolist())}
+        best: Step | None = None
+        for step in sorted(self._moves(), key=lambda step: _KINDS.index(step.kind)):
+            pardoned = frozenset((step.start, step.end)) not in tabu or step.gain > needed + self.tie
+            if pardoned and (best is None or step.gain > best.gain + self.tie) and self._is_acyclic(step):
+                best = step
+        if best is not None and best.kind == "add" and self.prefers_synergy:
+            return self._better_direction(best)
+        return best
+
+    def _moves(self) -> Iterator[Step]:
+        """Give every move that is allowed, cycles apart."""
+        for x, parents in enumerate(self._graph):
+            for c in range(self.problem.n):
+                gain = self._gain(x, c)
+                if gain > -np.inf and c not in parents:
+                    yield Step("add", c, x, gain)
+            for i, p in enumerate(parents):
+                remove = float(self._removes[x, i])
+                if remove > -np.inf:
+                    yield Step("remove", p, x, remove)
+                    if self._gain(p, x) > -np.inf:
+                        yield Step("reverse", p, x, remove + self._gain(p, x))
+
+    def _is_acyclic(self, step: Step) -> bool:
+        if step.kind == "add":
+            return not self._leads(step.end, step.start)
+        return step.kind == "remove" or not self._leads(step.start, step.end, direct=False)
 
     def _better_direction(self, step: Step) -> Step:
         """Return an addition, turned round if that gains the same now and promises more."""
@@ -274,29 +312,40 @@ class Climber:
 
     def make(self, step: Step) -> None:
         """Make a move."""
-        from tunbridge.kernels.climbing import mark_ancestors
-
         kind, start, end, gain = step
         if kind == "add":
             self._graph[end] = _with(self._graph[end], start)
         else:
+            self._mark_ancestors(start)
             self._graph[end] = tuple(p for p in self._graph[end] if p != start)
-            mark_ancestors(self._parents, self._n_parents, start, self._dirty, self._stack)
         self._rescore(end)
         self._ahead.clear()
         if kind == "reverse":
             self._graph[start] = _with(self._graph[start], end)
             self._rescore(start)
         self.journal.add(kind, start, end, gain)
+        self.keep_best()
         if len(self.journal.moves) % _TOLD == 0:
             self.problem.tell(f"{len(self.journal.moves)} moves", self.score)
 
-    def keep_best(self) -> bool:
-        """Remember the graph if it is better than all before; return whether it was."""
-        if self.score <= self.best_score + self.tie:
-            return False
-        self.best_graph, self.best_score = self.graph, self.score
-        return True
+    def _mark_ancestors(self, x: int) -> None:
+        """Have x and its ancestors looked at again: after an arc out of x has gone they may reach fewer nodes."""
+        stack, seen = [x], {x}
+        while stack:
+            fresh = set(self._graph[stack.pop()]) - seen
+            seen |= fresh
+            stack += fresh
+        self._dirty[list(seen)] = True
+
+    def keep_best(self) -> None:
+        """Remember the graph if it is better than all before."""
+        if self.score > self.best_score + self.tie:
+            self.best_score, self.best_graph = self.score, self.graph
+
+    def restart(self, graph: Graph) -> None:
+        """Go on from another graph."""
+        self.set_graph(graph)
+        self.journal.score = self.score
 
     def forbid(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Set the tabu list; nodes of pairs that came or went are looked at again."""
@@ -348,27 +397,44 @@ def _climb(climber: Climber, options: HillClimbing) -> None:
     while left > 0 and (step := climber.best()) is not None and step.gain > climber.tie:
         climber.make(step)
         left -= 1
-    climber.keep_best()
 
 
-def _with_restarts(climber: Climber, restarts: int, disturb: int | None, search: Callable[[], None]) -> None:
-    """Search, search again with other ties, and then from disturbed graphs."""
-    search()
-    for i in range(restarts):
-        climber.prefers_synergy = False
-        climber.set_graph(climber.problem.start if i == 0 else climber.best_graph)
-        climber.journal.score = climber.score
-        if i > 0:
-            _disturb(climber, disturb or max(5, climber.problem.n // 10))
-        search()
+def _searched(
+    problem: Problem,
+    candidates: np.ndarray | None,
+    restarts: int,
+    disturb: int | None,
+    search: Callable[[Climber], None],
+) -> SearchResult:
+    """Search, search again with other ties, and then from disturbed graphs; after Ctrl-C the best so far stays."""
+    climber: Climber | None = None
+    note = ""
+    try:
+        climber = Climber(problem, candidates)
+        search(climber)
+        for i in range(restarts):
+            climber.prefers_synergy = False
+            climber.restart(problem.start if i == 0 else climber.best_graph)
+            if i > 0:
+                _disturb(climber, disturb or max(5, problem.n // 10))
+            search(climber)
+    except KeyboardInterrupt:
+        note = INTERRUPTED
+        if climber is None:
+            return SearchResult(problem.start, (), note)
+    return SearchResult(climber.best_graph, tuple(climber.journal.moves), note)
 
 
 def _disturb(climber: Climber, n_moves: int) -> None:
-    """Make random legal moves."""
-    for _ in range(n_moves):
+    """Make so many random legal moves, as far as they can be found."""
+    made = 0
+    for _ in range(_TRIES * n_moves):
         step = climber.random_step()
         if step is not None:
             climber.make(step)
+            made += 1
+        if made == n_moves:
+            return
 
 
 def _walk(climber: Climber, options: Tabu) -> None:
@@ -386,19 +452,7 @@ def _walk(climber: Climber, options: Tabu) -> None:
         climber.forbid(touched)
         rose = climber.score > best + climber.tie
         stale, best, left = 0 if rose else stale + 1, max(best, climber.score), left - 1
-        climber.keep_best()
     climber.forbid(())
-
-
-def _interruptible(climber: Climber, search: Callable[[], None]) -> SearchResult:
-    """Run a search and return the best graph, also when it is interrupted."""
-    note = ""
-    try:
-        search()
-    except KeyboardInterrupt:
-        climber.keep_best()
-        note = "interrupted: the best graph so far"
-    return SearchResult(climber.best_graph, tuple(climber.journal.moves), note)
 
 
 def _with(parents: Parents, more: int) -> Parents:

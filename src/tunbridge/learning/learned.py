@@ -111,11 +111,10 @@ class LearnedDAG(DAG):
         )
 
     def __repr__(self) -> str:
-        shown = f": {joined_pairs(self.arcs)}" if self.arcs else ""
+        arcs = f": {joined_pairs(self.arcs)}" if self.arcs else ""
+        size = f"{counted(self.n_nodes, 'node')}, {counted(self.n_arcs, 'arc')}{arcs}"
         score = f"{self.criterion} {self.score:.6g}, " if self.family_scores else ""
-        return (
-            f"LearnedDAG({counted(self.n_nodes, 'node')}, {counted(self.n_arcs, 'arc')}{shown}; {score}{self.search})"
-        )
+        return f"LearnedDAG({'; '.join(filter(None, [size, score + self.search, self.note]))})"
 
 
 def _rebuilt(nodes: Any, arcs: Any, scores: Any, trace: Any, criterion: str, search: str, note: str) -> LearnedDAG:

@@ -189,7 +189,7 @@ class _OrderClimb:
     # Ways out of a local optimum
 
     def _settle(self, start: _Found, order: np.ndarray) -> None:
-        """Climb from an order, then disturb it and climb again until that has brought nothing too many times in a row."""
+        """Climb from an order, then disturb it and climb again, until that has failed too many times in a row."""
         self._journal.moves[:], self._journal.score = start.moves, start.score
         self._at = _Place(order, start.score)
         self._go("order", int(order[0]), int(order[-1]), order)

@@ -63,7 +63,7 @@ def fit_parameters(dag: DAG, frame: Any, prior: Prior = DEFAULT_PRIOR, *, n_jobs
     """
     if not isinstance(dag, DAG):
         raise DataError(f"dag must be a DAG; got {shortened(repr(dag))}. learn_structure finds one.")
-    rule = Laplace(0.0) if isinstance(prior, str) and prior == "mle" else as_smoothing(prior, "prior")
+    rule = as_prior(prior)
     table = as_table(frame)
     columns = set(table.names)
     absent = [node for node in dag.nodes if node not in columns]
@@ -73,6 +73,11 @@ def fit_parameters(dag: DAG, frame: Any, prior: Prior = DEFAULT_PRIOR, *, n_jobs
     families = [(node, dag.parents(node)) for node in dag.nodes]
     tables = [_table_of(counts, rule) for counts in counter.families(families)]
     return BayesianNetwork.from_tables(tables)
+
+
+def as_prior(prior: Prior) -> Smoothing:
+    """Return the rule that a prior stands for."""
+    return Laplace(0.0) if isinstance(prior, str) and prior == "mle" else as_smoothing(prior, "prior")
 
 
 def _table_of(counts: Counts, rule: Smoothing) -> ConditionalTable:

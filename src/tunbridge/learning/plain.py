@@ -17,6 +17,8 @@ from tunbridge.errors import DataError
 from tunbridge.learning.families import Families, Parents
 from tunbridge.learning.scores import Score
 
+_MOST_CONFIGURATIONS = 10**150
+
 
 class Columns:
     """The columns of a table of categorical variables, sorted by name, as searches read them."""
@@ -35,7 +37,7 @@ class Columns:
             some = listed([name for name, ok in zip(self.names, self.complete, strict=True) if not ok], most=3)
             raise DataError(
                 f"a table scored by {score.name!r} must have no missing cells; got some in {some}. "
-                "Use score='nal', which averages over the rows that are there."
+                "Use score='nal', whose penalty allows for families that rest on different rows."
             )
 
     @cached_property
@@ -88,6 +90,10 @@ class Columns:
         """Return the number of configurations of some columns."""
         return prod(self.states[list(parents)].tolist())
 
+    def size(self, parents: Parents) -> float:
+        """Return the number of configurations as far as scores can tell: more than 10¹⁵⁰ are as many as that."""
+        return float(min(self.n_configurations(parents), _MOST_CONFIGURATIONS))
+
     def of(self, *family: int) -> tuple[list[np.ndarray], list[int]]:
         """Return the codes and the numbers of states of some columns."""
         return [self.codes[v] for v in family], self.states[list(family)].tolist()
@@ -97,9 +103,9 @@ def worth_counting(
     families: Families, columns: Columns, score: Score, x: int, parents: Parents, some: np.ndarray
 ) -> np.ndarray:
     """Return which candidates might raise the score of x | parents, by what the dimensions alone allow."""
-    q = float(columns.n_configurations(parents)) * np.maximum(1, columns.states[some])
+    q = columns.size(parents) * columns.states[some]
     ceilings = score.ceiling(q, int(columns.states[x]), columns.total) + families.bonuses(x, parents, some)
-    free = columns.states > 0
+    free = columns.states > 1  # a column with a single state tells nothing
     free[[x, *parents]] = False
     return free[some] & (ceilings > families.score(x, parents))
 
@@ -145,19 +151,15 @@ class NumpyFamilies(Families):
     def _score(self, x: int, parents: Parents) -> float:
         codes, states = self.columns.of(*parents, x)
         q, weights = prod(states[:-1]), self.columns.weights
-        if states[-1] == 0:
-            return 0.0
+        if min(states) == 0:
+            return -np.inf if parents else 0.0
         if is_dense(states, self.columns.n_rows):
             table = joint_table(codes, states, weights, n_jobs=1).reshape(q, states[-1])
         else:
             _, table = sparse_table(codes, states, weights)
-        return self._family_score(table, q)
-
-    def _family_score(self, table: np.ndarray, q: int) -> float:
-        """Return the score of a table; alone, a variable never seen scores no more than its penalty."""
-        if q == 1 and not table.any():
-            return -float(self.criterion.penalty(q, table.shape[1], self.n_rows))
-        return self.criterion.family(table, q, self.n_rows)
+        if not parents and not table.any():  # never seen: alone it costs its penalty, and explains nothing
+            return -float(self.criterion.penalty(1.0, states[-1], self.n_rows))
+        return self.criterion.family(table, self.columns.size(parents), self.n_rows)
 
     def _additions_of(self, x: int, parents: Parents, candidates: np.ndarray | None) -> np.ndarray:
         some = np.arange(self.n) if candidates is None else candidates
@@ -178,5 +180,5 @@ class NumpyFamilies(Families):
             s = int(self.columns.states[c])
             table = joint_table([joint, self.columns.codes[c]], [q * r, s], weights, n_jobs=1)
             cells = table.reshape(q, r, s).swapaxes(1, 2).reshape(q * s, r)
-            out[i] = self._family_score(cells, q * s)
+            out[i] = self.criterion.family(cells, float(q * s), self.n_rows)
         return out

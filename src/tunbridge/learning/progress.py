@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Literal
 
+from tunbridge.errors import DataError
+
 Report = Callable[[str, float], None]
 """Called with a word on what is going on and the present score."""
 
@@ -19,6 +21,8 @@ _WIDTH = 79
 @contextmanager
 def watched(progress: Report | Literal[False] | None) -> Iterator[Report | None]:
     """Give the function to report to: the caller's, a line in the terminal, or none."""
+    if progress is not None and progress is not False and not callable(progress):
+        raise DataError(f"progress must be a function of a text and a score, False or None; got {progress!r}.")
     if progress is False or (progress is None and not sys.stderr.isatty()):
         yield None
     elif progress is not None:

@@ -32,7 +32,6 @@ def pair_information(columns: Columns, tell: Callable[[float], None] | None = No
         map_threads(lambda a, fill=fill: fill(a, out), range(block.n_variables), columns.n_jobs)  # type: ignore[misc]
         if tell is not None:
             tell((block.low + block.n_variables) / len(columns.names))
-    np.fill_diagonal(out, 0.0)
     return out
 
 
@@ -46,7 +45,6 @@ def pair_discrepancy(columns: Columns, model: Columns, tell: Callable[[float], N
         map_threads(lambda a, fill=fill: fill(a, out), range(ours.n_variables), columns.n_jobs)  # type: ignore[misc]
         if tell is not None:
             tell((ours.low + ours.n_variables) / len(columns.names))
-    np.fill_diagonal(out, 0.0)
     return out
 
 
@@ -85,6 +83,11 @@ class PairBlocks:
 
         start_a = self._start[low : high + 1] - self._start[low]
         start_b = self._start[low:] - self._start[low]
+        check_memory(
+            "a block of pair counts",
+            16.0 * int(start_a[-1]) * int(start_b[-1]),
+            ways_out="Leave out columns with many states, such as identifiers.",
+        )
         counts = np.zeros((int(start_a[-1]), int(start_b[-1])), np.int64)
         words, first = self._columns.planes
         if first[high] > first[low]:

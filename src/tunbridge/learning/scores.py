@@ -39,7 +39,8 @@ from tunbridge.learning.complexity import log_regret, log_regret_of_states, log_
 Sizes = float | np.ndarray
 """A number of configurations, or several."""
 
-_MOST_CONFIGURATIONS, _SMALLEST = 1e300, 1e-300
+_MOST_CONFIGURATIONS = 1e150
+_LEAST_ESS, _MOST_ESS = 1e-100, 1e8  # beyond these log Γ(n + a) − log Γ(a) is lost in rounding
 
 
 @dataclass(frozen=True)
@@ -309,7 +310,7 @@ class BDeu(Score):
     ess: float = 1.0
 
     def __post_init__(self) -> None:
-        check_number("ess", self.ess, above=0)
+        check_number("ess", self.ess, low=_LEAST_ESS, high=_MOST_ESS)
 
     def cell(self, n: np.ndarray, q: float, r: int) -> np.ndarray:
         """Return log Γ(b + n)/Γ(b)."""
@@ -504,6 +505,5 @@ def _n_log_n_table(n_rows: int) -> np.ndarray:
 
 
 def _log_rising(n: np.ndarray, a: float) -> np.ndarray:
-    """Return log Γ(a + n)/Γ(a); an ``a`` that has underflowed counts as the smallest number."""
-    a = max(a, _SMALLEST)
+    """Return log Γ(a + n)/Γ(a)."""
     return gammaln(np.asarray(n, np.float64) + a) - gammaln(a)

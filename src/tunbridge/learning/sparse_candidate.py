@@ -27,9 +27,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
+from time import perf_counter
 from typing import ClassVar
 
 import numpy as np
@@ -39,10 +41,10 @@ from tunbridge.errors import DataError
 from tunbridge.graph import DAG
 from tunbridge.learning.counted import discrete_families
 from tunbridge.learning.families import Families
-from tunbridge.learning.hill_climbing import Climber, HillClimbing, Tabu
+from tunbridge.learning.hill_climbing import INTERRUPTED, HillClimbing, Tabu
 from tunbridge.learning.parameters import fit_parameters
 from tunbridge.learning.plain import Columns
-from tunbridge.learning.problem import Graph, Move, Problem, Search, SearchResult
+from tunbridge.learning.problem import TIE, Graph, Move, Problem, Search, SearchResult
 from tunbridge.learning.restriction import pair_discrepancy, pair_information
 from tunbridge.learning.scores import LogLikelihood
 from tunbridge.network import BayesianNetwork
@@ -62,15 +64,16 @@ class SparseCandidate(Search):
     k : int
         The number of candidates.
     measure : "discrepancy", "shielding", "score" or "information", optional
-        How candidates are ranked from the second round on; the first ranks by mutual information. Discrepancy, unless
-        given (score, where columns are continuous).
+        How candidates are ranked from the second round on; the first ranks by mutual information (where columns are
+        continuous or rows weighted by the score with one parent). Discrepancy, unless given; the score, where columns
+        are continuous or without a value, or rows weighted.
     inner : HillClimbing or Tabu
         The search inside the candidates.
     max_rounds : int
         The most rounds.
     checkpoint : str or Path, optional
         A file that is written after every round, and read at the start if it is there: a search that was stopped goes
-        on from its last round. It holds the graph as JSON.
+        on from its last round, and not from the start graph. It holds the graph as JSON.
 
     Examples
     --------
@@ -95,51 +98,61 @@ class SparseCandidate(Search):
             check_choice("measure", self.measure, _MEASURES)
         if not isinstance(self.inner, HillClimbing | Tabu):
             raise DataError(f"inner must be HillClimbing or Tabu; got {shortened(repr(self.inner))}.")
+        if self.checkpoint is not None:
+            _check_file(self.checkpoint)
 
     def run(self, problem: Problem) -> SearchResult:
         """Return the best graph of all rounds."""
         graph = problem.start if self.checkpoint is None else _resumed(Path(self.checkpoint), problem)
-        result = SearchResult(graph)
+        result, trouble = SearchResult(graph), ""
         try:
             for result in self._rounds(problem, graph):
                 if self.checkpoint is not None:
-                    _write(Path(self.checkpoint), problem, result.graph)
+                    trouble = _write(Path(self.checkpoint), problem, result.graph)
         except KeyboardInterrupt:
-            return replace(result, note="interrupted: the best graph so far")
-        return result
+            result = replace(result, note=INTERRUPTED)
+        return replace(result, note="; ".join(filter(None, [result.note, trouble])))
 
     def _rounds(self, problem: Problem, graph: Graph) -> Iterator[SearchResult]:
         """Give the best graph after every round."""
         moves: tuple[Move, ...] = ()
-        score, candidates = problem.graph_score(graph), None
+        began, score, candidates = perf_counter(), problem.graph_score(graph), None
         for n_round in range(self.max_rounds):
             chosen = self._candidates(problem, graph, first=n_round == 0 and graph == problem.start)
             if candidates is not None and np.array_equal(chosen, candidates):
                 return
-            candidates = chosen
-            found = self.inner.climb(Climber(problem.starting_from(graph), candidates))
-            graph, moves, before, score = found.graph, moves + found.moves, score, problem.graph_score(found.graph)
+            candidates, passed = chosen, perf_counter() - began
+            found = self.inner.climb(problem.starting_from(graph), candidates)
+            graph, before, score = found.graph, score, problem.graph_score(found.graph)
+            moves += tuple(replace(move, seconds=move.seconds + passed) for move in found.moves)
             yield SearchResult(graph, moves, found.note)
             problem.tell(f"round {n_round + 1}", score)
-            if found.note or (n_round and score <= before):
+            if found.note or (n_round and score <= before + TIE * abs(before)):
                 return
 
     def _candidates(self, problem: Problem, graph: Graph, *, first: bool) -> np.ndarray:
         """Return the k best candidates of each variable, ascending, −1 in front where there are fewer."""
         measure = "information" if first else self.measure or _default(problem.families)
         rank = _RANKS[measure](problem, graph)
-        k = min(max(self.k, *(len(parents) for parents in graph)), max(1, problem.n - 1))
-        out = np.full((problem.n, k), -1, np.int32)
+        most = min(max(self.k, *(len(parents) for parents in graph)), max(1, problem.n - 1))
+        out = np.full((problem.n, most), -1, np.int64)
         for x, parents in enumerate(graph):
             values = rank(x).astype(np.float64)
             if problem.allowed is not None:
                 values[~problem.allowed[:, x]] = -np.inf
             values[list(parents)] = np.inf
             values[x] = -np.inf
-            best = np.argpartition(-values, k - 1)[:k]
-            some = np.sort(best[values[best] > -np.inf])
-            out[x, k - len(some) :] = some
+            some = _largest(values, min(most, max(self.k, len(parents))))
+            out[x, most - len(some) :] = some
         return out
+
+
+def _largest(values: np.ndarray, k: int) -> np.ndarray:
+    """Return the positions of the k largest finite or infinite values, ascending; of equal ones the first."""
+    least = np.partition(values, len(values) - k)[len(values) - k]
+    above, equal = np.flatnonzero(values > least), np.flatnonzero(values == least)
+    some = np.concatenate([above, equal[: k - len(above)]])
+    return np.sort(some[values[some] > -np.inf])
 
 
 Rank = Callable[[int], np.ndarray]
@@ -150,7 +163,7 @@ def _by_information(problem: Problem, graph: Graph) -> Rank:
     families = problem.families
     columns = getattr(families, "columns", None)
     if isinstance(columns, Columns) and columns.weights is None:
-        matrix = pair_information(columns, lambda share: problem.tell(f"all pairs, {share:.0%}", np.nan))
+        matrix = pair_information(columns, _teller(problem, graph))
         return lambda x: matrix[x]
     return lambda x: families.additions(x, ())
 
@@ -176,7 +189,7 @@ def _by_discrepancy(problem: Problem, graph: Graph) -> Rank:
     n_rows = int(np.clip(columns.n_rows, _LEAST_SAMPLE, _LARGEST_SAMPLE))
     drawn = net.sample(n_rows, random_state=int(problem.rng.integers(2**31)))
     model = Columns(drawn, LogLikelihood(), columns.n_jobs)
-    found = pair_discrepancy(columns, model, lambda share: problem.tell(f"all pairs, {share:.0%}", np.nan))
+    found = pair_discrepancy(columns, model, _teller(problem, graph))
     return lambda x: found[x]
 
 
@@ -200,8 +213,16 @@ def _exact_discrepancy(columns: Columns, net: BayesianNetwork) -> np.ndarray:
     return out
 
 
+def _teller(problem: Problem, graph: Graph) -> Callable[[float], None]:
+    score = problem.graph_score(graph)
+    return lambda share: problem.tell(f"all pairs, {share:.0%}", score)
+
+
 def _default(families: Families) -> str:
-    return "discrepancy" if isinstance(getattr(families, "columns", None), Columns) else "score"
+    """Return the measure for what the columns are: where a network cannot be fitted or drawn from, the score."""
+    columns = getattr(families, "columns", None)
+    fits = isinstance(columns, Columns) and columns.weights is None and bool((columns.states > 0).all())
+    return "discrepancy" if fits else "score"
 
 
 def _columns_of(families: Families) -> Columns:
@@ -217,13 +238,27 @@ def _columns_of(families: Families) -> Columns:
 # Checkpoints
 
 
-def _write(file: Path, problem: Problem, graph: Graph) -> None:
-    """Write the graph beside the file and put it in its place, so that there is always a whole one."""
+def _check_file(file: object) -> None:
+    """Raise unless a checkpoint can be written there."""
+    if not isinstance(file, str | Path) or not str(file):
+        raise DataError(f"checkpoint must be the name of a file; got {shortened(repr(file))}.")
+    if Path(file).is_dir() or not Path(file).absolute().parent.is_dir():
+        raise DataError(f"checkpoint must be a file in a folder that exists; got {str(file)!r}.")
+
+
+def _write(file: Path, problem: Problem, graph: Graph) -> str:
+    """Write the graph beside the file and put it in its place; return what went wrong, if anything."""
     names = problem.families.names
     arcs = [[names[p], names[x]] for x, parents in enumerate(graph) for p in parents]
     beside = file.with_name(file.name + ".part")
-    beside.write_text(json.dumps({"tunbridge": "checkpoint", "nodes": names, "arcs": arcs}), encoding="utf-8")
-    os.replace(beside, file)
+    try:
+        beside.write_text(json.dumps({"tunbridge": "checkpoint", "nodes": names, "arcs": arcs}), encoding="utf-8")
+        os.replace(beside, file)
+    except OSError as error:
+        with suppress(OSError):
+            beside.unlink()
+        return f"the checkpoint could not be written ({error.strerror or error})"
+    return ""
 
 
 def _resumed(file: Path, problem: Problem) -> Graph:
@@ -234,7 +269,7 @@ def _resumed(file: Path, problem: Problem) -> Graph:
     try:
         kept = json.loads(file.read_text(encoding="utf-8"))
         dag = DAG(kept["nodes"], kept["arcs"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(f"the checkpoint must be a file that a search wrote; {file} is none. Delete it.") from error
     if tuple(dag.nodes) != names:
         raise DataError(f"the checkpoint must be of the same columns; {file} is of others. Delete it.")

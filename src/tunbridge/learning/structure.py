@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tunbridge._check import counted, did_you_mean, listed, shortened
+from tunbridge._threads import n_threads
 from tunbridge.data import Table, as_table
 from tunbridge.errors import DataError
 from tunbridge.graph import DAG
@@ -21,7 +22,7 @@ from tunbridge.learning.hill_climbing import HillClimbing, Tabu
 from tunbridge.learning.learned import LearnedDAG, TracedMove
 from tunbridge.learning.mixed import MixedFamilies
 from tunbridge.learning.orders import OrderSearch
-from tunbridge.learning.parameters import DEFAULT_PRIOR, Prior, fit_parameters
+from tunbridge.learning.parameters import DEFAULT_PRIOR, Prior, as_prior, fit_parameters
 from tunbridge.learning.problem import Graph, Problem, Search, SearchResult
 from tunbridge.learning.progress import Report, watched
 from tunbridge.learning.scores import LogLikelihood, NodeAverage, Score, as_score
@@ -90,6 +91,7 @@ def learn_structure(
     ['bronc', 'either']
     """
     table = checked_table(as_table(frame))
+    n_threads(n_jobs)
     criterion, way = as_score(score), as_search(search)
     if way.is_scored:
         check_missing(table, criterion)
@@ -100,6 +102,8 @@ def learn_structure(
     families = families_of(table, criterion, arc_bonus=known.arc_bonus, n_jobs=n_jobs)
     graph = known.smallest_graph if start is None else _start_graph(start, names)
     known.check_graph(graph)
+    if way.is_scored:
+        _check_start(families, graph)
     with watched(progress) as report:
         problem = Problem(
             families, known.allowed, known.required, known.max_parents, graph,
@@ -146,8 +150,12 @@ def learn_network(
             f"a network's columns must be categorical; {listed(numeric)} {'is' if len(numeric) == 1 else 'are'} "
             "continuous. Use tb.discretise first; learn_structure takes them as they are."
         )
+    empty = [v.name for v in table.variables if not v.n_states]
+    if empty:
+        raise DataError(f"a network's columns must have states; {listed(empty)} held nothing but missing cells.")
+    as_prior(prior)
     dag = learn_structure(table, score, search, constraints, **options)
-    return fit_parameters(dag, table, prior)
+    return fit_parameters(dag, table, prior, n_jobs=options.get("n_jobs"))
 
 
 def score_structure(
@@ -177,12 +185,13 @@ def score_structure(
         raise DataError(f"dag must be a DAG; got {shortened(repr(dag))}.")
     table = checked_table(as_table(frame).select(dag.nodes))
     names = tuple(sorted(table.names))
+    position = {name: i for i, name in enumerate(names)}
     known = checked_constraints(constraints).compile(names)
     criterion = as_score(score)
     check_missing(table, criterion)
     families = families_of(table, criterion, arc_bonus=known.arc_bonus)
     graph = _start_graph(dag, names)
-    return {name: families.score(names.index(name), graph[names.index(name)]) for name in dag.nodes}
+    return {name: families.score(position[name], graph[position[name]]) for name in dag.nodes}
 
 
 def as_search(search: str | Search) -> Search:
@@ -252,6 +261,17 @@ def _start_graph(start: Any, names: tuple[str, ...]) -> Graph:
         raise DataError(f"start must have the table's columns as its nodes; {differ} differ.")
     position = {name: i for i, name in enumerate(names)}
     return tuple(tuple(sorted(position[p] for p in start.parents(name))) for name in names)
+
+
+def _check_start(families: Families, graph: Graph) -> None:
+    """Raise for a family that cannot be scored, from which no search could go on."""
+    for x, parents in enumerate(graph):
+        if parents and families.score(x, parents) == -np.inf:
+            some = listed([families.names[p] for p in parents], most=4)
+            raise DataError(
+                f"required arcs and start must be such that the data can score them; {families.names[x]!r} given "
+                f"{some} cannot be: no row has them all, or a number is the parent of a category."
+            )
 
 
 def _learned(table: Table, families: Families, found: SearchResult, score: Score, search: Search) -> LearnedDAG:

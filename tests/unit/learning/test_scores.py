@@ -261,9 +261,9 @@ class TestNames:
     @pytest.mark.parametrize(
         ("make", "message"),
         [
-            (lambda: BDeu(ess=0), "ess must be greater than 0; got 0"),
-            (lambda: BDs(ess=-1.0), "ess must be greater than 0"),
-            (lambda: BDeu(ess=float("inf")), "ess must be finite"),
+            (lambda: BDeu(ess=0), "ess must be at least 1e-100; got 0"),
+            (lambda: BDs(ess=-1.0), "ess must be at least 1e-100"),
+            (lambda: BDeu(ess=float("inf")), "ess must be at most 100000000.0; got inf"),
             (lambda: BDeu(ess="1"), "ess must be a number; got '1'"),
             (lambda: AIC(k=-1), "k must be at least 0"),
             (lambda: BIC(k=-1), "k must be at least 0"),

@@ -124,6 +124,32 @@ def test_continuous_columns_are_ranked_by_score() -> None:
         tb.learn_structure(frame, search=tb.SparseCandidate(k=1, measure="discrepancy"))
 
 
+def test_weighted_rows_are_ranked_by_score() -> None:
+    table = tb.example_network("asia").sample(3_000, random_state=3)
+    search = tb.SparseCandidate(k=3)
+    weighted = tb.learn_structure(table.with_weights(np.ones(3_000)), search=search)
+    assert weighted == tb.learn_structure(table, search=tb.SparseCandidate(k=3, measure="score"))
+
+
+def test_seconds_go_on_from_round_to_round() -> None:
+    table = tb.example_network("asia").sample(3_000, random_state=3)
+    dag = tb.learn_structure(table, search=tb.SparseCandidate(k=2), random_state=0)
+    assert (np.diff([move.seconds for move in dag.trace]) >= 0).all()
+
+
+def test_a_checkpoint_that_cannot_be_written_is_told_of(tmp_path) -> None:
+    for file in (tmp_path / "none" / "x.json", tmp_path):
+        with pytest.raises(DataError, match="checkpoint must be a file in a folder that exists"):
+            tb.SparseCandidate(checkpoint=file)
+    for file in ("", 3):
+        with pytest.raises(DataError, match="checkpoint must be the name of a file"):
+            tb.SparseCandidate(checkpoint=file)  # type: ignore[arg-type]
+    (tmp_path / "run.json.part").mkdir()
+    table = tb.example_network("asia").sample(500, random_state=3)
+    dag = tb.learn_structure(table, search=tb.SparseCandidate(checkpoint=tmp_path / "run.json", max_rounds=1))
+    assert "the checkpoint could not be written" in dag.note
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

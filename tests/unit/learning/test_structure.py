@@ -169,6 +169,41 @@ class TestOtherData:
         assert dag.parents("same") == dag.parents("nothing") == ()
         assert dag.children("same") == dag.children("nothing") == ()
 
+    @pytest.mark.parametrize("search", ["hill-climbing", "tabu", "ges", "orders", "sparse-candidate"])
+    def test_a_constant_with_holes_tells_nothing(self, search):
+        rng = np.random.default_rng(0)
+        frame = {f"c{i}": rng.integers(0, 2, 3_000).astype(str) for i in range(8)}
+        frame["const"] = np.where(rng.random(3_000) < 0.5, None, "x")
+        assert tb.learn_structure(tb.as_table(frame, kinds="categorical"), "nal", search=search).arcs == ()
+
+    def test_columns_never_seen_together_are_not_joined(self):
+        rng = np.random.default_rng(0)
+        x = np.where(np.arange(2_000) < 1_000, rng.integers(0, 2, 2_000).astype(str), None)
+        frame = {
+            "x": x,
+            "c": np.where(np.arange(2_000) < 1_000, None, "yes"),
+            "y": rng.integers(0, 2, 2_000).astype(str),
+        }
+        table = tb.as_table(frame, kinds="categorical")
+        assert tb.learn_structure(table, "nal").arcs == ()
+        with pytest.raises(DataError, match="'x' given 'c' cannot be: no row has them all"):
+            tb.learn_structure(table, "nal", constraints=tb.Constraints(required=["c->x"]))
+
+    @pytest.mark.parametrize("n_rows", [500, 30_000])
+    def test_a_parent_without_states_is_refused(self, n_rows):
+        frame = {"e": [None] * n_rows, "y": np.random.default_rng(0).integers(0, 2, n_rows).astype(str)}
+        table = tb.as_table(frame, kinds="categorical")
+        with pytest.raises(DataError, match="'y' given 'e' cannot be"):
+            tb.learn_structure(table, "nal", constraints=tb.Constraints(required=["e->y"]))
+
+    def test_identifiers_are_refused_before_memory_is_taken(self, monkeypatch):
+        monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "20000000")
+        ids = np.arange(6_000).astype(str)
+        table = tb.as_table({"a": ids, "b": ids, "c": np.tile(["x", "y"], 3_000)}, kinds="categorical")
+        with pytest.raises(tb.MemoryForecastError):
+            tb.learn_structure(table, search="sparse-candidate")
+        assert tb.learn_structure(table).arcs == ()
+
     @pytest.mark.parametrize("search", SEARCHES)
     def test_one_column_and_one_row(self, search):
         assert tb.learn_structure({"a": ["x", "y"]}, search=search).arcs == ()
@@ -200,6 +235,8 @@ class TestErrors:
             ({"start": tb.DAG(["a"])}, "start must have the table's columns as its nodes"),
             ({"random_state": "now"}, "random_state must be"),
             ({"n_jobs": 0}, "n_jobs must be a whole number"),
+            ({"progress": True}, "progress must be a function of a text and a score, False or None; got True"),
+            ({"score": tb.BDeu}, "score must be the name of a score or a score"),
         ],
     )
     def test_mistakes_are_named(self, asia, options, message):
@@ -227,11 +264,42 @@ class TestProgress:
 
         dag = tb.learn_structure(wide, search=search, progress=interrupt)
         assert "interrupted" in dag.note
+        assert "interrupted" in repr(dag)
         empty = sum(tb.score_structure(tb.DAG(wide.names), wide).values())
-        assert dag.score >= empty
+        assert dag.score >= max([empty, *(move.score for move in dag.trace)]) - 1e-6
+
+    def test_ctrl_c_while_counting_keeps_a_whole_graph(self, wide, monkeypatch):
+        """An interruption between the two halves of a reversal, or at any other moment of a move."""
+        from tunbridge.learning.hill_climbing import Climber
+
+        rescore, left = Climber._rescore, iter(range(10**6))
+
+        for moment in range(26, 80, 3):
+            left = iter(range(moment))
+
+            def interrupted(self: Climber, x: int, left=left) -> None:
+                if next(left, None) is None:
+                    raise KeyboardInterrupt
+                rescore(self, x)
+
+            monkeypatch.setattr(Climber, "_rescore", interrupted)
+            dag = tb.learn_structure(wide, search=tb.Tabu(restarts=0))
+            assert "interrupted" in dag.note
+            start = sum(tb.score_structure(tb.DAG(wide.names), wide).values())
+            assert dag.score == pytest.approx(max([start, *(move.score for move in dag.trace)]), rel=1e-9)
 
 
 class TestNetwork:
+    def test_mistakes_are_found_before_the_search(self, asia):
+        def forbidden(what: str, score: float) -> None:
+            raise AssertionError("the search has begun")
+
+        with pytest.raises(DataError, match="prior must be at least 0"):
+            tb.learn_network(asia, prior=-1, progress=forbidden)
+        frame = {"a": ["x", "y"] * 50, "e": [None] * 100}
+        with pytest.raises(DataError, match="a network's columns must have states; 'e' held nothing but missing cells"):
+            tb.learn_network(tb.as_table(frame, kinds="categorical"), "nal", progress=forbidden)
+
     def test_a_network_answers(self, asia):
         net = tb.learn_network(asia, search="tabu")
         exact = tb.example_network("asia").posterior("lung", {"xray": "yes"})["yes"]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tunbridge.network import BayesianNetwork
 
 _PICTURES = (".png", ".svg", ".pdf")
+_INTERRUPTED = "interrupted"  # how the note of a search begins that Ctrl-C has ended
 _SHOWN_ARCS, _SHOWN_PAIRS, _SHOWN_EDGES = 20, 20, 6
 
 
@@ -59,11 +60,12 @@ def learn_network(
 
     whole = read_columns(data, learning, reading, target)
     material = make_material(whole, target, structure, learning)
-    found = _find(material, structure, search, constraints)
+    score = structure.make_score(missing=bool(material.table.missing))
+    found = _find(Task(material, structure, search, score, constraints))
     net = fit_parameters(found.dag, material.table, **_prior(learning))
     net.write(file)
     say_fields([*_about_table(data, whole, material, learning), *found.fields, *_about_file(net, file)])
-    if found.strengths is not None:
+    if found.strengths is not None and found.strengths.strengths.any():
         _show_strengths(found.strengths, found.dag)
     _show_next(next_commands(net, file, material, target), file, reading)
     if structure.trace is not None:
@@ -116,13 +118,36 @@ def _check_files(file: Path, structure: Structure, data: Path) -> None:
 # The search
 
 
-def _find(material: Material, structure: Structure, search: Search, constraints: Constraints | None) -> Found:
-    score = structure.make_score(missing=bool(material.table.missing))
-    learner = _bootstrapped if structure.bootstrap else _searched
+@dataclass(frozen=True)
+class Task:
+    """What is searched for, in what, and how."""
+
+    material: Material
+    structure: Structure
+    search: Search
+    score: Score
+    constraints: Constraints | None
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The arguments of the library that a search and a bootstrap have in common."""
+        seed = self.structure.seed or 0
+        return {"max_parents": self.structure.max_parents, "constraints": self.constraints, "random_state": seed}
+
+    @property
+    def score_text(self) -> str:
+        """The name of the score, with the number that was given or the reason why it was not chosen by hand."""
+        name, said = self.score.name, self.structure.score
+        if said is None:
+            return f"{name}, as cells are missing" if name == DEFAULT_SCORE_OF_MISSING else name
+        return f"{name}:{said.partition(':')[2]}" if ":" in said else name
+
+
+def _find(task: Task) -> Found:
     try:
-        return learner(material, structure, search, score, constraints)
+        return _bootstrapped(task) if task.structure.bootstrap else _searched(task)
     except DataError as error:
-        raise _about_left_out(error, material) from None
+        raise _about_left_out(error, task.material) from None
 
 
 def _about_left_out(error: DataError, material: Material) -> DataError:
@@ -131,59 +156,43 @@ def _about_left_out(error: DataError, material: Material) -> DataError:
     return DataError(f"{error} {gone[0]} was left out: it {material.left_out[gone[0]]}.") if gone else error
 
 
-def _searched(
-    material: Material, structure: Structure, search: Search, score: Score, constraints: Constraints | None
-) -> Found:
+def _searched(task: Task) -> Found:
     from tunbridge.learning import learn_structure
 
     began = time.perf_counter()
     with searching("learning") as report:
-        dag = learn_structure(
-            material.table, score, search, constraints, max_parents=structure.max_parents,
-            random_state=structure.seed or 0, progress=report,
-        )  # fmt: skip
+        dag = learn_structure(task.material.table, task.score, task.search, progress=report, **task.limits)
     steps = [counted(len(dag.trace), "move")] if dag.trace else []
     lines = [
         ("Search", ", ".join([dag.search, *steps, f"{time.perf_counter() - began:.2f} s"])),
-        ("Score", f"{dag.score:.8g} ({_score_text(structure, dag.criterion)})" if dag.family_scores else ""),
+        ("Score", f"{dag.score:.8g} ({task.score_text})" if dag.family_scores else ""),
         ("Found", counted(dag.n_arcs, "arc")),
         ("Arcs", "\n".join(arc_text(arc) for arc in dag.arcs) if dag.n_arcs <= _SHOWN_ARCS else ""),
         ("Undecided", _undecided(dag)),
         ("Note", dag.note),
     ]
-    return Found(dag, lines, None, dag.note if dag.note.startswith("interrupted") else "")
+    return Found(dag, lines, None, dag.note if dag.note.startswith(_INTERRUPTED) else "")
 
 
-def _bootstrapped(
-    material: Material, structure: Structure, search: Search, score: Score, constraints: Constraints | None
-) -> Found:
+def _bootstrapped(task: Task) -> Found:
     from tunbridge.learning import bootstrap_structure
 
+    n, threshold = task.structure.bootstrap or 0, task.structure.threshold
+    how: dict[str, Any] = {"score": task.score, "search": task.search}
     began = time.perf_counter()
     with searching("bootstrap") as report:
-        strengths = bootstrap_structure(
-            material.table, structure.bootstrap or 0, score=score, search=search, constraints=constraints,
-            max_parents=structure.max_parents, random_state=structure.seed or 0, progress=report,
-        )  # fmt: skip
+        strengths = bootstrap_structure(task.material.table, n, progress=report, **how, **task.limits)
     seconds = time.perf_counter() - began
-    dag = strengths.consensus(structure.threshold)
-    cut = strengths.threshold if structure.threshold is None else structure.threshold
-    how = f"{search.name} with {_score_text(structure, score.name)}" if search.is_scored else search.name
+    dag = strengths.consensus(threshold)
+    by = f"{task.search.name} with {task.score_text}" if task.search.is_scored else task.search.name
+    least = f"{strengths.threshold if threshold is None else threshold:.3g} or more"
     lines = [
-        ("Bootstrap", f"{counted(strengths.n_graphs, 'graph')} by {how}, {seconds:.2f} s"),
-        ("Found", f"{counted(dag.n_arcs, 'arc')}, each in a share of {cut:.3g} or more of the graphs"),
+        ("Bootstrap", f"{counted(strengths.n_graphs, 'graph')} by {by}, {seconds:.2f} s"),
+        ("Found", f"{counted(dag.n_arcs, 'arc')}{f', each in a share of {least} of the graphs' if dag.n_arcs else ''}"),
         ("Note", "; ".join(filter(None, (strengths.note, dag.note)))),
     ]
-    interrupted = f"{strengths.note}, whose consensus" if strengths.note.startswith("interrupted") else ""
+    interrupted = f"{strengths.note}, whose consensus" if strengths.note.startswith(_INTERRUPTED) else ""
     return Found(dag, lines, strengths, interrupted)
-
-
-def _score_text(structure: Structure, name: str) -> str:
-    """Return the name of a score, with the number that was given or the reason why nobody chose it."""
-    if structure.score is None and name == DEFAULT_SCORE_OF_MISSING:
-        return f"{name}, as cells are missing"
-    _, sign, number = (structure.score or "").partition(":")
-    return f"{name}{sign}{number}"
 
 
 def arc_text(arc: Iterable[str]) -> str:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import ClassVar, NamedTuple
 
@@ -53,7 +53,8 @@ class OrderSearch(Search):
     Notes
     -----
     Required arcs hold in every order, forbidden ones are never grown, and a variable with its full number of parents
-    grows no more. In the graph found no arc more, less or turned round would raise the score.
+    grows no more. In the graph found no arc more, less or turned round would raise the score. Parents that tell
+    something only together, as two bits do of their parity, can be missed: they are added one at a time.
 
     A round over n variables takes O(n²) walks of less than a microsecond each; the data are looked at once for each set
     of parents that a walk meets for the first time.
@@ -136,7 +137,9 @@ class _OrderClimb:
         found = HillClimbing().run(self._problem.starting_from(before.graph))
         score = self._problem.graph_score(found.graph)
         if score > before.score + tie_of(before.score):
-            self.best = _Found(found.graph, score, before.moves + found.moves)
+            began = before.moves[-1].seconds if before.moves else 0.0
+            moves = tuple(replace(move, seconds=began + move.seconds) for move in found.moves)
+            self.best = _Found(found.graph, score, before.moves + moves)
         if found.note:
             raise KeyboardInterrupt  # it was caught there; the search as a whole ends, too
         return self.best is not before

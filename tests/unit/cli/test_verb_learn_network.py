@@ -284,6 +284,13 @@ def test_a_threshold(run, rows, tmp_path):
     assert set(tb.read_network(tmp_path / "n.tb").dag.arcs) == set(found.consensus(1.0).arcs)
 
 
+def test_a_bootstrap_that_finds_nothing(run, tmp_path):
+    write(tmp_path / "d.csv", "x,y\n" + "a,c\na,d\nb,c\nb,d\n" * 50)
+    told = run("learn", "d.csv", "--bootstrap", "2", "--threshold", "1").stdout
+    assert re.search(r"^Found +0 arcs$", told, re.MULTILINE)
+    assert tb.read_network(tmp_path / "d.tb").dag.n_arcs == 0
+
+
 # Interrupted
 
 

@@ -141,6 +141,7 @@ def test_the_moves_lead_to_the_graph():
         score, steps = problem.graph_score(problem.start), [move.score for move in result.moves]
         np.testing.assert_allclose(np.cumsum([score, *(move.gain for move in result.moves)])[1:], steps, rtol=1e-9)
         assert steps[-1] == pytest.approx(problem.graph_score(result.graph), rel=1e-9, abs=0)
+        assert all(a.seconds <= b.seconds for a, b in zip(result.moves, result.moves[1:], strict=False))
         disturbed += any(move.kind == "disturb" for move in result.moves)
     assert disturbed >= 3
 
@@ -247,7 +248,7 @@ def test_of_small_tables_nearly_all_give_the_best_graph():
     problems = [free_problem(small_table(seed), seed) for seed in range(60)]
     found = [p.graph_score(OrderSearch(restarts=2, patience=3).run(p).graph) for p in problems]
     hits = sum(score >= best_score(p) - 1e-9 for score, p in zip(found, problems, strict=True))
-    assert hits >= 57  # 60 of the 60 when this was written, 99 of 100 over more seeds
+    assert hits >= 57  # all 60 in fact; of the first 100 seeds, with 3 restarts and a patience of 10, 99
 
 
 def test_large_samples_score_at_least_as_well_as_the_true_graph():

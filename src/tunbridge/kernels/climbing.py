@@ -8,7 +8,8 @@ An arc c → x closes a cycle if c is a descendant of x. For each node the best 
 again only when its gains have changed or arcs have gone; an addition elsewhere can only make it illegal, which is
 tested when it is about to be made. So no closure of the graph is ever computed.
 
-A pair of nodes in ``tabu`` may not be touched, unless the move leads to a score above all so far (``needed``).
+A pair of nodes in ``tabu`` (−1: no pair) may not be touched, unless the move leads to a score above all so far, which
+takes a gain of more than ``needed``.
 """
 
 from __future__ import annotations
@@ -184,6 +185,8 @@ def _best_pardoned(
     for t in range(tabu.shape[0]):
         for turn in range(2):
             p, x = tabu[t, turn], tabu[t, 1 - turn]
+            if p < 0:
+                continue
             at = -1
             for i in range(n_parents[x]):
                 if parents[x, i] == p:

@@ -17,7 +17,7 @@ SHRINKAGE = np.int64(-2)  # the node without the parents that hurt is missing; a
 
 
 @njit(cache=True, nogil=True)
-def walk(root, rank, limit, watched, trees, need):
+def _walk(root, rank, limit, watched, trees, need):
     """Return the node at which grow-shrink ends, −1 if something is missing; and whether ``watched`` was ever added.
 
     From a node the walk goes to the best candidate that is a predecessor; where there is none the parents that hurt
@@ -51,7 +51,7 @@ def walk(root, rank, limit, watched, trees, need):
 def walk_order(order, begin, rank, trees, out, need):
     """Put the last node of each variable's walk into ``out``; return the place in the order that was reached."""
     for j in range(begin, order.shape[0]):
-        node, _ = walk(order[j], rank, j, -1, trees, need)
+        node, _ = _walk(order[j], rank, j, -1, trees, need)
         if node < 0:
             return j
         out[order[j]] = node
@@ -70,7 +70,7 @@ def walk_places(v, others, low, begin, high, rank, trees, score, ever, own, chan
         if j > low and not ever[v, others[j - 1]]:
             own[j] = own[j - 1]
         else:
-            node, _ = walk(v, rank, j, -1, trees, need)
+            node, _ = _walk(v, rank, j, -1, trees, need)
             if node < 0:
                 return j
             own[j] = score[node]
@@ -80,12 +80,12 @@ def walk_places(v, others, low, begin, high, rank, trees, score, ever, own, chan
         change[j] = 0.0
         if ever[u, v]:
             rank[v] = -1
-            before, met = walk(u, rank, j, v, trees, need)
+            before, met = _walk(u, rank, j, v, trees, need)
             if before < 0:
                 return j
             if met:
                 rank[v] = others.shape[0]
-                behind, _ = walk(u, rank, j, -1, trees, need)
+                behind, _ = _walk(u, rank, j, -1, trees, need)
                 if behind < 0:
                     return j
                 change[j] = score[behind] - score[before]

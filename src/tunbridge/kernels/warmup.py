@@ -24,6 +24,7 @@ from tunbridge.kernels import (
     junction,
     likelihood,
     moments,
+    orders,
     pair_measures,
     partitions,
     planes,
@@ -38,7 +39,7 @@ from tunbridge.kernels import (
 
 _MODULES = (
     buffer, climbing, counts, elimination, encode, extensions, groups, information, junction, likelihood, moments,
-    pair_measures, partitions, planes, potentials, propagation, rows, sampling, subsets, text, trees,
+    orders, pair_measures, partitions, planes, potentials, propagation, rows, sampling, subsets, text, trees,
 )  # fmt: skip
 
 _CODES = (np.int8, np.int16, np.int32)
@@ -61,6 +62,7 @@ def warm_up() -> int:
     _warm_climbing()
     _warm_exact()
     _warm_trees()
+    _warm_orders()
     return len(kernels())
 
 
@@ -264,6 +266,15 @@ def _warm_trees() -> None:
     layout, information = (words, starts, first, np.array([0, 1, 2]), np.array([0, 8])), np.zeros((2, 2))
     trees.fill_pair_information(*layout, *margins, known, np.array([[0, 2, 0, 2]]), information, np.zeros((0, 0)))
     trees.span(information, np.zeros(2, np.int64))
+
+
+def _warm_orders() -> None:
+    """Walk along the order of one variable."""
+    one, need = np.zeros(1, np.int64), np.empty(2, np.int64)
+    tree = (one, *(np.zeros(1, np.int32) for _ in range(4)))
+    orders.walk_order(one, 0, one, tree, np.empty(1, np.int64), need)
+    known = (tree, np.zeros(1), np.zeros((1, 1), np.bool_))
+    orders.walk_places(0, one[:0], 0, 0, 0, np.zeros(1, np.int64), *known, np.empty(1), np.empty(0), need)
 
 
 def _warm_text() -> None:

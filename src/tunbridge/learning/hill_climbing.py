@@ -24,8 +24,7 @@ F. Glover (1989). Tabu search, part I. ORSA Journal on Computing 1, 190-206.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -183,16 +182,6 @@ class Climber:
         """The parents of every node."""
         return tuple(self._graph)
 
-    @property
-    def score(self) -> float:
-        """The score of the graph."""
-        return float(self._scores.sum())
-
-    @property
-    def tie(self) -> float:
-        """The difference below which two scores count as equal."""
-        return TIE * max(1.0, abs(self.score))
-
     def set_graph(self, graph: Graph) -> None:
         """Start anew from a graph."""
         n = self.problem.n
@@ -200,9 +189,16 @@ class Climber:
         self._graph = list(graph)
         self._parents, self._n_parents = np.zeros((n, room), np.int64), np.zeros(n, np.int64)
         self._removes = np.full((n, room), -np.inf)
+        self._first_child, self._children = np.empty(n + 1, np.int64), np.empty(max(1, n * room), np.int64)
         for x in range(n):
             self._rescore(x)
         self._dirty[:] = True
+        self._settle()
+
+    def _settle(self) -> None:
+        """Add up the score, and the difference below which two scores count as equal."""
+        self.score = float(self._scores.sum())
+        self.tie = TIE * max(1.0, abs(self.score))
 
     def _rescore(self, x: int) -> None:
         """Bring up to date what is known of the moves into a node."""
@@ -241,6 +237,7 @@ class Climber:
         room = self._parents.shape[1]
         self._parents = np.pad(self._parents, ((0, 0), (0, room)))
         self._removes = np.pad(self._removes, ((0, 0), (0, room)), constant_values=-np.inf)
+        self._children = np.empty(self._parents.size, np.int64)
 
     # Moves
 
@@ -252,7 +249,7 @@ class Climber:
         n = self.problem.n
         if n <= _PATIENT_NODES and not is_compiled(best_move):
             return self._best_of_all(needed)
-        room = (np.empty(n + 1, np.int64), np.empty(max(1, int(self._n_parents.sum())), np.int64))
+        room = (self._first_child, self._children)
         gain = best_move(
             self._parents, self._n_parents, self._adds, self.candidates, self._removes, self._tabu, needed, self.tie,
             self._dirty, self._best, (*room, self._mark, self._stack), self._move,
@@ -323,6 +320,7 @@ class Climber:
         if kind == "reverse":
             self._graph[start] = _with(self._graph[start], end)
             self._rescore(start)
+        self._settle()
         self.journal.add(kind, start, end, gain)
         self.keep_best()
         if len(self.journal.moves) % _TOLD == 0:
@@ -347,12 +345,17 @@ class Climber:
         self.set_graph(graph)
         self.journal.score = self.score
 
-    def forbid(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Set the tabu list; nodes of pairs that came or went are looked at again."""
-        new = np.array([*pairs], np.int64).reshape(-1, 2)
-        for a, b in set(map(tuple, self._tabu.tolist())) ^ set(map(tuple, new.tolist())):
-            self._dirty[a] = self._dirty[b] = True
-        self._tabu = new
+    def forbid(self, length: int) -> None:
+        """Begin an empty tabu list for so many pairs of nodes."""
+        self._dirty[:] = True
+        self._tabu, self._oldest = np.full((length, 2), -1, np.int64), 0
+
+    def touch(self, a: int, b: int) -> None:
+        """Put a pair of nodes into the tabu list, in the place of the oldest; all four are looked at again."""
+        for v in (*self._tabu[self._oldest].tolist(), a, b):
+            self._dirty[v] |= v >= 0
+        self._tabu[self._oldest] = a, b
+        self._oldest = (self._oldest + 1) % len(self._tabu)
 
     def random_step(self) -> Step | None:
         """Return a random legal move; None if the pair of nodes drawn has none."""
@@ -440,7 +443,7 @@ def _disturb(climber: Climber, n_moves: int) -> None:
 def _walk(climber: Climber, options: Tabu) -> None:
     """Make the best move that is not tabu, whether it gains or not, until nothing better is found for long."""
     n = climber.problem.n
-    touched: deque[tuple[int, int]] = deque(maxlen=options.length or max(10, n))
+    climber.forbid(options.length or max(10, n))
     stale, left = 0, np.inf if options.max_moves is None else options.max_moves
     best = climber.score
     while stale < (options.patience or max(100, 4 * n)) and left > 0:
@@ -448,11 +451,10 @@ def _walk(climber: Climber, options: Tabu) -> None:
         if step is None:
             break
         climber.make(step)
-        touched.append((step.start, step.end))
-        climber.forbid(touched)
+        climber.touch(step.start, step.end)
         rose = climber.score > best + climber.tie
         stale, best, left = 0 if rose else stale + 1, max(best, climber.score), left - 1
-    climber.forbid(())
+    climber.forbid(0)
 
 
 def _with(parents: Parents, more: int) -> Parents:

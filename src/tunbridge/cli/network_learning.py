@@ -167,7 +167,7 @@ def _searched(task: Task) -> Found:
         ("Search", ", ".join([dag.search, *steps, f"{time.perf_counter() - began:.2f} s"])),
         ("Score", f"{dag.score:.8g} ({task.score_text})" if dag.family_scores else ""),
         ("Found", counted(dag.n_arcs, "arc")),
-        ("Arcs", "\n".join(arc_text(arc) for arc in dag.arcs) if dag.n_arcs <= _SHOWN_ARCS else ""),
+        ("Arcs", shortlist([arc_text(arc) for arc in dag.arcs], most=_SHOWN_ARCS, separator="\n")),
         ("Undecided", _undecided(dag)),
         ("Note", dag.note),
     ]

@@ -51,7 +51,7 @@ from tunbridge.learning.problem import Graph, Problem, Search
 from tunbridge.learning.progress import Report, watched
 from tunbridge.learning.scores import Score, as_score
 from tunbridge.learning.strengths import ArcStrengths, Around, Drawn, average, check_size
-from tunbridge.learning.structure import as_search, checked_constraints, checked_table, families_of
+from tunbridge.learning.structure import as_search, check_missing, checked_constraints, checked_table, families_of
 
 _PAUSE = 0.1
 _MOST_SAMPLED = 25
@@ -127,8 +127,12 @@ def bootstrap_structure(
     check_whole("size", size, low=1, optional=True)
     names = tuple(sorted(table.names))
     known = checked_constraints(constraints).compile(names, max_parents=max_parents)
-    source = _Source(table, as_score(score), as_search(search), known, _size(table, size), cpdag)
+    criterion, way = as_score(score), as_search(search)
+    if way.is_scored:
+        check_missing(table, criterion)
+    source = _Source(table, criterion, way, known, _size(table, size), cpdag)
     _check_memory(source, min(n, n_threads(n_jobs)))
+    check_memory(f"the graphs of {counted(n, 'replicate')}", 1000.0 * n, ways_out="A few hundred are enough.")
     seeds = np.random.SeedSequence(entropy_of(random_state)).spawn(n)
     with watched(progress) as report:
         graphs = _gathered(source.replicate, seeds, n_jobs, report)

@@ -31,7 +31,7 @@ from tunbridge.counts.radix import SMALL_CELLS, is_dense, joint_codes, joint_tab
 from tunbridge.data import Table
 from tunbridge.learning.families import Families, Parents
 from tunbridge.learning.plain import Columns, NumpyFamilies, worth_counting
-from tunbridge.learning.scores import Score
+from tunbridge.learning.scores import Score, rests_on_enough
 
 _TABLE_JOINT, _TABLE_CELLS = 8_192, 1 << 21
 """The most joint states of a family, and cells of its table with all candidates, that are counted at once."""
@@ -178,7 +178,8 @@ class CountedFamilies(Families):
         """Return scores from the terms of the counts: averaged over the rows that are there, less the penalty."""
         if self.criterion.is_average and not self.columns.complete.all():
             scale = np.divide(self.n_rows, totals, out=np.zeros(len(values)), where=totals > 0)
-            values = np.where(totals > 0, values * scale, -np.inf)
+            r = int(self.columns.states[x])
+            values = np.where(rests_on_enough(totals, q, r, self.n_rows), values * scale, -np.inf)
         return values - self.criterion.penalty(q, int(self.columns.states[x]), self.n_rows)
 
     @cached_property

@@ -38,11 +38,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tunbridge._memory import check_memory
 from tunbridge.data import Table
 from tunbridge.errors import DataError
 from tunbridge.learning.families import Families, Parents
 from tunbridge.learning.scores import LogLikelihood, Score
 
+_ROWS_A_PARAMETER = 5
 _FLOOR = 1e-10
 """The least variance that counts, as a share of the column's."""
 _ROUNDING, _TINY = 4 * np.finfo(float).eps, np.finfo(float).tiny
@@ -171,7 +173,8 @@ class ScaledColumns(NamedTuple):
 
     def _for_all_rows(self, x: int, sums: GroupSums, rest: np.ndarray, n_parents: int) -> np.ndarray:
         total = float(sums.n.sum())
-        if total <= 0:
+        needed = _ROWS_A_PARAMETER * len(sums.n) * (n_parents + 2) if n_parents or len(sums.n) > 1 else 0
+        if total <= 0 or (total < self.total and total < needed):  # averages of a handful must not stand for all
             return np.full(rest.shape[1], -np.inf)
         terms = log_likelihoods(sums.n, sums.spread, rest, n_parents)
         return (terms - total * self.log_scale[x]) * (self.total / total)
@@ -179,9 +182,12 @@ class ScaledColumns(NamedTuple):
 
 def scaled_columns(table: Table, names: tuple[str, ...]) -> ScaledColumns:
     """Return continuous columns scaled to mean 0 and variance 1."""
-    weights = table.weights
-    values = np.empty((len(names), table.n_rows))
-    log_scale, constant = np.zeros(len(names)), np.zeros(len(names), bool)
+    weights, n = table.weights, len(names)
+    check_memory(
+        f"the sums of {n} continuous columns", 8.0 * n * (3.0 * table.n_rows + n), ways_out="Learn from fewer columns."
+    )
+    values = np.empty((n, table.n_rows))
+    log_scale, constant = np.zeros(n), np.zeros(n, bool)
     for i, name in enumerate(names):
         values[i], log_scale[i], constant[i] = _scaled(np.ascontiguousarray(table.floats(name)), weights)
     complete = np.array([not np.isnan(v).any() for v in values], bool)

@@ -198,7 +198,7 @@ class Climber:
     def _settle(self) -> None:
         """Add up the score, and the difference below which two scores count as equal."""
         self.score = float(self._scores.sum())
-        self.tie = TIE * max(1.0, abs(self.score))
+        self.tie = TIE * max(1.0, float(np.abs(self._scores).sum()))
 
     def _rescore(self, x: int) -> None:
         """Bring up to date what is known of the moves into a node."""
@@ -395,9 +395,15 @@ class Climber:
 
 
 def _climb(climber: Climber, options: HillClimbing) -> None:
-    """Make the best move until none raises the score."""
+    """Make the best move until none raises the score.
+
+    The score is added up anew after each move, and has to have risen: where columns are nearly collinear a gain may be
+    nothing but rounding.
+    """
     left = np.inf if options.max_moves is None else options.max_moves
-    while left > 0 and (step := climber.best()) is not None and step.gain > climber.tie:
+    before = -np.inf
+    while left > 0 and climber.score > before and (step := climber.best()) is not None and step.gain > climber.tie:
+        before = climber.score
         climber.make(step)
         left -= 1
 

@@ -39,6 +39,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tunbridge._memory import check_memory
 from tunbridge._threads import map_threads
 from tunbridge.errors import DataError
 from tunbridge.learning.convergence import effective_size, split_r_hat
@@ -154,6 +155,8 @@ def sample_structures(
     """
     _check_whole("n_samples", n_samples, _LEAST_SAMPLES)
     _check_whole("burn_in", burn_in, 0)
+    size = 16.0 * chains * n_samples * (problem.n + 1)
+    check_memory("the sampled graphs", size, ways_out="Sample fewer.", limit=memory_limit)
     _check_whole("thin", thin, 1)
     _check_whole("chains", chains, 1)
     if problem.n > _MOST_VARIABLES:

@@ -77,7 +77,11 @@ def fit_parameters(dag: DAG, frame: Any, prior: Prior = DEFAULT_PRIOR, *, n_jobs
 
 def as_prior(prior: Prior) -> Smoothing:
     """Return the rule that a prior stands for."""
-    return Laplace(0.0) if isinstance(prior, str) and prior == "mle" else as_smoothing(prior, "prior")
+    if isinstance(prior, str):
+        if prior != "mle":
+            raise DataError(f"prior must be 'mle', a number (Laplace's γ), MEstimate or Laplace; got {prior!r}.")
+        return Laplace(0.0)
+    return as_smoothing(prior, "prior")
 
 
 def _table_of(counts: Counts, rule: Smoothing) -> ConditionalTable:

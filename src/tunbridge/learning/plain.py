@@ -105,9 +105,10 @@ def worth_counting(
     """Return which candidates might raise the score of x | parents, by what the dimensions alone allow."""
     q = columns.size(parents) * columns.states[some]
     ceilings = score.ceiling(q, int(columns.states[x]), columns.total) + families.bonuses(x, parents, some)
-    free = columns.states > 1  # a column with a single state tells nothing
+    free = columns.states > 0
     free[[x, *parents]] = False
-    return free[some] & (ceilings > families.score(x, parents))
+    tells = (columns.states[some] > 1) | (families.bonuses(x, (), some) > 0.0)  # one state tells nothing by itself
+    return free[some] & tells & (ceilings > families.score(x, parents))
 
 
 class NumpyFamilies(Families):

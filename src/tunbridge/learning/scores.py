@@ -27,7 +27,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import gammaln, xlogy
@@ -39,7 +39,8 @@ from tunbridge.learning.complexity import log_regret, log_regret_of_states, log_
 Sizes = float | np.ndarray
 """A number of configurations, or several."""
 
-_MOST_CONFIGURATIONS = 1e150
+_MOST_CONFIGURATIONS, _MOST_REGRETTED = 1e150, 1e70
+_ROWS_A_PARAMETER = 5
 _LEAST_ESS, _MOST_ESS = 1e-100, 1e8  # beyond these log Γ(n + a) − log Γ(a) is lost in rounding
 
 
@@ -103,8 +104,23 @@ class Score(ABC):
         value = float(self.cell(table, q, r).sum() - self.row(sums, q, r).sum())
         if self.is_average:
             total = float(sums.sum())
-            value = value * (n_rows / total) if total > 0 else -np.inf
+            value = value * (n_rows / total) if rests_on_enough(total, q, r, n_rows) else -np.inf
         return value - float(self.penalty(q, r, n_rows))
+
+
+def rests_on_enough(total: Sizes, q: Sizes, r: int, n_rows: float) -> Any:
+    """Return whether a family's average over some of the rows may be taken for all of them.
+
+    An average over a handful of rows, which so many parameters fit perfectly, would be multiplied as if all rows were
+    like these. So incomplete families rest on five rows for each parameter at least.
+
+    Examples
+    --------
+    >>> bool(rests_on_enough(3.0, 2.0, 2, 1000.0)), bool(rests_on_enough(3.0, 2.0, 2, 3.0))
+    (False, True)
+    """
+    many = (total >= _ROWS_A_PARAMETER * q * max(r - 1, 1)) | (total >= n_rows)
+    return (total > 0) & (many | (np.asarray(q) <= 1))
 
 
 # The likelihood and its penalties
@@ -221,7 +237,7 @@ class BIC(LogLikelihood):
 
 @dataclass(frozen=True)
 class NodeAverage(LogLikelihood):
-    """The penalised node-average likelihood: consistent with cells missing at random, where BIC is not.
+    """The penalised node-average likelihood: consistent with cells missing completely at random, where BIC is not.
 
     Each family's log-likelihood is averaged over the rows that have all its cells, and every free parameter costs
 
@@ -229,8 +245,9 @@ class NodeAverage(LogLikelihood):
 
     with N the number of rows and n the number of variables. On incomplete data the likelihoods of two families come
     from different rows and differ by chance in the order of N^{−½}, so λ_N must fall more slowly than that: α < ½. The
-    score is given times N, on the scale of BIC: a parameter costs N^{1−α}/n. (So with the default α it costs much more
-    than under BIC, and fewer arcs are found.)
+    score is given times N, on the scale of BIC: a parameter costs N^{1−α}/n. (With the default α that is more than
+    under BIC, and fewer arcs are found, unless the table is very wide: n above 2 N^¾ / log N.) A family that rests on
+    fewer than five rows a parameter is not considered.
 
     Parameters
     ----------
@@ -459,7 +476,7 @@ class QNML(Score):
 
     def penalty(self, q: Sizes, r: int, n_rows: float) -> Sizes:
         """Return log C(N, q r) − log C(N, q)."""
-        q = np.asarray(q, np.float64)
+        q = np.minimum(np.asarray(q, np.float64), _MOST_REGRETTED)
         return log_regret_of_states(n_rows, q * max(r, 1)) - log_regret_of_states(n_rows, q)
 
 
@@ -474,6 +491,7 @@ SCORES: dict[str, type[Score]] = {
     "fnml": FNML,
     "qnml": QNML,
     "nal": NodeAverage,
+    "pnal": NodeAverage,
 }
 """The scores by name; MDL is another name of BIC."""
 
@@ -490,6 +508,8 @@ def as_score(score: str | Score) -> Score:
     """
     if isinstance(score, Score):
         return score
+    if isinstance(score, type) and issubclass(score, Score):
+        raise DataError(f"score must be an object; got the class {score.__name__}. Write tb.{score.__name__}().")
     key = "".join(c for c in score.casefold() if c not in "-_ ") if isinstance(score, str) else ""
     if key not in SCORES:
         hint = did_you_mean(key if key else score, SCORES)

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tunbridge._check import counted, did_you_mean, listed, shortened
+from tunbridge._check import counted, did_you_mean, listed, shortened, warn_user
 from tunbridge._threads import n_threads
 from tunbridge.data import Table, as_table
-from tunbridge.errors import DataError
+from tunbridge.errors import DataError, TunbridgeWarning
 from tunbridge.graph import DAG
 from tunbridge.inference.forward import entropy_of
 from tunbridge.learning.constraints import Constraints
@@ -33,6 +33,7 @@ from tunbridge.network import BayesianNetwork
 _PLAIN: dict[str, type[Search]] = {
     kind.name: kind for kind in (HillClimbing, Tabu, SparseCandidate, GES, OrderSearch, Exact, ChowLiu)
 }
+_LEAST_WEIGHT = 2.0
 _WITH_TARGET = {kind.name: kind.__name__ for kind in (TAN, FAN, KDependence)}
 
 
@@ -91,6 +92,7 @@ def learn_structure(
     ['bronc', 'either']
     """
     table = checked_table(as_table(frame))
+    _warn_of_identifiers(table)
     n_threads(n_jobs)
     criterion, way = as_score(score), as_search(search)
     if way.is_scored:
@@ -199,7 +201,10 @@ def as_search(search: str | Search) -> Search:
     if isinstance(search, Search):
         return search
     if isinstance(search, type) and issubclass(search, Search):
-        raise DataError(f"search must be an object; got the class {search.__name__}. Write tb.{search.__name__}().")
+        inside = "'column'" if search.name in _WITH_TARGET else ""
+        raise DataError(
+            f"search must be an object; got the class {search.__name__}. Write tb.{search.__name__}({inside})."
+        )
     if not isinstance(search, str):
         raise DataError(f"search must be a name or a search such as tb.Tabu(); got {shortened(repr(search))}.")
     name = search.strip().lower().replace("_", "-").replace(" ", "-")
@@ -230,7 +235,20 @@ def checked_table(table: Table) -> Table:
     if table.n_columns == 0 or table.n_rows == 0:
         size = f"{counted(table.n_rows, 'row')} and {counted(table.n_columns, 'column')}"
         raise DataError(f"a table to learn from must have rows and columns; got {size}.")
+    if table.weights is not None and table.n_rows > 1 and 0 < table.weights.sum() < _LEAST_WEIGHT:
+        total = f"{table.weights.sum():g}"
+        raise DataError(f"weights must be numbers of rows; got {total} in all. Multiply them, by the rows say.")
     return table
+
+
+def _warn_of_identifiers(table: Table) -> None:
+    if table.identifiers:
+        some = listed(table.identifiers, most=3)
+        warn_user(
+            f"{some} looks like an identifier, with another value in every row: it tells nothing of other rows. "
+            f"Leave it out, as with table.drop([...]).",
+            TunbridgeWarning,
+        )
 
 
 def check_missing(table: Table, score: Score) -> None:
@@ -255,7 +273,8 @@ def checked_constraints(constraints: Constraints | None) -> Constraints:
 
 def _start_graph(start: Any, names: tuple[str, ...]) -> Graph:
     if not isinstance(start, DAG):
-        raise DataError(f"start must be a DAG; got {shortened(repr(start))}.")
+        hint = " Use its .dag." if isinstance(start, BayesianNetwork) else ""
+        raise DataError(f"start must be a DAG; got {shortened(repr(start))}.{hint}")
     if set(start.nodes) != set(names):
         differ = listed(sorted(set(start.nodes) ^ set(names)))
         raise DataError(f"start must have the table's columns as its nodes; {differ} differ.")

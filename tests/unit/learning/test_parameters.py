@@ -72,7 +72,7 @@ def test_weights_count_as_rows() -> None:
     [
         (tb.DAG(["wind", "rain"]), 1.0, "the graph's nodes must be columns of the table; got none for 'rain'"),
         ([("wind", "play")], 1.0, "dag must be a DAG"),
-        (tb.DAG(["wind"]), "ml", "prior must be a number"),
+        (tb.DAG(["wind"]), "ml", "prior must be 'mle', a number .* got 'ml'"),
         (tb.DAG(["wind"]), -1, "prior must be at least 0"),
     ],
 )

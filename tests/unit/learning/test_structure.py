@@ -176,6 +176,42 @@ class TestOtherData:
         frame["const"] = np.where(rng.random(3_000) < 0.5, None, "x")
         assert tb.learn_structure(tb.as_table(frame, kinds="categorical"), "nal", search=search).arcs == ()
 
+    def test_a_column_that_is_mostly_empty_does_not_explain_everything(self):
+        rng = np.random.default_rng(0)
+        frame = {name: rng.integers(0, 2, 1_000).astype(str).astype(object) for name in "abc"}
+        rare = np.full(1_000, None, object)
+        rare[[3, 500, 900]] = ["u", "v", "u"]
+        half = np.where(rng.random(1_000) < 0.97, None, rng.integers(0, 3, 1_000).astype(str))
+        table = tb.as_table(frame | {"rare": rare, "half": half}, kinds="categorical")
+        for search in ("hill-climbing", "tabu", "ges", "orders"):
+            assert tb.learn_structure(table, "nal", search).arcs == ()
+        numbers = {name: rng.normal(size=500) for name in "xyz"} | {"few": np.full(500, np.nan)}
+        numbers["few"][:4] = rng.normal(size=4)
+        assert tb.learn_structure(numbers, "nal").arcs == ()
+
+    @pytest.mark.parametrize("search", ["hill-climbing", "tabu", "orders", "exact"])
+    @pytest.mark.parametrize("seed", range(4))
+    def test_nearly_collinear_columns_end(self, search, seed):
+        rng = np.random.default_rng(seed)
+        celsius = rng.normal(20, 5, 1_000)
+        frame = {"c": celsius, "f": np.round(celsius * 1.8 + 32, 3), "k": rng.choice(["a", "b"], 1_000)}
+        assert len(tb.learn_structure(frame, search=search, random_state=0).skeleton().edges) == 1
+
+    def test_a_prior_can_join_a_constant(self):
+        frame = {"a": ["k"] * 12, "b": list("xyxyxyxxyyxy")}
+        known = tb.Constraints(arc_probability={"a->b": 0.9})
+        for search in ("exact", "hill-climbing", "tabu"):
+            assert tb.learn_structure(frame, search=search, constraints=known).arcs == (("a", "b"),)
+
+    def test_weights_that_are_shares_are_refused(self, asia):
+        with pytest.raises(DataError, match=r"weights must be numbers of rows; got 1 in all. Multiply them"):
+            tb.learn_structure(asia.with_weights(np.full(5_000, 1 / 5_000)))
+
+    def test_identifiers_are_told_of(self, asia):
+        frame = asia.to_pandas().assign(patient=[f"P{i}" for i in range(5_000)])
+        with pytest.warns(tb.TunbridgeWarning, match="'patient' looks like an identifier"):
+            assert tb.learn_structure(frame).markov_blanket("patient") == ()
+
     def test_columns_never_seen_together_are_not_joined(self):
         rng = np.random.default_rng(0)
         x = np.where(np.arange(2_000) < 1_000, rng.integers(0, 2, 2_000).astype(str), None)
@@ -200,9 +236,10 @@ class TestOtherData:
         monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "20000000")
         ids = np.arange(6_000).astype(str)
         table = tb.as_table({"a": ids, "b": ids, "c": np.tile(["x", "y"], 3_000)}, kinds="categorical")
-        with pytest.raises(tb.MemoryForecastError):
+        with pytest.warns(tb.TunbridgeWarning, match="looks like an identifier"):
+            assert tb.learn_structure(table).arcs == ()
+        with pytest.raises(tb.MemoryForecastError), pytest.warns(tb.TunbridgeWarning):
             tb.learn_structure(table, search="sparse-candidate")
-        assert tb.learn_structure(table).arcs == ()
 
     @pytest.mark.parametrize("search", SEARCHES)
     def test_one_column_and_one_row(self, search):
@@ -236,7 +273,9 @@ class TestErrors:
             ({"random_state": "now"}, "random_state must be"),
             ({"n_jobs": 0}, "n_jobs must be a whole number"),
             ({"progress": True}, "progress must be a function of a text and a score, False or None; got True"),
-            ({"score": tb.BDeu}, "score must be the name of a score or a score"),
+            ({"score": tb.BDeu}, r"score must be an object; got the class BDeu. Write tb.BDeu\(\)."),
+            ({"search": tb.TAN}, r"search must be an object; got the class TAN. Write tb.TAN\('column'\)."),
+            ({"start": tb.example_network("asia")}, r"start must be a DAG; got .*. Use its .dag."),
         ],
     )
     def test_mistakes_are_named(self, asia, options, message):

@@ -44,7 +44,7 @@ _CODE_CELLS = 1 << 29
 _HISTOGRAM_CELLS = 65_536
 _LANE_CELLS = 4_096
 _KEPT_CELLS = 1 << 26
-_WORDS_WORTH_A_THREAD = 250_000
+_WORDS_WORTH_A_THREAD = 3_000_000
 _KEPT_STATES = 4_000
 """Up to so many states in all the counts of all pairs are kept."""
 _PATIENT_CELLS = 400_000
@@ -371,8 +371,12 @@ class CountedFamilies(Families):
                 base, at, chosen[part], own[part] - own[piece[0]], block, *terms, values[part], totals[part],
             )  # fmt: skip
 
-        n_pieces = max(1, min(len(chosen), n_threads(self.columns.n_jobs), self._work(family, n_planes, least)))
-        map_threads(count, row_pieces(len(chosen), -(-len(chosen) // n_pieces)), self.columns.n_jobs)
+        n_pieces = min(len(chosen), self._work(family, n_planes, least))
+        if n_pieces > 1:
+            n_pieces = min(n_pieces, n_threads(self.columns.n_jobs))
+            map_threads(count, row_pieces(len(chosen), -(-len(chosen) // n_pieces)), self.columns.n_jobs)
+        else:
+            count((0, len(chosen)))
 
     def _work(self, family: Family, n_planes: int, least: int) -> int:
         """Return how many threads the counting of a family is worth."""

@@ -98,7 +98,7 @@ class Tabu(Search):
         How many moves a pair of nodes stays untouched after a move; as many as there are variables, 10 at least,
         unless given.
     patience : int, optional
-        After how many moves without a better graph to give up; four times the variables, 100 at least, unless given.
+        After how many moves without a better graph to give up; three times the variables, 100 at least, unless given.
     restarts : int
         How often to walk again: first from the start with directions that gain the same chosen by name, then from the
         best graph disturbed by random moves.
@@ -258,7 +258,11 @@ class Climber:
         if kind == len(_KINDS):
             return None
         step = Step(_KINDS[kind], start, end, gain)
-        return self._better_direction(step) if kind == 0 and self.prefers_synergy else step
+        return self._better_direction(step) if kind == 0 and self._looks_ahead(needed) else step
+
+    def _looks_ahead(self, needed: float) -> bool:
+        """Return whether equal gains are told apart by what they promise: on the way up, not below the best so far."""
+        return self.prefers_synergy and not self.tie < needed < np.inf
 
     def _best_of_all(self, needed: float) -> Step | None:
         """Return the same without kernels: every legal move is looked at."""
@@ -268,7 +272,7 @@ class Climber:
             pardoned = frozenset((step.start, step.end)) not in tabu or step.gain > needed + self.tie
             if pardoned and (best is None or step.gain > best.gain + self.tie) and self._is_acyclic(step):
                 best = step
-        if best is not None and best.kind == "add" and self.prefers_synergy:
+        if best is not None and best.kind == "add" and self._looks_ahead(needed):
             return self._better_direction(best)
         return best
 
@@ -452,7 +456,7 @@ def _walk(climber: Climber, options: Tabu) -> None:
     climber.forbid(options.length or max(10, n))
     stale, left = 0, np.inf if options.max_moves is None else options.max_moves
     best = climber.score
-    while stale < (options.patience or max(100, 4 * n)) and left > 0:
+    while stale < (options.patience or max(100, 3 * n)) and left > 0:
         step = climber.best(best - climber.score)
         if step is None:
             break

@@ -186,8 +186,11 @@ def test_what_is_done_is_kept_when_interrupted() -> None:
 
 
 def test_a_signal_meets_the_waiting_thread() -> None:
+    pressed: list[str] = []
+
     def press(what: str, score: float) -> None:
-        if what.startswith("2 "):
+        if not pressed and int(what.split()[0]) >= 2:
+            pressed.append(what)
             signal.raise_signal(signal.SIGINT)
 
     found = bootstrap_structure(chain(), 5000, progress=press, random_state=0, n_jobs=2)

@@ -42,7 +42,7 @@ def against_bnlearn(work: str, table: tb.Table, search: Search, recorded: float,
 
 def whole(work: str, table: tb.Table) -> Result:
     ours = best_of(lambda: tb.learn_structure(table, search=tb.ChowLiu(), progress=False), 5)
-    return Result(work, ours, remark="with the score of every family, and the trace")
+    return Result(work, ours, remark="with the graph object and the trace")
 
 
 def searched(table: tb.Table, search: Search) -> SearchResult:

@@ -83,21 +83,21 @@ def run() -> Section:
             )
         )
     mean, least = float(np.exp(np.mean(np.log(speeds)))), min(wide)
-    lines: Section = [
-        _goal("hill-climbing, least from ALARM 100 000 on", f"{least:.1f} ×", "≥ 20 ×", least >= 20),
-        _goal("hill-climbing, geometric mean of all", f"{mean:.1f} ×", "≥ 40 ×", mean >= 40),
-        _goal("tabu, BIC at least the best peer's", f"{sum(tabu_better)} of 8", "all", all(tabu_better)),
-        _goal("tabu, faster than the fastest peer's climb", f"{sum(tabu_faster)} of 8", "all", all(tabu_faster)),
-    ]
+    goals = (
+        ("hill-climbing, least from ALARM 100 000 on", "≥ 20 ×", f"{least:.1f} ×", _word(least >= 20)),
+        ("hill-climbing, geometric mean of all", "≥ 40 ×", f"{mean:.1f} ×", _word(mean >= 40)),
+        ("tabu, BIC at least the best peer's", "all", f"{sum(tabu_better)} of 8", _word(all(tabu_better))),
+        ("tabu, faster than the fastest peer's climb", "all", f"{sum(tabu_faster)} of 8", _word(all(tabu_faster))),
+    )
     columns = (
         "set", "climb", "pyAgrum", BNLEARN, "ratio to the faster", "BIC a row", "pyAgrum's", "tabu", "its BIC a row",
         "pyAgrum's tabu",
     )  # fmt: skip
-    return [*lines, Grid(columns, tuple(rows))]
+    return [Grid(("goal", "wanted", "found", "reached"), goals), Grid(columns, tuple(rows))]
 
 
-def _goal(work: str, found: str, goal: str, reached: bool) -> Grid:
-    return Grid(("goal", "wanted", "found", "reached"), ((work, goal, found, "yes" if reached else "**no**"),))
+def _word(reached: bool) -> str:
+    return "yes" if reached else "**no**"
 
 
 def _ours(table: tb.Table, search: str) -> Measured:

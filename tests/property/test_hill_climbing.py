@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.learning import PlainFamilies, graph_score
+from tunbridge.learning.climber import Climber
 from tunbridge.learning.constraints import Constraints
 from tunbridge.learning.families import Parents
-from tunbridge.learning.hill_climbing import Climber, HillClimbing, Tabu
+from tunbridge.learning.hill_climbing import HillClimbing, Tabu
 from tunbridge.learning.problem import Graph, Problem
 from tunbridge.learning.scores import BIC, K2, BDeu, Score
 

@@ -206,4 +206,3 @@ def _best_pardoned(
                 if added > floor + tie and not _reaches(start, children, x, p, False, mark, mark[n], stack):
                     gain, move[0], move[1], move[2] = added, ADD, p, x
     return gain
-

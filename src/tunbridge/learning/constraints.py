@@ -26,7 +26,6 @@ from __future__ import annotations
 import math
 import numbers
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -34,12 +33,23 @@ from itertools import chain, islice, pairwise, product
 
 import numpy as np
 
-from tunbridge._check import check_choice, check_number, did_you_mean, listed, shortened
+from tunbridge._check import check_choice, check_number, did_you_mean, shortened
 from tunbridge._memory import check_memory
 from tunbridge.errors import DataError
 from tunbridge.graph.names import Names, Pair, as_names, check_distinct, checked_name, joined
-from tunbridge.graph.walks import find_cycle, topological_order
-from tunbridge.learning.problem import Graph
+from tunbridge.learning.rules import (
+    CompiledConstraints,
+    FixedFamilies,
+    Forbidden,
+    Index,
+    Layers,
+    Leaves,
+    Rule,
+    allowed_arcs,
+    check_possible,
+    ends_of,
+    parent_lists,
+)
 
 Arc = str | Sequence[str]
 """A pair (from, to), or a text such as 'A->B'."""
@@ -48,7 +58,6 @@ Limits = int | Mapping[str, int] | None
 """The most parents of every node, or of some."""
 
 _Position = dict[str, int]
-_Index = tuple[int, int]
 _ARROW = re.compile("->|→")
 _FEWER = "Learn from fewer columns."
 _ARCS = ("required", "forbidden", "arc_probability")
@@ -203,40 +212,40 @@ class Constraints:
         required = [_positions("required", arc, index) for arc in self.required]
         compiled = CompiledConstraints(
             names=names,
-            allowed=_allowed(len(names), rules),
-            required=_lists(len(names), self._fixed(index).union(required)),
+            allowed=allowed_arcs(len(names), rules),
+            required=parent_lists(len(names), self._fixed(index).union(required)),
             max_parents=_smallest(index, self.max_parents, _limits(max_parents)),
             arc_bonus=self._bonus(index),
             rules=rules,
         )
-        _check_possible(compiled)
+        check_possible(compiled)
         return compiled
 
-    def _fixed(self, index: _Position) -> frozenset[_Index]:
+    def _fixed(self, index: _Position) -> frozenset[Index]:
         """Return the arcs of the families that are known."""
         arcs = ((c, x) for x, parents in self.parents.items() for c in parents)
         return frozenset(_positions("parents", arc, index) for arc in arcs)
 
-    def _rules(self, index: _Position) -> Iterator[_Rule]:
+    def _rules(self, index: _Position) -> Iterator[Rule]:
         """Yield what forbids arcs, the plainest first: the first that applies is named in a message."""
         if self.forbidden:
-            yield _Forbidden(frozenset(_positions("forbidden", arc, index) for arc in self.forbidden))
+            yield Forbidden(frozenset(_positions("forbidden", arc, index) for arc in self.forbidden))
         if self.tiers:
-            yield _Layers(_levels("tiers", self.tiers, index), self.within_tiers, "is in a later tier than")
+            yield Layers(_levels("tiers", self.tiers, index), self.within_tiers, "is in a later tier than")
         if self.order:
             order = [[name] for name in self.order]
-            yield _Layers(_levels("order", order, index), True, "comes after", " in the order")
+            yield Layers(_levels("order", order, index), True, "comes after", " in the order")
         if self.roots:
-            yield _Families(_all("roots", self.roots, index), frozenset(), "is one of the roots")
+            yield FixedFamilies(_all("roots", self.roots, index), frozenset(), "is one of the roots")
         if self.leaves:
-            yield _Leaves(_all("leaves", self.leaves, index))
+            yield Leaves(_all("leaves", self.leaves, index))
         if self.parents:
             words = "has fixed parents, and this is none of them"
-            yield _Families(_all("parents", self.parents, index), self._fixed(index), words)
+            yield FixedFamilies(_all("parents", self.parents, index), self._fixed(index), words)
 
     def _bonus(self, index: _Position) -> np.ndarray | None:
         """Return the log-odds of every arc; None when all are zero."""
-        odds: dict[_Index, float] = {}
+        odds: dict[Index, float] = {}
         for arc, p in self.arc_probability.items():
             at = _positions("arc_probability", arc, index)
             if at in odds:
@@ -247,7 +256,7 @@ class Constraints:
         n = len(index)
         check_memory("the prior log-odds of all arcs", 8 * n * n, ways_out=f"{_FEWER[:-1]} or without arc_probability.")
         bonus = np.zeros((n, n))
-        bonus[_ends(odds)] = list(odds.values())
+        bonus[ends_of(odds)] = list(odds.values())
         bonus.flags.writeable = False
         return bonus
 
@@ -256,182 +265,7 @@ class Constraints:
         return f"Constraints({', '.join(f'{name}={_shown(value, name in _ARCS)}' for name, value in given.items())})"
 
 
-@dataclass(frozen=True, eq=False)
-class CompiledConstraints:
-    """Constraints over the columns of one table, by position: what a search reads.
-
-    Parameters
-    ----------
-    names : tuple of str
-        The columns.
-    allowed : ndarray of shape (n, n), optional
-        Whether the arc c → x may be there, at [c, x], the diagonal False; None when nothing is forbidden.
-    required : tuple of tuples of int
-        The parents that each node must have, ascending.
-    max_parents : ndarray of shape (n,)
-        The most parents of each node; n − 1 where there is no limit.
-    arc_bonus : ndarray of shape (n, n), optional
-        The prior log-odds of the arc c → x, at [c, x]; None when all are zero.
-    rules : tuple
-        What forbids arcs, for messages.
-    """
-
-    names: tuple[str, ...]
-    allowed: np.ndarray | None
-    required: Graph
-    max_parents: np.ndarray
-    arc_bonus: np.ndarray | None
-    rules: tuple[_Rule, ...] = field(repr=False)
-
-    @property
-    def smallest_graph(self) -> Graph:
-        """The graph of the required arcs alone, from which a search can start: it obeys whenever any graph does.
-
-        Examples
-        --------
-        >>> Constraints(required=["B->A", "C->A"]).compile(("A", "B", "C")).smallest_graph
-        ((1, 2), (), ())
-        """
-        return self.required
-
-    def check_graph(self, graph: Graph, what: str = "start") -> None:
-        """Raise unless a graph, given as the parents of every node, obeys.
-
-        Parameters
-        ----------
-        graph : tuple of tuples of int
-            The parents of each node; that there is no cycle is taken for granted.
-        what : str
-            What the graph is called in a message.
-
-        Examples
-        --------
-        >>> compiled = Constraints(leaves="C", max_parents=1).compile(("A", "B", "C"))
-        >>> compiled.check_graph(((1,), (), (0,)))
-        >>> compiled.check_graph(((2,), (), ()))
-        Traceback (most recent call last):
-            ...
-        tunbridge.errors.DataError: start must have allowed arcs only; got 'C' → 'A', but 'C' is one of the leaves.
-        """
-        self._check_allowed(f"{what} must have allowed arcs only", graph)
-        for x, needed in enumerate(self.required):
-            absent = sorted(set(needed).difference(graph[x]))
-            if absent:
-                raise DataError(f"{what} must have every required arc; got no {self._arc(absent[0], x)}.")
-        self._check_limits(what, graph)
-
-    def _check_allowed(self, rule: str, graph: Graph) -> None:
-        for x, parents in enumerate(graph):
-            for c in parents:
-                if self.allowed is not None and not self.allowed[c, x]:
-                    reason = next(filter(None, (known.why(c, x, self.names) for known in self.rules)))
-                    raise DataError(f"{rule}; got {self._arc(c, x)}, but {reason}.")
-
-    def _check_limits(self, what: str, graph: Graph) -> None:
-        over = np.flatnonzero(np.fromiter(map(len, graph), np.int64) > self.max_parents)
-        for x in over[:1]:
-            found = f"{len(graph[x])} parents of {self.names[x]!r} ({listed(self.names[c] for c in graph[x])})"
-            raise DataError(f"{what} must keep to max_parents; got {found} where {self.max_parents[x]} is the most.")
-
-    def _arc(self, c: int, x: int) -> str:
-        return joined((self.names[c], self.names[x]))
-
-
-# What forbids arcs
-
-
-class _Rule(ABC):
-    """One reason for which arcs are forbidden."""
-
-    @abstractmethod
-    def strike(self, allowed: np.ndarray) -> None:
-        """Mark the arcs that it forbids."""
-
-    @abstractmethod
-    def why(self, c: int, x: int, names: tuple[str, ...]) -> str:
-        """Return why it forbids c → x; no text when it does not."""
-
-
-@dataclass(frozen=True)
-class _Forbidden(_Rule):
-    """Arcs that are forbidden one by one."""
-
-    arcs: frozenset[_Index]
-
-    def strike(self, allowed: np.ndarray) -> None:
-        allowed[_ends(self.arcs)] = False
-
-    def why(self, c: int, x: int, names: tuple[str, ...]) -> str:
-        return "that is forbidden" if (c, x) in self.arcs else ""
-
-
-@dataclass(frozen=True, eq=False)
-class _Layers(_Rule):
-    """Levels of which later ones have no arcs to earlier ones, nor (unless ``within``) to themselves; −1 is free."""
-
-    level: np.ndarray
-    within: bool
-    words: str
-    end: str = ""
-
-    def strike(self, allowed: np.ndarray) -> None:
-        free = self.level < 0
-        for c in np.flatnonzero(~free):  # by rows: a matrix of comparisons would double the memory
-            later = self.level >= self.level[c] if self.within else self.level > self.level[c]
-            allowed[c] &= later | free
-
-    def why(self, c: int, x: int, names: tuple[str, ...]) -> str:
-        start, end = self.level[c], self.level[x]
-        if end >= 0 and start > end:
-            return f"{names[c]!r} {self.words} {names[x]!r}{self.end}"
-        return "the two are in one tier and within_tiers is False" if start == end >= 0 and not self.within else ""
-
-
-@dataclass(frozen=True)
-class _Families(_Rule):
-    """Nodes into which no other arcs than these lead."""
-
-    nodes: tuple[int, ...]
-    arcs: frozenset[_Index]
-    words: str
-
-    def strike(self, allowed: np.ndarray) -> None:
-        at = _ends(self.arcs)
-        kept = allowed[at]
-        allowed[:, list(self.nodes)] = False
-        allowed[at] = kept
-
-    def why(self, c: int, x: int, names: tuple[str, ...]) -> str:
-        return f"{names[x]!r} {self.words}" if x in self.nodes and (c, x) not in self.arcs else ""
-
-
-@dataclass(frozen=True)
-class _Leaves(_Rule):
-    """Nodes without children."""
-
-    nodes: tuple[int, ...]
-
-    def strike(self, allowed: np.ndarray) -> None:
-        allowed[list(self.nodes)] = False
-
-    def why(self, c: int, x: int, names: tuple[str, ...]) -> str:
-        return f"{names[c]!r} is one of the leaves" if c in self.nodes else ""
-
-
 # From names to arrays
-
-
-def _allowed(n: int, rules: tuple[_Rule, ...]) -> np.ndarray | None:
-    """Return the matrix of the arcs that no rule forbids; None when that is all of them."""
-    if not rules:
-        return None
-    check_memory("the matrix of allowed arcs", n * n, ways_out=_FEWER)
-    allowed = np.ones((n, n), bool)
-    np.fill_diagonal(allowed, False)
-    for rule in rules:
-        rule.strike(allowed)
-    allowed.flags.writeable = False
-    return allowed if np.count_nonzero(allowed) < n * (n - 1) else None
 
 
 def _smallest(index: _Position, *limits: Limits) -> np.ndarray:
@@ -457,39 +291,13 @@ def _levels(what: str, groups: Iterable[Iterable[str]], index: _Position) -> np.
     return level
 
 
-def _lists(n: int, arcs: Iterable[_Index]) -> Graph:
-    """Return the parents of every node, ascending."""
-    parents: list[list[int]] = [[] for _ in range(n)]
-    for c, x in sorted(arcs):
-        parents[x].append(c)
-    return tuple(map(tuple, parents))
-
-
-def _check_possible(compiled: CompiledConstraints) -> None:
-    """Raise when not even the graph of the required arcs obeys."""
-    required = compiled.required
-    compiled._check_allowed("required arcs must be allowed", required)
-    compiled._check_limits("required arcs", required)
-    children = _lists(len(required), [(x, c) for x, parents in enumerate(required) for c in parents])
-    order = topological_order(required, children)
-    if len(order) < len(required):
-        cycle = joined([compiled.names[i] for i in find_cycle(required, children, order)])
-        raise DataError(f"required arcs must form no cycle; got {cycle}. Leave one out or reverse it.")
-
-
-def _positions(what: str, arc: Arc, index: _Position) -> _Index:
+def _positions(what: str, arc: Arc, index: _Position) -> Index:
     """Return the positions of an arc's ends."""
     pair = _read(what, arc, index) if isinstance(arc, str) else arc
     c, x = (_position(what, name, index) for name in pair)
     if c == x:
         raise DataError(f"an arc of {what} must join two different columns; got {pair[0]!r} twice.")
     return c, x
-
-
-def _ends(arcs: Iterable[_Index]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the starts and the ends of arcs, as an index into a matrix."""
-    starts, ends = np.array(list(arcs), np.int64).reshape(-1, 2).T
-    return starts, ends
 
 
 def _all(what: str, names: Iterable[str], index: _Position) -> tuple[int, ...]:

@@ -309,7 +309,7 @@ class TestProgress:
 
     def test_ctrl_c_while_counting_keeps_a_whole_graph(self, wide, monkeypatch):
         """An interruption between the two halves of a reversal, or at any other moment of a move."""
-        from tunbridge.learning.hill_climbing import Climber
+        from tunbridge.learning.climber import Climber
 
         rescore, left = Climber._rescore, iter(range(10**6))
 

@@ -215,7 +215,10 @@ def _undecided(dag: LearnedDAG) -> str:
 
 def _about_table(data: Path, whole: Table, material: Material, learning: Learning) -> list[tuple[str, str]]:
     missing = missing_lines(material.read)
-    averaged = ["each variable, with its parents, is scored and counted in the rows that have all their cells"]
+    averaged = [
+        "each variable, with its parents, is scored and counted in the rows that have all their cells",
+        f"{_n_complete(material.table)} of {counted(whole.n_rows, 'row')} have all cells",
+    ]
     odd = [*odd_number_lines(material.read), *many_state_lines(material.table)]
     return [
         ("Read", size_text(data, whole)),
@@ -226,6 +229,13 @@ def _about_table(data: Path, whole: Table, material: Material, learning: Learnin
         ("Cut", shortlist(material.cut, most=SHOWN, separator="\n")),
         ("Look at", shortlist(odd, most=SHOWN, separator="\n")),
     ]
+
+
+def _n_complete(table: Table) -> int:
+    """Return how many rows miss nothing; all columns of a network's table are categorical."""
+    import numpy as np
+
+    return int(np.logical_and.reduce([codes >= 0 for codes in table.columns]).sum())
 
 
 def _about_file(net: BayesianNetwork, file: Path) -> list[tuple[str, str]]:

@@ -30,6 +30,7 @@ _SAME = 1e-6
 _SIZES, _AREA = (9.0, 30.0), 3000.0
 """The least and the largest marks, and what many of them cover together, in square points."""
 
+_LEGEND_COLUMNS, _LEGEND_HEIGHT = 5, 16
 _IN_LEGEND = 32.0
 
 
@@ -191,23 +192,26 @@ def _frame(axes: Axes, dag: LearnedDAG, curve: Curve, by: str) -> None:
     axes.set_ylabel("log-likelihood gained" if likelihood else f"score ({dag.criterion})")
     place = f"after {counted(curve.best + 1, 'move')}"
     title = f"{dag.search}: {counted(dag.n_arcs, 'arc')}; best {number_text(curve.after[curve.best])} {place}"
-    axes.set_title(title, fontsize=10, loc="left", pad=24, parse_math=False)
     axes.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number_text(value)))
     if by == "moves":
         axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
     axes.tick_params(labelsize=9)
     axes.spines[["top", "right"]].set_visible(False)
-    _legend(axes)
+    n_rows = _legend(axes)
+    axes.set_title(title, fontsize=10, loc="left", pad=8 + _LEGEND_HEIGHT * n_rows, parse_math=False)
 
 
-def _legend(axes: Axes) -> None:
-    """Put the legend between title and picture, where no curve is; all its marks are large enough to be seen."""
-    columns = len(axes.get_legend_handles_labels()[1])
-    above: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": columns, "borderaxespad": 0.2}
+def _legend(axes: Axes) -> int:
+    """Put the legend between title and picture, where no curve is; return how many rows it has."""
+    n = len(axes.get_legend_handles_labels()[1])
+    n_rows = -(-n // _LEGEND_COLUMNS)
+    above: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+    above["ncols"] = -(-n // max(1, n_rows))
     legend = axes.legend(fontsize=9, frameon=False, handletextpad=0.3, columnspacing=1.2, **above)
     for handle in legend.legend_handles:
         if handle is not None and hasattr(handle, "set_sizes"):
-            handle.set_sizes([_IN_LEGEND])
+            handle.set_sizes([_IN_LEGEND])  # large enough to be seen
+    return n_rows
 
 
 def number_text(value: float) -> str:

@@ -253,13 +253,13 @@ def test_directions_that_data_cannot_tell(run, tmp_path):
     assert re.search("the data by themselves do not tell the directions? of .* – ", run("learn", asia).stdout)
 
 
-def test_many_arcs_are_not_listed(run, tmp_path):
+def test_many_arcs_are_listed_in_part(run, tmp_path):
     table = tb.example_network("asia").sample(3000, random_state=1)
     told = run("learn", csv_of(table, tmp_path), "--score", "loglik").stdout
     n_arcs = int(re.search(r"^Found +(\d+) arcs$", told, re.MULTILINE)[1])
     assert n_arcs > 20
     assert n_arcs == tb.learn_structure(table, "loglik").n_arcs
-    assert not re.search(r"^Arcs", told, re.MULTILINE)
+    assert f"… and {n_arcs - 20} more" in told
 
 
 # The bootstrap

@@ -140,7 +140,8 @@ def test_continuous_families(columns):
         )
         additions = families.additions(x, parents[1:])
         if parents:
-            assert additions[parents[0]] == pytest.approx(families.score(x, parents), rel=1e-9)
+            # By other arithmetic, of columns that may be nearly collinear.
+            assert additions[parents[0]] == pytest.approx(families.score(x, parents), rel=1e-6, abs=1e-6)
 
 
 @given(columns=continuous_columns())

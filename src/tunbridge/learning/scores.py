@@ -268,8 +268,8 @@ class NodeAverage(LogLikelihood):
     --------
     >>> import numpy as np
     >>> score = NodeAverage().for_variables(2)
-    >>> round(score.family(np.array([[3, 1], [0, 2]]), 2, 8), 4)  # two of eight rows are incomplete
-    -7.7559
+    >>> round(score.family(np.array([[30, 10], [0, 20]]), 2, 80), 4)  # twenty of eighty rows are incomplete
+    -56.7408
     """
 
     name: ClassVar[str] = "nal"

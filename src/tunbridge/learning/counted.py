@@ -29,9 +29,9 @@ from tunbridge.counts import Counter
 from tunbridge.counts.pairs import all_pairs
 from tunbridge.counts.radix import SMALL_CELLS, is_dense, joint_codes, joint_table, number_configurations
 from tunbridge.data import Table
+from tunbridge.learning.criterion import Score, rests_on_enough
 from tunbridge.learning.families import Families, Parents
 from tunbridge.learning.plain import Columns, NumpyFamilies, worth_counting
-from tunbridge.learning.scores import Score, rests_on_enough
 
 _TABLE_JOINT, _TABLE_CELLS = 8_192, 1 << 21
 """The most joint states of a family, and cells of its table with all candidates, that are counted at once."""
@@ -60,13 +60,15 @@ def discrete_families(
     table: Table, score: Score, *, arc_bonus: np.ndarray | None = None, n_jobs: int | None = None
 ) -> Families:
     """Return the families of a table of categorical columns: by kernels, or by NumPy where these would not pay."""
-    from tunbridge.kernels.compiled import is_compiled
+    from tunbridge.kernels.compiled import announce, is_compiled
     from tunbridge.kernels.extensions import extend_family
 
     n_cells = table.n_rows * table.n_columns
     small = n_cells <= SMALL_CELLS or (n_cells <= _PATIENT_CELLS and not is_compiled(extend_family))
-    kind = NumpyFamilies if small or table.weights is not None else CountedFamilies
-    return kind(table, score, arc_bonus=arc_bonus, n_jobs=n_jobs)
+    if small or table.weights is not None:
+        return NumpyFamilies(table, score, arc_bonus=arc_bonus, n_jobs=n_jobs)
+    announce(extend_family, "structure learning")
+    return CountedFamilies(table, score, arc_bonus=arc_bonus, n_jobs=n_jobs)
 
 
 class Terms(NamedTuple):

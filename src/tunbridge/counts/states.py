@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tunbridge._check import listed
 from tunbridge.data import MISSING, State, Variable
 from tunbridge.errors import DataError
 
@@ -9,7 +10,8 @@ from tunbridge.errors import DataError
 def merge_states(a: Variable, b: Variable) -> Variable:
     """Return the variable with the states of both, those of the first one first.
 
-    Its order means something only where both orders do and they tell how the new states follow.
+    Its order means something only where both orders do and they tell how the new states follow. Cut points are kept,
+    with their intervals in order: nothing can be added to them, so the others' states must be among them.
 
     Examples
     --------
@@ -20,12 +22,28 @@ def merge_states(a: Variable, b: Variable) -> Variable:
         raise DataError(
             f"{a.name!r} must be of one kind in both; it is categorical in one and continuous in the other."
         )
+    if a.cuts is not None or b.cuts is not None:
+        return _merge_intervals(a, b)
     if a.states == b.states or not b.states:
         return a
     if not a.states:
         return b
     new = _new_states(a, b)
     return Variable(a.name, [*a.states, *new], ordered=a.ordered and b.ordered and _continues(a, b, new))
+
+
+def _merge_intervals(a: Variable, b: Variable) -> Variable:
+    """Return the one of two variables that has cut points, if the other has the same ones or only labels of it."""
+    cut, other = (b, a) if a.cuts is None else (a, b)
+    if other.cuts not in (None, cut.cuts):
+        rule = f"{a.name!r} must be cut at the same points in both"
+        raise DataError(f"{rule}; got {listed(cut.cuts or ())} and {listed(other.cuts or ())}. Discretise both alike.")
+    known = set(cut.states or ())
+    new = [state for state in other.states or () if state not in known]
+    if new:
+        rule = f"{a.name!r} is cut into intervals, of which its states must be in both"
+        raise DataError(f"{rule}; got {listed(new)}. Discretise both at the same cut points.")
+    return cut
 
 
 def _new_states(a: Variable, b: Variable) -> list[State]:

@@ -30,22 +30,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tunbridge._check import check_choice, shortened
+from tunbridge._check import check_choice
 from tunbridge.data.arrow import as_arrow, is_text
+from tunbridge.data.cutting import cut_column, interval_codes
 from tunbridge.data.distinct import (
     as_integers,
     code_type,
     dictionary_codes,
-    distinct_sorted,
     distinct_values,
     numpy_floats,
 )
+from tunbridge.data.floats import DAY, as_numbers, is_float_array, per_second, to_floats
 from tunbridge.data.variable import MISSING, State, Variable
 from tunbridge.errors import DataError
 
 __all__ = [
     "KINDS", "Column", "Kind", "as_arrow", "code_type", "column_to_arrow", "distinct_values",
-    "encode_column", "fitting_type", "infer_column", "is_float_array", "state_type", "to_floats",
+    "encode_column", "fitting_type", "infer_column", "interval_codes", "is_float_array", "state_type", "to_floats",
 ]  # fmt: skip
 
 Kind = Literal["categorical", "continuous"]
@@ -54,7 +55,6 @@ KINDS = ("categorical", "continuous")
 _EXACT = 2**53
 _EXACT_DIGITS = 15
 _LAST = {pa.int64(): 2**63 - 1024, pa.uint64(): 2**64 - 2048}  # what rounds to 2⁶³ or 2⁶⁴ may be cast to anything
-_DAY = 86_400
 _FINE = 2**22  # the seconds up to which a double tells nanoseconds apart
 
 
@@ -90,15 +90,21 @@ def infer_column(name: str, values: Any, kind: Kind | None = None) -> Column:
 def encode_column(variable: Variable, values: Any) -> tuple[np.ndarray, list[State]]:
     """Return codes or floats of a known variable, and the distinct values that are none of its states.
 
-    A value is in the state that it equals, or else that reads like it (see :mod:`tunbridge.data.variable`).
+    A value is in the state that it equals, or else that reads like it (see :mod:`tunbridge.data.variable`). For a
+    variable with cut points numbers, also where they are written as text, are in the interval where they lie; columns
+    of numbers must be finite. In a column of text each value is by itself a label, a number, or unknown.
 
     Examples
     --------
     >>> encode_column(Variable("sky", ["clear", "cloudy"]), ["clear", None, "green", "clear"])
     (array([ 0, -1, -1,  0], dtype=int8), ['green'])
+    >>> encode_column(Variable("fever", ["no", "yes"], cuts=[38.5]), [36.6, None, 39.0])
+    (array([ 0, -1,  1], dtype=int8), [])
     """
     if variable.is_continuous:
         return to_floats(variable.name, values), []
+    if variable.cuts is not None and (cut := cut_column(variable, values)) is not None:
+        return cut, []
     column = as_arrow(variable.name, values)
     if pa.types.is_temporal(column.type) and all(isinstance(state, int) for state in variable.states or ()):
         column = as_integers(column)
@@ -106,37 +112,6 @@ def encode_column(variable: Variable, values: Any) -> tuple[np.ndarray, list[Sta
     known = np.full(len(distinct) + 1, MISSING, code_type(variable.n_states))
     known[:-1] = [variable.find(value) for value in distinct]
     return known[codes], [distinct[i] for i in np.flatnonzero(known[:-1] == MISSING)]
-
-
-def to_floats(name: str, values: Any) -> np.ndarray:
-    """Return values as float64 with NaN for missing; raise for text that is no number and for infinities.
-
-    Nothing is copied when they are float64 already, in NumPy or in one piece of Arrow without nulls.
-
-    Examples
-    --------
-    >>> to_floats("age", ["31", None, " 6e1 "])
-    array([31., nan, 60.])
-    """
-    if is_float_array(values):
-        floats = values.astype(np.float64, copy=False)
-    else:
-        floats = numpy_floats(_as_numbers(name, as_arrow(name, values)))
-    infinite = np.isinf(floats)
-    if infinite.any():
-        row = int(np.argmax(infinite))
-        raise DataError(
-            f"column {name!r} must hold finite numbers; row {row + 1} contains infinity ({floats[row]}). "
-            "Replace it by a number or leave the cell empty."
-        )
-    return floats
-
-
-def is_float_array(values: Any) -> bool:
-    """Return whether values are a plain one-dimensional NumPy array of floats, which may stay where it is."""
-    if not isinstance(values, np.ndarray) or np.ma.isMA(values):
-        return False
-    return values.ndim == 1 and values.dtype.kind == "f" and values.dtype.itemsize <= 8
 
 
 def column_to_arrow(column: Column) -> pa.Array:
@@ -227,7 +202,7 @@ def _is_exact(column: pa.ChunkedArray) -> bool:
 
 def _comes_back(column: pa.ChunkedArray) -> bool:
     try:
-        back = _floats_to_arrow(numpy_floats(_as_numbers("", column)), column.type)
+        back = _floats_to_arrow(numpy_floats(as_numbers("", column)), column.type)
     except pa.ArrowInvalid:
         return False
     return bool(pa.chunked_array([back]).equals(column))
@@ -236,66 +211,16 @@ def _comes_back(column: pa.ChunkedArray) -> bool:
 # Floats
 
 
-def _as_numbers(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column as numbers of some type, or raise and name the value that is none."""
-    t = pa.types
-    if t.is_dictionary(column.type):
-        return _as_numbers(name, column.cast(column.type.value_type))
-    if t.is_temporal(column.type):
-        return _seconds(column)
-    if t.is_decimal(column.type):
-        return column.cast(pa.string()).cast(pa.float64())  # by way of text, since Arrow's own way rounds twice
-    return _parsed(name, column.cast(pa.large_string())) if is_text(column.type) else column
-
-
-def _parsed(name: str, text: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return text as the numbers that it spells."""
-    text = pc.utf8_trim_whitespace(text)
-    try:
-        return text.cast(pa.float64())
-    except pa.ArrowInvalid:  # Python reads more ways to write a number («+1»), and we must find the bad one
-        entries, codes = distinct_sorted(text)
-    numbers = [_number(entry) for entry in entries]
-    if None in numbers:
-        row = int(np.argmax(np.array([n is None for n in numbers] + [False])[codes]))
-        raise DataError(
-            f"column {name!r} must hold numbers; row {row + 1} holds {shortened(repr(entries[codes[row]]))}. "
-            "Make the column categorical, or give that value as a missing marker."
-        )
-    return pa.chunked_array([np.array([*numbers, np.nan], np.float64)[codes]])
-
-
-def _number(text: str) -> float | None:
-    try:
-        return None if "_" in text else float(text)
-    except ValueError:
-        return None
-
-
-def _seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return dates and times as seconds; whole seconds and the rest apart, so that neither rounds the other away."""
-    integers, per_second = as_integers(column), _per_second(column.type)
-    if pa.types.is_date32(column.type):
-        return pc.multiply(integers.cast(pa.float64()), float(_DAY))
-    whole = pc.divide(integers, per_second)
-    rest = pc.subtract(integers, pc.multiply(whole, per_second))
-    return pc.add(whole.cast(pa.float64(), safe=False), pc.divide(rest.cast(pa.float64()), float(per_second)))
-
-
 def _from_seconds(seconds: np.ndarray, arrow_type: pa.DataType) -> np.ndarray:
     """Return seconds as the whole numbers by which Arrow holds dates and times."""
     if pa.types.is_date32(arrow_type):
-        return np.rint(seconds / _DAY).astype(np.int32)
-    per_second = _per_second(arrow_type)
+        return np.rint(seconds / DAY).astype(np.int32)
+    units = per_second(arrow_type)
     whole = np.floor(seconds)
-    step = np.where(np.abs(whole) < _FINE, 1, 1000) if per_second == 10**9 else 1
-    rest = np.rint((seconds - whole) * (per_second / step)) * step
-    numbers = whole.astype(np.int64) * per_second + rest.astype(np.int64)
+    step = np.where(np.abs(whole) < _FINE, 1, 1000) if units == 10**9 else 1
+    rest = np.rint((seconds - whole) * (units / step)) * step
+    numbers = whole.astype(np.int64) * units + rest.astype(np.int64)
     return numbers.astype(np.int32) if arrow_type.bit_width == 32 else numbers
-
-
-def _per_second(arrow_type: pa.DataType) -> int:
-    return {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[getattr(arrow_type, "unit", "ms")]  # ms: that of a date64
 
 
 def _floats_to_arrow(values: np.ndarray, arrow_type: pa.DataType) -> pa.Array:

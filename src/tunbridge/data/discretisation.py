@@ -14,7 +14,8 @@ Counting needs states. Four ways to choose the cut points between them:
   it saves outweigh the bits that say where it is and how the classes lie on its sides. A column without a cut then has
   nothing to say about the class by itself.
 
-A value equal to a cut point belongs to the interval below it. Missing values stay missing.
+A value equal to a cut point belongs to the interval below it. Missing values stay missing. The cut points stay with the
+variable (:class:`~tunbridge.data.Variable`), so that whatever is learned from it still reads numbers.
 
 References
 ----------
@@ -27,7 +28,6 @@ learning. *Proceedings of the 13th International Joint Conference on Artificial 
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -39,11 +39,12 @@ import pyarrow as pa
 
 from tunbridge._check import check_choice, check_number
 from tunbridge._memory import check_memory
-from tunbridge.data.columns import Column, code_type, to_floats
+from tunbridge.data.columns import Column, interval_codes, to_floats
 from tunbridge.data.frames import as_table
+from tunbridge.data.intervals import checked_cuts, interval_labels, iterated_cuts
 from tunbridge.data.mdl import mdl_gaps
 from tunbridge.data.table import Table, check_weights
-from tunbridge.data.variable import MISSING, Variable
+from tunbridge.data.variable import Variable
 from tunbridge.errors import DataError
 
 Method = Literal["width", "frequency", "mdl"]
@@ -75,40 +76,26 @@ class Discretisation:
     cuts: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        # Adding zero makes −0.0 an ordinary zero.
-        cuts = tuple(check_number("a cut point", cut) + 0.0 for cut in _iterated(self.cuts))
-        for before, cut in itertools.pairwise(cuts):
-            if not before < cut:
-                raise DataError(f"cuts must be strictly increasing; got {cut} after {before}. Sort them, drop repeats.")
-        object.__setattr__(self, "cuts", cuts)
+        object.__setattr__(self, "cuts", checked_cuts(self.cuts))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The names of the intervals, from low to high, with as many digits as tell the cut points apart."""
-        if not self.cuts:
-            return ("all",)
-        texts = _distinct_texts(self.cuts)
-        between = [f"{low} – {high}" for low, high in itertools.pairwise(texts)]
-        return (f"≤ {texts[0]}", *between, f"> {texts[-1]}")
+        return interval_labels(self.cuts)
 
     def variable(self, name: str) -> Variable:
-        """Return the categorical variable whose states are the labels, in order."""
-        return Variable(name, self.labels, ordered=True)
+        """Return the categorical variable whose states are the labels, in order, and which knows the cut points."""
+        return Variable(name, self.labels, cuts=self.cuts)
 
     def codes(self, values: Any) -> np.ndarray:
         """Return the number of each value's interval, counted from 0; −1 where the value is missing."""
-        return self._codes(_floats("values", values))
+        return interval_codes(self.cuts, _floats("values", values))
 
     def column(self, name: str, values: Any) -> Column:
         """Return the values as a categorical column, which goes out to frames as an ordered categorical."""
-        codes = self._codes(_floats(name, values))
+        codes = interval_codes(self.cuts, _floats(name, values))
         arrow_type = pa.dictionary(pa.from_numpy_dtype(codes.dtype), pa.string(), ordered=True)
         return Column(self.variable(name), codes, arrow_type)
-
-    def _codes(self, floats: np.ndarray) -> np.ndarray:
-        codes = np.searchsorted(np.array(self.cuts), floats, side="left").astype(code_type(len(self.cuts) + 1))
-        codes[np.isnan(floats)] = MISSING
-        return codes
 
 
 Cuts: TypeAlias = Discretisation | Iterable[float]
@@ -124,7 +111,7 @@ def at_cuts(cuts: Cuts) -> Discretisation:
     """
     if isinstance(cuts, Discretisation):
         return cuts
-    return Discretisation(tuple(sorted(check_number("a cut point", cut) for cut in _iterated(cuts))))
+    return Discretisation(tuple(sorted(check_number("a cut point", cut) for cut in iterated_cuts(cuts))))
 
 
 def equal_width(values: Any, n_bins: int = 10, weights: Any = None) -> Discretisation:
@@ -321,13 +308,7 @@ def discretise(
     return Table.of(parts, weights=table.weights, read_as_missing=table.read_as_missing), found
 
 
-# Checks and texts
-
-
-def _iterated(cuts: Any) -> Iterable[Any]:
-    if isinstance(cuts, (str, bytes, Mapping)) or not isinstance(cuts, Iterable):
-        raise DataError(f"cuts must be a list of numbers; got {cuts!r}.")
-    return cuts
+# Checks
 
 
 def _floats(name: str, values: Any) -> np.ndarray:
@@ -369,23 +350,6 @@ def _continuous_names(table: Table, target: str | None) -> list[str]:
     if target is not None:
         table.position(target)  # raises with a hint when there is no such column
     return [v.name for v in table.variables if v.is_continuous and v.name != target]
-
-
-def _distinct_texts(cuts: tuple[float, ...]) -> list[str]:
-    """Return the cuts with the fewest significant digits, at least four, that keep all of them distinct."""
-    for digits in range(4, 18):  # 17 digits tell any two doubles apart
-        texts = [_text(cut, digits) for cut in cuts]
-        if len(set(texts)) == len(texts):
-            break
-    return texts
-
-
-def _text(number: float, digits: int) -> str:
-    """Return a number as people write it; the digits before the decimal point are never rounded away."""
-    if number == 0 or not 1e-4 <= abs(number) < 1e15:
-        return f"{number:.{digits}g}"
-    text = f"{number:.{max(0, digits - 1 - math.floor(math.log10(abs(number))))}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _midpoint(low: Any, high: Any) -> float:

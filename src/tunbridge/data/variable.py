@@ -7,10 +7,16 @@ it in another type.
 A value is in a state when it equals it, and else when both read alike: the number 1, the number 1.0 and the text "1"
 are one state, and so are the truth value and the texts "True" and "true". Missing values (None, NaN, NaT, pandas' NA)
 are in no state, not even in one called "None" or "nan".
+
+The states of a categorical variable may be intervals of a number: then it has cut points, and a number is in the state
+in whose interval it lies (:mod:`tunbridge.data.intervals`). Because no state of such a variable may be a number or read
+like one, a value is a label or a number, never both.
 """
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from tunbridge._check import did_you_mean, listed
+from tunbridge.data.intervals import checked_cuts, interval_labels, number_of
 from tunbridge.errors import DataError
 
 State = Hashable
@@ -42,6 +49,10 @@ class Variable:
         at all is allowed: a column in which every cell is missing.
     ordered : bool
         Whether the order of the states means something (low < normal < high).
+    cuts : iterable of float, optional
+        The cut points of a variable whose states are intervals of a number, from low to high: finite, strictly
+        increasing, one fewer than the states. A number x is in state i when cuts[i − 1] < x ≤ cuts[i]. The states are
+        then ordered, and are named after the cut points where no others are given.
 
     Examples
     --------
@@ -50,17 +61,32 @@ class Variable:
     (3, 2)
     >>> Variable("Age")
     Variable('Age', continuous)
+    >>> fever = Variable("Fever", ["none", "mild", "high"], cuts=[37.5, 38.5])
+    >>> fever.code("mild"), fever.code(38.5), fever.code(39)
+    (1, 1, 2)
     """
 
     name: str
     states: tuple[State, ...] | None = None
     ordered: bool = False
+    cuts: tuple[float, ...] | None = None
 
-    def __init__(self, name: str, states: Iterable[State] | None = None, ordered: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        states: Iterable[State] | None = None,
+        ordered: bool = False,
+        cuts: Iterable[float] | None = None,
+    ) -> None:
         object.__setattr__(self, "name", _checked_name(name))
+        if cuts is not None:  # without them the class says None
+            object.__setattr__(self, "cuts", checked_cuts(cuts, f" of {name!r}"))
+            states, ordered = interval_labels(self.cuts or ()) if states is None else states, True
         object.__setattr__(self, "states", None if states is None else _plain_states(name, states))
         object.__setattr__(self, "ordered", bool(ordered))
         self._check_states()
+        if cuts is not None:
+            self._check_intervals()
 
     def _check_states(self) -> None:
         states = self.states or ()
@@ -75,6 +101,17 @@ class Variable:
         if absent:
             hint = "Leave it out: a missing cell is in no state."
             raise DataError(f"the states of {self.name!r} must be values; got {absent[0]!r}. {hint}")
+
+    def _check_intervals(self) -> None:
+        """Raise unless the states can be those of the intervals between the cut points."""
+        states, cuts = self.states or (), self.cuts or ()
+        if len(cuts) != len(states) - 1:
+            rule = f"must be one fewer than its states, {len(states)}"
+            raise DataError(f"the cuts of {self.name!r} {rule}; got {len(cuts)}.")
+        numbers = [state for state in states if _finite(state) is not None]
+        if numbers:
+            rule = f"the states of {self.name!r}, which has cuts, must be no numbers"
+            raise DataError(f"{rule}; got {numbers[0]!r}. A number is in its interval; give names such as 'low'.")
 
     @property
     def is_categorical(self) -> bool:
@@ -103,13 +140,21 @@ class Variable:
     def find(self, value: object) -> int:
         """Return the code of a state, by value or else by its text; −1 when it is none of the states.
 
+        With cut points a finite number, or a text that reads as one, is in the state of its interval. Dates and times
+        are seconds, as in a continuous column.
+
         Examples
         --------
         >>> answer = Variable("Answer", ["0", "1"])
         >>> answer.find("1"), answer.find(1), answer.find(1.0), answer.find(2), answer.find(None)
         (1, 1, 1, -1, -1)
+        >>> age = Variable("Age", cuts=[18, 65])
+        >>> age.find("18 – 65"), age.find(40), age.find("40"), age.find("old"), age.find(float("nan"))
+        (1, 1, 1, -1, -1)
         """
         value = _plain(value)
+        if self.cuts is not None and (number := _finite(value)) is not None:
+            return bisect_left(self.cuts, number)
         try:
             code = self._codes.get(value)
         except TypeError:  # it cannot be hashed, so it is no plain value
@@ -124,17 +169,36 @@ class Variable:
         """Return the code of a state; raise an error that lists the states when it is none of them."""
         code = self.find(state)
         if code == MISSING:
-            hint = "It is continuous." if self.states is None else did_you_mean(state, self.states)
+            hint = "It is continuous." if self.states is None else self.near_states(state)
             raise DataError(f"{self.name!r} must be in one of its states; got {state!r}. {hint}")
         return code
 
+    def near_states(self, value: object) -> str:
+        """Return a hint about a value that is none of the states: the nearest of them, or all.
+
+        Examples
+        --------
+        >>> Variable("Age", cuts=[18]).near_states("old")
+        "Known: '≤ 18', '> 18'. A finite number will do too."
+        """
+        hint = did_you_mean(value, self.states or ())
+        return hint if self.cuts is None else f"{hint} A finite number will do too."
+
+    def renamed(self, name: str) -> Variable:
+        """Return the same variable under another name."""
+        return self if name == self.name else Variable(name, self.states, self.ordered, self.cuts)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return Variable, (self.name, self.states, self.ordered)
+        return Variable, (self.name, self.states, self.ordered, self.cuts)
 
     def __repr__(self) -> str:
         if self.states is None:
             return f"Variable({self.name!r}, continuous)"
-        return f"Variable({self.name!r}, [{listed(self.states)}]{', ordered' if self.ordered else ''})"
+        remark = ", ordered" if self.ordered else ""
+        if self.cuts is not None:
+            shown = [float(f"{cut:.12g}") for cut in self.cuts]
+            remark = f", cut at {listed(shown)}" if shown else ", one interval"
+        return f"Variable({self.name!r}, [{listed(self.states)}]{remark})"
 
 
 def is_missing(value: object) -> bool:
@@ -183,6 +247,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item() if value.dtype.kind in "biufU" else value  # the item of a date may be a bare number
     return value.as_py() if hasattr(value, "as_py") else value
+
+
+def _finite(value: object) -> float | None:
+    """Return the number that a value is or spells, if it is finite."""
+    number = number_of(value)
+    return number if number is not None and math.isfinite(number) else None
 
 
 def _texts(value: object) -> tuple[str, ...]:

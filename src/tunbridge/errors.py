@@ -72,6 +72,10 @@ class DataWarning(TunbridgeWarning):
     """The data are usable but something about them looks like a mistake."""
 
 
+class ConvergenceWarning(TunbridgeWarning):
+    """An iteration reached its limit before it settled; what it had found by then is returned."""
+
+
 class ImpossibleEvidenceError(DataError):
     """The evidence has probability zero, so nothing can be concluded from it.
 

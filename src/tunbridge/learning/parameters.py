@@ -5,8 +5,10 @@ Each row of a conditional table is estimated from the rows of data in which the 
     P(k | j) = (n_jk + a_k) / (n_j + a),
 
 with pseudo-counts a_k that keep what was never seen from being impossible. A family whose dense table would be larger
-than the data is stored sparsely: the configurations that never occur share one row. Rows that miss a cell of a family
-are left out of that family's counts, and of no other's.
+than the data is stored sparsely: the configurations that never occur share one row. Where cells are missing, the tables
+are those under which what was observed is most probable (:mod:`tunbridge.learning.em`), or, to compare with, those of
+the rows in which a family, or everything, is complete. A continuous variable gets a linear regression on its continuous
+parents for each configuration of the others (:mod:`tunbridge.learning.regression`).
 """
 
 from __future__ import annotations
@@ -15,36 +17,61 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tunbridge._check import listed, shortened
-from tunbridge.counts import Counter, Counts
-from tunbridge.data import Variable, as_table
+from tunbridge._check import check_choice
+from tunbridge.counts.families import count_families
+from tunbridge.data import Table
 from tunbridge.errors import DataError
 from tunbridge.graph import DAG
+from tunbridge.learning.em import EM
+from tunbridge.learning.fitting import Fitter, Hidden, graph_and_table
+from tunbridge.learning.gradient import GradientAscent
+from tunbridge.learning.priors import DEFAULT_PRIOR, Prior, Rule, as_prior
+from tunbridge.learning.progress import Report
+from tunbridge.learning.regression import check_arcs, gaussian_table
+from tunbridge.learning.tables import tables_of
 from tunbridge.network import BayesianNetwork
-from tunbridge.probability import CPT, ConditionalTable, Laplace, MEstimate, SparseCPT
-from tunbridge.probability.smoothing import Smoothing, as_smoothing, smooth
 
-Prior = Smoothing | float | Literal["mle"]
-"""A rule for pseudo-counts, Laplace's γ, or relative frequencies."""
-
-DEFAULT_PRIOR = MEstimate(m=1.0)
-"""One row's worth of the uniform distribution for every configuration of the parents."""
+Missing = Literal["em", "gradient", "available", "complete"] | Fitter
+"""What is done about missing cells."""
 
 
-def fit_parameters(dag: DAG, frame: Any, prior: Prior = DEFAULT_PRIOR, *, n_jobs: int | None = None) -> BayesianNetwork:
+def fit_parameters(
+    dag: DAG | BayesianNetwork,
+    frame: Any,
+    prior: Prior = DEFAULT_PRIOR,
+    *,
+    missing: Missing = "em",
+    hidden: Hidden | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: Report | Literal[False] | None = None,
+) -> BayesianNetwork:
     """Return the network of a graph with tables estimated from data.
 
     Parameters
     ----------
-    dag : DAG
-        The graph; its nodes are columns of the frame.
+    dag : DAG or BayesianNetwork
+        The graph; its nodes are columns of the frame. A network gives its graph and the states of its variables.
     frame : Table or any frame
-        Categorical columns; others than the graph's are left aside.
-    prior : MEstimate, Laplace, number or "mle"
+        The data; columns other than the graph's are left aside. Rows count by the weights of a Table.
+    prior : MEstimate, Laplace, Dirichlet, BDeu, BDs, K2, BackOff, number or name
         What is added to the counts of each row: unless given, one row's worth of the uniform distribution. A number is
-        Laplace's γ, ``"mle"`` adds nothing (a configuration without rows then gets the uniform distribution).
+        Laplace's γ, ``"mle"`` adds nothing (a configuration without rows then gets the uniform distribution); the other
+        names are ``"laplace"``, ``"jeffreys"``, ``"bdeu"``, ``"bds"``, ``"k2"`` and ``"backoff"``.
+    missing : {"em", "gradient", "available", "complete"}, EM or GradientAscent
+        What is done about missing cells. ``"em"`` finds the tables under which what was observed is most probable, and
+        so does ``"gradient"`` in another way; where nothing is missing that is counting. ``"available"`` counts for
+        each family the rows in which it is complete, ``"complete"`` for all of them the rows without a hole. An object
+        such as ``tb.EM(restarts=5)`` has options.
+    hidden : mapping of str to int or list of states, optional
+        Nodes that are never observed, with the number of their states or the states.
+    random_state : int, Generator, optional
+        For random starts, which hidden variables need.
     n_jobs : int, optional
-        Threads.
+        Threads; the result does not depend on it.
+    progress : callable or False, optional
+        Called with a word on what is going on and the present objective. Unless given, a line in the terminal shows
+        it; ``False`` keeps silent.
 
     Returns
     -------
@@ -61,52 +88,45 @@ def fit_parameters(dag: DAG, frame: Any, prior: Prior = DEFAULT_PRIOR, *, n_jobs
     Strong  0.5   0.5
     Weak    0.25  0.75
     """
-    if not isinstance(dag, DAG):
-        raise DataError(f"dag must be a DAG; got {shortened(repr(dag))}. learn_structure finds one.")
-    rule = as_prior(prior)
-    table = as_table(frame)
-    columns = set(table.names)
-    absent = [node for node in dag.nodes if node not in columns]
-    if absent:
-        raise DataError(f"the graph's nodes must be columns of the table; got none for {listed(absent)}.")
-    counter = Counter(table.select(dag.nodes), n_jobs=n_jobs)
-    families = [(node, dag.parents(node)) for node in dag.nodes]
-    tables = [_table_of(counts, rule) for counts in counter.families(families)]
-    return BayesianNetwork.from_tables(tables)
+    way = _as_fitter(missing)
+    graph, table = graph_and_table(dag, frame, hidden)
+    rule = as_prior(prior, graph.nodes)
+    if missing == "available" or (not table.missing and (way is None or way.counts_suffice)):
+        return _counted(graph, table, rule, n_jobs)
+    if way is not None:
+        found = way.fit(graph, table, prior, random_state=random_state, n_jobs=n_jobs, progress=progress)
+        return found.network
+    return _counted(graph, _complete(table), rule, n_jobs)
 
 
-def as_prior(prior: Prior) -> Smoothing:
-    """Return the rule that a prior stands for."""
-    if isinstance(prior, str):
-        if prior != "mle":
-            raise DataError(f"prior must be 'mle', a number (Laplace's γ), MEstimate or Laplace; got {prior!r}.")
-        return Laplace(0.0)
-    return as_smoothing(prior, "prior")
+def _as_fitter(missing: Missing) -> Fitter | None:
+    """Return the way to deal with missing cells; None where rows with holes are left out."""
+    if isinstance(missing, Fitter):
+        return missing
+    if isinstance(missing, type) and issubclass(missing, Fitter):
+        raise DataError(f"missing must be an object; got the class {missing.__name__}. Write tb.{missing.__name__}().")
+    check_choice("missing", missing, ("em", "gradient", "available", "complete"))
+    return {"em": EM(), "gradient": GradientAscent()}.get(missing)
 
 
-def _table_of(counts: Counts, rule: Smoothing) -> ConditionalTable:
-    """Return the table of a family from its counts."""
-    child, parents = counts.child, counts.parents
-    if not child.n_states:
-        raise DataError(
-            f"every column must have a state; {child.name!r} holds nothing but missing cells. Leave it out."
-        )
-    n = counts.table.astype(np.float64)
-    raised = n + rule.pseudo_counts(child, rule.guess(child, n.sum(axis=0)))
-    rows = smooth(n, rule, child)
-    if counts.configurations is None:
-        shape = (*(p.n_states for p in parents), child.n_states)
-        return CPT._trusted(child, parents, rows.reshape(shape), _known(raised).reshape(shape))
-    return SparseCPT.from_codes(
-        child, parents, counts.configurations, rows, default=_unseen(rule, child, n), counts=_known(raised)
-    )
+def _complete(table: Table) -> Table:
+    """Return the rows without a hole."""
+    holes = [c.values < 0 if c.variable.is_categorical else np.isnan(c.values) for c in table]
+    whole = table.take(~np.logical_or.reduce(holes))
+    if not whole.n_rows:
+        raise DataError("missing='complete' must leave rows to count; every row has a hole. Use missing='em'.")
+    return whole
 
 
-def _known(counts: np.ndarray) -> np.ndarray:
-    """Return Dirichlet counts, none of them zero in a whole row, for which there is no distribution."""
-    return np.where(counts.sum(axis=1, keepdims=True) > 0, counts, 1.0)
-
-
-def _unseen(rule: Smoothing, child: Variable, n: np.ndarray) -> np.ndarray:
-    """Return the row of configurations that never occur."""
-    return smooth(np.zeros(child.n_states), rule, child, n.sum(axis=0))
+def _counted(graph: DAG, table: Table, rule: Rule, n_jobs: int | None) -> BayesianNetwork:
+    """Return the network with tables from the rows in which each family is complete."""
+    numbers = {v.name for v in table.variables if v.is_continuous}
+    if numbers:
+        check_arcs(graph, table)
+    categories = [node for node in graph.nodes if node not in numbers]
+    families = [(node, graph.parents(node)) for node in categories]
+    discrete = table.select(categories) if numbers else table
+    tables = tables_of(count_families(discrete, families, n_jobs=n_jobs), rule) if categories else []
+    found: dict[str, Any] = dict(zip(categories, tables, strict=True))
+    found |= {node: gaussian_table(table, node, graph.parents(node)) for node in numbers}
+    return BayesianNetwork.from_tables([found[node] for node in graph.nodes])

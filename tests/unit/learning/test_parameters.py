@@ -53,7 +53,7 @@ def test_large_families_are_sparse() -> None:
 
 def test_missing_cells_leave_out_their_family_only() -> None:
     frame = {"a": ["x", "x", None, "y"], "b": ["u", None, "v", "v"]}
-    net = tb.fit_parameters(tb.DAG(list("ab"), [("a", "b")]), frame, "mle")
+    net = tb.fit_parameters(tb.DAG(list("ab"), [("a", "b")]), frame, "mle", missing="available")
     assert net.cpt("a").distribution()["x"] == pytest.approx(2 / 3)
     assert net.cpt("b").distribution({"a": "x"})["u"] == pytest.approx(1.0)
 

@@ -1,0 +1,196 @@
+"""What the ways of fitting tables to rows with holes share: how they are asked, and what they return."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from tunbridge._check import check_whole, counted, did_you_mean, listed, shortened
+from tunbridge.data import Column, State, Table, Variable, as_table, encode
+from tunbridge.data.columns import code_type, state_type
+from tunbridge.data.frames import frame_columns
+from tunbridge.data.variable import MISSING
+from tunbridge.errors import DataError
+from tunbridge.graph import DAG
+from tunbridge.learning.priors import DEFAULT_PRIOR, Prior
+from tunbridge.learning.progress import Report
+from tunbridge.network import BayesianNetwork
+
+Hidden = Mapping[str, int | Sequence[State]]
+"""For each variable that is never observed the number of its states, or their names."""
+
+
+INTERRUPTED = "interrupted: the best tables so far"
+
+
+@dataclass(frozen=True)
+class FitStep:
+    """One iteration.
+
+    Parameters
+    ----------
+    log_likelihood : float
+        The natural logarithm of the probability of what was observed.
+    objective : float
+        What is maximised: the log-likelihood, and the prior's part.
+    seconds : float
+        When it was reached, from the start.
+    """
+
+    log_likelihood: float
+    objective: float
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit:
+    """A network whose tables were found by iteration, and the way to it.
+
+    Attributes
+    ----------
+    network : BayesianNetwork
+        The network.
+    trace : tuple of FitStep
+        The iterations of the run that was kept; the last is what the network reaches.
+    converged : bool
+        Whether it settled before the limit.
+    n_rows : float
+        The number (or weight) of the rows.
+    note : str
+        A word about how it ended, where there is something to say.
+    """
+
+    network: BayesianNetwork
+    trace: tuple[FitStep, ...]
+    converged: bool
+    n_rows: float
+    note: str = ""
+
+    @property
+    def log_likelihood(self) -> float:
+        """The natural logarithm of the probability of what was observed."""
+        return self.trace[-1].log_likelihood
+
+    @property
+    def n_iterations(self) -> int:
+        """How many times expected counts were computed."""
+        return len(self.trace)
+
+    @property
+    def bic(self) -> float:
+        """The log-likelihood less ½ ln n for every free parameter; larger is better."""
+        return self.log_likelihood - 0.5 * float(np.log(self.n_rows)) * self.network.n_parameters
+
+    def __repr__(self) -> str:
+        how = "converged" if self.converged else self.note or "not converged"
+        return (
+            f"Fit: log-likelihood {self.log_likelihood:.6g} after {counted(self.n_iterations, 'iteration')} ({how})\n"
+            f"{self.network!r}"
+        )
+
+
+class Fitter(ABC):
+    """A way of finding the tables of a graph from rows with holes."""
+
+    @property
+    def counts_suffice(self) -> bool:
+        """Whether rows without a hole need no iteration, because counting them gives the same tables."""
+        return True
+
+    @abstractmethod
+    def fit(
+        self,
+        dag: DAG | BayesianNetwork,
+        frame: Any,
+        prior: Prior = DEFAULT_PRIOR,
+        *,
+        hidden: Hidden | None = None,
+        start: BayesianNetwork | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: Report | Literal[False] | None = None,
+    ) -> Fit:
+        """Return the network with its tables, and how they were found.
+
+        Parameters
+        ----------
+        dag, frame, prior, hidden, random_state, n_jobs, progress
+            As for :func:`fit_parameters`.
+        start : BayesianNetwork, optional
+            Tables to begin from (a warm start); the estimates from the rows in which each family is complete unless
+            given.
+        """
+
+
+def graph_and_table(dag: Any, frame: Any, hidden: Hidden | None = None) -> tuple[DAG, Table]:
+    """Return a graph and the columns of its nodes, hidden ones with every cell missing; raise where they do not fit.
+
+    The states of a network's variables are those of the columns; a graph takes the states that the columns have.
+    """
+    graph = dag.dag if isinstance(dag, BayesianNetwork) else dag
+    if not isinstance(graph, DAG):
+        raise DataError(f"dag must be a DAG or a network; got {shortened(repr(dag))}. learn_structure finds one.")
+    if not graph.nodes:
+        raise DataError("the graph must have a node; got one without any.")
+    table = _table_for(dag, frame) if isinstance(dag, BayesianNetwork) else as_table(frame)
+    unseen = _checked_hidden(graph, table, hidden or {})
+    columns = set(table.names)
+    absent = [node for node in graph.nodes if node not in columns and node not in unseen]
+    if absent:
+        hint = did_you_mean(absent[0], table.names)
+        way = (
+            f"A variable that is never observed is named with its number of states, as in hidden={{{absent[0]!r}: 2}}."
+        )
+        raise DataError(f"the graph's nodes must be columns of the table; got none for {listed(absent)}. {hint} {way}")
+    empty = [n for n in graph.nodes if n not in unseen and table.variable(n).states == ()]
+    if empty:
+        way = f"Leave it out, or name it with its number of states, as in hidden={{{empty[0]!r}: 2}}."
+        raise DataError(f"every column must have a state; {empty[0]!r} holds nothing but missing cells. {way}")
+    if not unseen:
+        return graph, table if table.names == graph.nodes else table.select(graph.nodes)
+    chosen = [_empty(unseen[n], table.n_rows) if n in unseen else table.column(n) for n in graph.nodes]
+    return graph, Table.of(chosen, weights=table.weights)
+
+
+def _table_for(net: BayesianNetwork, frame: Any) -> Table:
+    """Return a frame's columns in the states of a network; variables without a column have every cell missing."""
+    names = as_table(frame).names if isinstance(frame, Table) else tuple(frame_columns(frame))
+    table, unseen = encode(frame, [v for v in net.variables if v.name in names])
+    if unseen:
+        name, states = next(iter(unseen.items()))
+        hint = did_you_mean(states[0], net.cpt(name).variable.states or ())
+        raise DataError(f"the states of {name!r} must be those of the network; got {listed(states, most=4)}. {hint}")
+    absent = [v for v in net.variables if v.name not in names]
+    if len(absent) == len(net.variables):
+        raise DataError(f"the data must have a column of the network ({listed(net.nodes)}); got {listed(names)}.")
+    return Table.of([*table, *(_empty(v, table.n_rows) for v in absent)], weights=table.weights)
+
+
+def _checked_hidden(graph: DAG, table: Table, hidden: Hidden) -> dict[str, Variable]:
+    """Return the hidden variables with their states."""
+    found = {}
+    if not isinstance(hidden, Mapping):
+        raise DataError(f"hidden must be a dict from variable to number of states; got {shortened(repr(hidden))}.")
+    for name, states in hidden.items():
+        if name not in graph.nodes:
+            raise DataError(f"hidden must name nodes of the graph; got {name!r}. {did_you_mean(name, graph.nodes)}")
+        if name in table.names and table.n_rows > table.missing.get(name, 0):
+            raise DataError(f"a hidden variable must have no observed cells; {name!r} has. Leave it out of hidden.")
+        if isinstance(states, int | np.integer):
+            check_whole(f"the number of states of hidden {name!r}", states, low=1)
+            states = [str(i) for i in range(int(states))]
+        found[name] = Variable(name, states)
+    return found
+
+
+def _empty(variable: Variable, n_rows: int) -> Column:
+    """Return the column of a variable that is never observed."""
+    if variable.is_continuous:
+        return Column(variable, np.full(n_rows, np.nan), pa.float64())
+    kind = code_type(variable.n_states)
+    return Column(variable, np.full(n_rows, MISSING, kind), state_type(variable))

@@ -1,0 +1,111 @@
+"""``tunbridge fit``: what it writes is what Python fits, and what it says to mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tunbridge as tb
+
+
+@pytest.fixture
+def holes(tmp_path: Path) -> Path:
+    """Return rows of the Asia network with holes as a CSV file."""
+    rows = tb.example_network("asia").sample(600, random_state=1).to_pandas()
+    rows.mask(np.random.default_rng(0).random(rows.shape) < 0.2).to_csv(tmp_path / "holes.csv", index=False)
+    return tmp_path / "holes.csv"
+
+
+def test_em_is_the_default_and_equals_python(run, asia, holes, tmp_path):
+    told = run("fit", asia, holes, "-o", tmp_path / "f.tb").stdout
+    net = tb.read_network(asia)
+    found = tb.read_network(tmp_path / "f.tb")
+    assert found == tb.fit_parameters(net, tb.read_table(holes))
+    assert found.cpt("lung").counts is not None
+    assert "Tables      EM, " in told
+    assert "converged" in told
+    assert "rows of 600" in told
+    assert "tunbridge impute" in told
+
+
+@pytest.mark.parametrize("way", ["available", "complete"])
+def test_rows_can_be_left_out(run, asia, holes, tmp_path, way):
+    told = run("fit", asia, holes, "-o", tmp_path / "f.tb", "--missing", way, "--prior", "bdeu:10").stdout
+    expected = tb.fit_parameters(tb.read_network(asia), tb.read_table(holes), tb.BDeu(ess=10), missing=way)
+    assert tb.read_network(tmp_path / "f.tb") == expected
+    assert f"counted in {way} rows" in told
+
+
+def test_gradient_ascent(run, asia, holes, tmp_path):
+    told = run("fit", asia, holes, "-o", tmp_path / "f.tb", "--missing", "gradient", "--max-iterations", "200").stdout
+    assert "gradient ascent, " in told
+
+
+@pytest.mark.parametrize(
+    ("rule", "prior"), [("mle", "mle"), ("0.5", 0.5), ("m:3", tb.MEstimate(m=3)), ("k2", 1.0), ("bdeu", tb.BDeu())]
+)
+def test_priors(run, asia, holes, tmp_path, rule, prior):
+    run("fit", asia, holes, "-o", tmp_path / "f.tb", "--prior", rule, "--missing", "available")
+    expected = tb.fit_parameters(tb.read_network(asia), tb.read_table(holes), prior, missing="available")
+    assert tb.read_network(tmp_path / "f.tb") == expected
+
+
+def test_complete_rows_are_counted(run, asia, tmp_path):
+    run("sample", asia, "-n", "200", "-o", tmp_path / "rows.csv", "--seed", "1")
+    told = run("fit", asia, tmp_path / "rows.csv", "-o", tmp_path / "f.bif").stdout
+    assert "Tables      counted\n" in told
+    assert "tunbridge query" in told
+
+
+def test_hidden_variables_weights_and_states_of_the_data(run, asia, holes, tmp_path):
+    frame = tb.read_table(holes).drop(["either"]).to_pandas()
+    frame["n"] = 2.0
+    frame.to_csv(tmp_path / "less.csv", index=False)
+    told = run("fit", asia, tmp_path / "less.csv", "-o", tmp_path / "f.tb", "--restarts", "1", "--weights", "n").stdout
+    assert "Hidden      either" in told
+    assert tb.read_network(tmp_path / "f.tb").cpt("either").variable.states == ("yes", "no")
+    run("fit", asia, tmp_path / "less.csv", "-o", tmp_path / "f.tb", "--states-from-data", "--hidden", "either=3")
+    assert tb.read_network(tmp_path / "f.tb").cpt("either").variable.n_states == 3
+    run("fit", asia, tmp_path / "less.csv", "-o", tmp_path / "f.tb", "--states-from-data", "--hidden", "either=x|y")
+    assert tb.read_network(tmp_path / "f.tb").cpt("either").variable.states == ("x", "y")
+
+
+def test_a_warm_start_and_a_picture(run, asia, holes, tmp_path):
+    run("fit", asia, holes, "-o", tmp_path / "f.tb", "--trace", tmp_path / "t.png")
+    assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
+    told = run("fit", tmp_path / "f.tb", holes, "-o", tmp_path / "g.tb", "--warm").stdout
+    assert "EM, 2 iterations" in told
+
+
+def test_marks_of_missing_cells(run, asia, tmp_path, holes):
+    text = holes.read_text().replace(",,", ",unknown,").replace(",,", ",unknown,")
+    (tmp_path / "marked.csv").write_text(text)
+    failed = run("fit", asia, tmp_path / "marked.csv", "-o", tmp_path / "f.tb", code=1)
+    assert "must be those of the network; got 'unknown'" in failed.stderr
+    run("fit", asia, tmp_path / "marked.csv", "-o", tmp_path / "f.tb", "--missing-mark", "unknown")
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "code"),
+    [
+        (["--prior", "much"], "--prior must be mle, a number", 2),
+        (["--prior", "bdeu:x"], "--prior must be mle, a number", 2),
+        (["--hidden", "smoke"], "--hidden must be NAME=N or NAME=a|b; got 'smoke'", 2),
+        (["--hidden", "smoke=2"], "a hidden variable must have no observed cells; 'smoke' has", 1),
+        (["--missing", "available", "--tolerance", "1"], "--tolerance must come with --missing em or gradient", 2),
+        (["--missing", "gradient", "--restarts", "1"], "--restarts must come with --missing em", 2),
+        (["--weights", "smoke2"], "--weights must name a column of holes.csv; got 'smoke2'", 1),
+        (["-o", "out.csv"], "the name of the network must end in", 2),
+    ],
+)
+def test_mistakes(run, asia, holes, options, message, code):
+    assert message in run("fit", asia, holes, *options, code=code).stderr
+
+
+def test_a_table_of_other_columns(run, asia, tmp_path):
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    failed = run("fit", asia, tmp_path / "other.csv", "-o", tmp_path / "f.tb", code=1)
+    assert "other.csv must have a column of the network; got none" in failed.stderr
+    assert not (tmp_path / "f.tb").exists()

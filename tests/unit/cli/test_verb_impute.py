@@ -1,0 +1,234 @@
+"""``tunbridge impute`` fills holes and leaves other cells as they stood; ``describe --holes`` tells what is missing."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import tunbridge as tb
+from tunbridge.cli import rows as cli_rows
+
+ROWS = """id,lung,smoke,dysp,xray,score
+007,?,yes,no,NA,1.50
+008,yes, ,no,yes,
+"09,a",no,no,yes,no,2e3
+010,,,,,
+"""
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.csv"
+    path.write_text(ROWS.replace(", ,", ",,"))
+    return path
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def expected(net: tb.BayesianNetwork, given: dict[str, str], holes: list[str]) -> dict[str, str]:
+    return dict(net.most_probable(given, of=holes))
+
+
+def test_holes_are_filled_and_the_rest_is_word_for_word(run, asia, net, rows, tmp_path):
+    out = tmp_path / "filled.csv"
+    told = run("impute", asia, rows, "-o", out)
+    first, second, third, last = read(out)
+    assert first == {"id": "007", "smoke": "yes", "dysp": "no", "score": "1.50"} | expected(
+        net, {"smoke": "yes", "dysp": "no"}, ["lung", "xray"]
+    )
+    assert second["smoke"] == net.most_probable({"lung": "yes", "dysp": "no", "xray": "yes"}, of=["smoke"])["smoke"]
+    assert second["score"] == ""
+    assert third == {"id": "09,a", "lung": "no", "smoke": "no", "dysp": "yes", "xray": "no", "score": "2e3"}
+    assert last == {"id": "010", "score": ""} | expected(net, {}, ["lung", "smoke", "dysp", "xray"])
+    assert told.stdout == f"4 rows in {out}; 7 cells filled: lung 2, smoke 2, xray 2, dysp 1\n"
+    assert "unknown, because rows.csv has no such column: asia, tub, bronc, either" in told.stderr
+
+
+def test_to_stdout(run, asia, rows):
+    told = run("impute", asia, rows)
+    assert told.stdout.splitlines()[0] == "id,lung,smoke,dysp,xray,score"
+    assert len(told.stdout.splitlines()) == 5
+    assert "Note: 7 cells filled: lung 2, smoke 2, xray 2, dysp 1." in told.stderr
+    assert run("impute", asia, rows, "-o", "-").stdout == told.stdout
+
+
+def test_cell_wise(run, tmp_path):
+    net = tb.BayesianNetwork(
+        {"a": ["x", "y", "z"], "b": ["x", "y"]}, [("a", "b")], {"a": [0.4, 0.3, 0.3], "b": [[1, 0], [0, 1], [0, 1]]}
+    )
+    net.write(tmp_path / "net.tb")
+    (tmp_path / "rows.csv").write_text("a,b\n,\n")
+    assert run("impute", "net.tb", "rows.csv").stdout == "a,b\nx,x\n"
+    assert run("impute", "net.tb", "rows.csv", "--cell-wise").stdout == "a,b\nx,y\n"
+
+
+def test_several_imputations_go_to_numbered_files(run, asia, net, tmp_path):
+    n = 400
+    (tmp_path / "rows.csv").write_text("dysp,bronc\n" + "yes,\n" * n)
+    told = run("impute", asia, "rows.csv", "-o", "out.csv", "--imputations", 3, "--seed", 5)
+    assert told.stdout == f"{n} rows in each of out-1.csv … out-3.csv; {n} cells filled in each: bronc {n}; seed 5\n"
+    assert not (tmp_path / "out.csv").exists()
+    shares = [sum(row["bronc"] == "yes" for row in read(tmp_path / f"out-{i}.csv")) / n for i in (1, 2, 3)]
+    p = net.posterior("bronc", {"dysp": "yes"})["yes"]
+    assert all(abs(share - p) < 5 * (p * (1 - p) / n) ** 0.5 for share in shares)
+    assert len(set(shares)) > 1
+    first = (tmp_path / "out-1.csv").read_text()
+    run("impute", asia, "rows.csv", "-o", "again.csv", "--method", "sample", "--seed", 5)
+    assert (tmp_path / "again.csv").read_text() == first
+    run("impute", asia, "rows.csv", "-o", "other.csv", "--method", "sample", "--seed", 6)
+    assert (tmp_path / "other.csv").read_text() != first
+
+
+def test_a_new_seed_is_told(run, asia, rows, tmp_path):
+    told = run("impute", asia, rows, "-o", tmp_path / "out.csv", "--method", "sample").stdout
+    seed = told.rstrip().rpartition("seed ")[2]
+    run("impute", asia, rows, "-o", tmp_path / "again.csv", "--method", "sample", "--seed", seed)
+    assert (tmp_path / "again.csv").read_text() == (tmp_path / "out.csv").read_text()
+
+
+def test_batches_differ_and_are_all_filled(run, asia, tmp_path, monkeypatch):
+    monkeypatch.setattr(cli_rows.iter_rows, "__kwdefaults__", {"batch_rows": 50})
+    (tmp_path / "rows.csv").write_text("dysp,bronc\n" + "yes,\n" * 170)
+    told = run("impute", asia, "rows.csv", "-o", "out.csv", "--method", "sample", "--seed", 1).stdout
+    assert told.startswith("170 rows in out.csv; 170 cells filled: bronc 170")
+    drawn = [row["bronc"] for row in read(tmp_path / "out.csv")]
+    assert len({tuple(drawn[i : i + 50]) for i in (0, 50, 100)}) == 3
+
+
+def test_columns_may_be_chosen_and_added(run, asia, net, rows, tmp_path):
+    told = run("impute", asia, rows, "-o", "out.csv", "--column", "lung", "--column", "bronc").stdout
+    found = read(tmp_path / "out.csv")
+    assert list(found[0]) == ["id", "lung", "smoke", "dysp", "xray", "score", "bronc"]
+    assert {name: found[0][name] for name in ("lung", "bronc")} == expected(
+        net, {"smoke": "yes", "dysp": "no"}, ["lung", "bronc"]
+    )
+    assert [row["xray"] for row in found] == ["NA", "yes", "no", ""]
+    assert told.endswith("6 cells filled: bronc 4, lung 2\n")
+
+
+def test_typed_files(run, asia, tmp_path):
+    table = pa.table(
+        {
+            "id": pa.array([1, 2], pa.int16()),
+            "lung": pa.array([None, "no"]).dictionary_encode(),
+            "smoke": pa.array(["yes", None]),
+            "x": pa.array([None, 2.5]),
+        }
+    )
+    pq.write_table(table, tmp_path / "rows.parquet")
+    run("impute", asia, "rows.parquet", "-o", "out.parquet")
+    found = pq.read_table(tmp_path / "out.parquet")
+    assert found.to_pylist() == [
+        {"id": 1, "lung": "no", "smoke": "yes", "x": None},
+        {"id": 2, "lung": "no", "smoke": "no", "x": 2.5},
+    ]
+    assert found.schema.field("id").type == pa.int16()
+    assert run("impute", asia, "rows.parquet").stdout == "id,lung,smoke,x\n1,no,yes,\n2,no,no,2.5\n"
+
+
+def test_text_to_a_typed_file(run, asia, rows, tmp_path):
+    run("impute", asia, rows, "-o", "out.parquet")
+    found = pq.read_table(tmp_path / "out.parquet").to_pylist()
+    assert found[1]["score"] is None
+    assert found[0]["id"] == "007"
+    assert None not in {row["lung"] for row in found}
+
+
+def test_states_that_are_numbers(run, tmp_path):
+    tb.BayesianNetwork({"n": [1, 2, 3], "m": [0.5, 1.5]}, [], {"n": [0.2, 0.2, 0.6], "m": [0.1, 0.9]}).write("net.tb")
+    (tmp_path / "rows.csv").write_text("n,m\n1.0,\n,0.50\n9,?\n")
+    told = run("impute", "net.tb", "rows.csv")
+    assert told.stdout == "n,m\n1.0,1.5\n3,0.50\n9,1.5\n"
+    assert "states that the network does not know count as missing: n: 9.0." in told.stderr
+
+
+def test_impossible_rows_are_told_once(run, asia, tmp_path):
+    (tmp_path / "rows.csv").write_text("either,lung,xray\nyes,no,yes\nno,yes,\nno,yes,\n,no,no\n")
+    told = run("impute", asia, "rows.csv", "-o", "out.csv")
+    warning = "2 of 4 rows (the first is row 2) cannot occur in the network, and the holes there are left."
+    assert told.stderr.count("cannot occur") == 1
+    assert warning in told.stderr
+    assert [row["xray"] for row in read(tmp_path / "out.csv")] == ["yes", "", "", "no"]
+    assert told.stdout.endswith("1 cell filled: either 1\n")
+
+
+def test_markers_that_are_states_are_states(run, tmp_path):
+    net = tb.BayesianNetwork({"country": ["NA", "FR"], "b": ["x", "y"]}, [], {"country": [0.3, 0.7], "b": [0.2, 0.8]})
+    net.write(tmp_path / "net.tb")
+    (tmp_path / "rows.csv").write_text("country,b\nNA,NA\n,x\n-9,y\n")
+    assert run("impute", "net.tb", "rows.csv", "--missing", "-9").stdout == "country,b\nNA,NA\nFR,x\nFR,y\n"
+
+
+def test_a_file_without_holes(run, asia, tmp_path):
+    (tmp_path / "rows.csv").write_text("lung\nno\n")
+    told = run("impute", asia, "rows.csv", "-o", "out.csv").stdout
+    assert told == "1 row in out.csv; 0 cells filled, because no column of the network has a hole to fill\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "code"),
+    [
+        (["--method", "mode"], "'mode' is not one of 'most-probable', 'sample'", 2),
+        (
+            ["--imputations", "3"],
+            "--imputations must come with --output, which gets a number for each of the files.",
+            2,
+        ),
+        (
+            ["-n", "3", "--method", "most-probable", "-o", "x.csv"],
+            "--imputations must come with --method sample; the",
+            2,
+        ),
+        (["--cell-wise", "--method", "sample"], "--cell-wise must come with --method most-probable; states are", 2),
+        (["--seed", "1"], "--seed must come with --method sample; nothing else is left to chance.", 2),
+        (["--column", "lungs"], "--column must name a variable of the network; got 'lungs'. Did you mean 'lung'?", 1),
+        (
+            ["-o", "out.xlsx"],
+            "the name of the output must end in '.csv', '.tsv', '.parquet', '.pq'; got 'out.xlsx'.",
+            1,
+        ),
+        (["-o", "rows.csv"], "the output must not replace the input", 1),
+        (["-o", "no/out.csv"], "the output must go to a folder that exists", 1),
+    ],
+)
+def test_messages(run, asia, rows, options, message, code):
+    assert message in run("impute", asia, rows, *options, code=code).stderr
+
+
+def test_messages_about_files(run, asia, rows, model, tmp_path):
+    assert f"the network must come first; got '{rows}' before '{asia}'." in run("impute", rows, asia, code=1).stderr
+    assert "it holds a model of the kind 'naive-bayes'" in run("impute", model, rows, code=1).stderr
+    assert "Did you mean" in run("impute", tmp_path / "asa.bif", rows, code=1).stderr
+    (tmp_path / "other.csv").write_text("Lungs\nyes\n")
+    told = run("impute", asia, tmp_path / "other.csv", code=1).stderr
+    assert "other.csv must have columns that are variables of the network; got 'Lungs'." in told
+
+
+# describe --holes
+
+
+def test_describe_holes(run, tmp_path):
+    rng = np.random.default_rng(0)
+    age = rng.choice(["young", "old"], 400)
+    income = ["" if rng.random() < (0.5 if a == "old" else 0.1) else "high" for a in age]
+    lines = "\n".join(f"{a},{i}" for a, i in zip(age, income, strict=True))
+    (tmp_path / "people.csv").write_text(f"age,income\n{lines}\n")
+    told = run("describe", "people.csv", "--holes").stdout
+    n = income.count("")
+    assert told.startswith(
+        f"people.csv: 400 rows, 2 columns, {n} missing cells\n{400 - n} rows without a missing cell\n\n"
+    )
+    assert "\nincome    age " in told
+    assert told.endswith("Whether a hole depends on the value that it hides cannot be seen in the data.\n")
+
+
+def test_describe_holes_of_a_network_is_an_error(run, asia):
+    assert "--holes must come with a table; 'asia.bif' is a network." in run("describe", asia, "--holes", code=1).stderr

@@ -9,11 +9,11 @@ from tunbridge._check import did_you_mean, listed, shortened
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
 from tunbridge.graph import DAG
-from tunbridge.probability import ConditionalTable, as_cpt
+from tunbridge.probability import ConditionalTable, LinearGaussian, as_cpt
 
 
 def as_variables(given: Any) -> tuple[Variable, ...]:
-    """Return variables: they themselves in a list, or a mapping from names to states.
+    """Return variables: they themselves in a list, or a mapping from names to states (None: continuous).
 
     Examples
     --------
@@ -39,7 +39,7 @@ def _check_variable(variable: Any) -> None:
     if not isinstance(variable, Variable):
         hint = "Write {name: [states, …]}."
         raise DataError(f"variables must be a dict from name to states; got {shortened(repr(variable))}. {hint}")
-    if not variable.n_states:
+    if variable.is_categorical and not variable.n_states:
         raise DataError(f"every variable of a network must have states; {variable.name!r} has none.")
 
 
@@ -54,7 +54,23 @@ def as_tables(variables: Sequence[Variable], dag: DAG, cpts: Any) -> tuple[Condi
     if absent:
         has = "has" if len(absent) == 1 else "have"
         raise DataError(f"cpts must have a table for every variable; {listed(absent)} {has} none.")
-    return tuple(as_cpt(v, [known[p] for p in dag.parents(v.name)], given[v.name]) for v in variables)
+    return tuple(_as_table(v, [known[p] for p in dag.parents(v.name)], given[v.name]) for v in variables)
+
+
+def _as_table(variable: Variable, parents: list[Variable], given: Any) -> ConditionalTable:
+    """Return the table of a variable; that of a continuous one may have its parents in another order."""
+    if variable.is_categorical:
+        return as_cpt(variable, parents, given)
+    if isinstance(given, Mapping) and set(given) <= {"intercepts", "coefficients", "variances"}:
+        return LinearGaussian(variable, parents, **given)
+    if not isinstance(given, LinearGaussian):
+        hint = "None in the place of its states made it continuous."
+        what = f"the table of the continuous variable {variable.name!r}"
+        raise DataError(f"{what} must be a LinearGaussian; got {shortened(repr(given))}. {hint}")
+    if given.variable != variable or {p.name: p for p in given.parents} != {p.name: p for p in parents}:
+        wanted = f"{variable.name!r} given {listed(p.name for p in parents) or 'nothing'}"
+        raise DataError(f"the table must be one of {wanted}, with the same states; got {given!r}.")
+    return given
 
 
 def _by_name(cpts: Any) -> dict[str, Any]:

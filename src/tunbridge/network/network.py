@@ -8,6 +8,7 @@ of :mod:`tunbridge.formats`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from types import MappingProxyType
@@ -33,13 +34,21 @@ from tunbridge.inference import (
     conflicts,
     explaining,
     forecasting,
+    hybrid,
+    hybrid_batches,
+    hybrid_engine,
+    hybrid_more,
+    hybrid_sampling,
+    imputation,
     intervals,
     interventions,
     queries,
     simulation,
 )
+from tunbridge.network.adaptation import update_network
 from tunbridge.network.building import as_dag, as_tables, as_variables
-from tunbridge.probability import ConditionalTable, Distribution
+from tunbridge.network.merging import DEFAULT_PRIOR, merge_networks
+from tunbridge.probability import ConditionalTable
 from tunbridge.probability.grid import html_grid
 
 _SHOWN = 60
@@ -47,18 +56,22 @@ _SHOWN = 60
 
 @final
 class BayesianNetwork:
-    """A Bayesian network over discrete variables. It never changes; what alters it returns a new one.
+    """A Bayesian network. It never changes; what alters it returns a new one.
+
+    Its variables are categorical; some may be continuous (see the page *Numbers in networks* in the documentation),
+    with linear Gaussian tables, as long as no category has a number as its parent.
 
     Parameters
     ----------
     variables : mapping of str to list of states, or sequence of Variable
-        The variables and their states.
+        The variables and their states; None in the place of states makes a variable continuous.
     arcs : sequence of (parent, child), or DAG
         Which variables depend directly on which. The order of a node's arcs is the order of its table's parents.
     cpts : mapping of str to table, or sequence of CPTs
         For every variable its distribution for each configuration of its parents: nested dicts, a dict from tuples of
         parent states to rows, an array with one axis for each parent and a last one for the variable, a frame (see
-        :func:`as_cpt`), or a finished table such as :func:`noisy_or` makes.
+        :func:`as_cpt`), or a finished table such as :func:`noisy_or` makes. A continuous variable has a
+        :class:`LinearGaussian`, or a dict with its ``intercepts``, ``coefficients`` and ``variances``.
     name : str
         What it is called.
 
@@ -115,7 +128,23 @@ class BayesianNetwork:
         self._dag = DAG(
             [cpt.variable.name for cpt in cpts], [(p.name, cpt.variable.name) for cpt in cpts for p in cpt.parents]
         )
-        self._engine = Engine(cpts)
+        self._index = {cpt.variable.name: v for v, cpt in enumerate(cpts)}
+        is_mixed = any(cpt.variable.is_continuous for cpt in cpts)
+        self._hybrid = hybrid_engine.HybridEngine(cpts) if is_mixed else None
+        self._discrete = None if is_mixed else Engine(cpts)
+
+    @property
+    def _engine(self) -> Engine:
+        """What answers for categorical variables; where there are others, an error that names the method that asked."""
+        if self._discrete is None:
+            raise self._refusal(f"{sys._getframe(1).f_code.co_name}()")
+        return self._discrete
+
+    def _refusal(self, what: str) -> DataError:
+        names = [v.name for v in self.variables if v.is_continuous]
+        are = "is" if len(names) == 1 else "are"
+        hint = "Discretise first (tb.discretise)."
+        return DataError(f"{what} must be asked of a network of categories; {listed(names)} {are} continuous. {hint}")
 
     # What it is made of
 
@@ -132,7 +161,7 @@ class BayesianNetwork:
     @property
     def variables(self) -> tuple[Variable, ...]:
         """The variables, in the order in which they were given."""
-        return self._engine.variables
+        return self._parts.variables if self._discrete is None else self._discrete.variables
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -151,7 +180,7 @@ class BayesianNetwork:
 
     @property
     def n_parameters(self) -> int:
-        """How many of the probabilities are free."""
+        """How many of the probabilities, and of the numbers of Gaussian tables, are free."""
         return sum(cpt.n_parameters for cpt in self._parts.cpts)
 
     def variable(self, name: str) -> Variable:
@@ -163,9 +192,9 @@ class BayesianNetwork:
         return self._parts.cpts[self._number(name)]
 
     def _number(self, name: str) -> int:
-        if name not in self._engine.index:
+        if name not in self._index:
             raise UnknownVariableError(f"{name!r} must be a variable of the network. {did_you_mean(name, self.nodes)}")
-        return self._engine.index[name]
+        return self._index[name]
 
     def independent(self, a: str | Sequence[str], b: str | Sequence[str], given: str | Sequence[str] = ()) -> bool:
         """Return whether the graph makes two variables (or groups) independent given others (d-separation).
@@ -193,7 +222,7 @@ class BayesianNetwork:
         precision: float = 0.005,
         max_samples: int | None = None,
         random_state: Any = None,
-    ) -> Distribution:
+    ) -> Any:
         """Return the distribution of a variable, or the joint one of several, given evidence.
 
         Parameters
@@ -201,7 +230,8 @@ class BayesianNetwork:
         target : str or sequence of str
             A variable, or a list of them for their joint distribution.
         evidence : mapping of str to finding
-            A finding is a state, a list of possible states, or a mapping from every state to its likelihood.
+            A finding is a state, a list of possible states, or a mapping from every state to its likelihood; of a
+            continuous variable it is a number.
         interval : float, optional
             With 0.95, also the 95 % credible interval of each probability. The tables must carry the Dirichlet counts
             they were learned from; the intervals say how far the data behind them determine the answer.
@@ -214,6 +244,10 @@ class BayesianNetwork:
             Where sampling stops at the latest, with a warning.
         random_state : int or numpy.random.Generator, optional
             Equal values give equal samples.
+
+        Returns
+        -------
+        Distribution, or Mixture of a continuous variable
 
         Raises
         ------
@@ -231,6 +265,10 @@ class BayesianNetwork:
         yes       0.284172
         no        0.715828
         """
+        if self._hybrid is not None:
+            if method != "exact" or interval is not None:
+                raise self._refusal(f"posterior() with {'interval' if method == 'exact' else 'method'}=…")
+            return hybrid.posterior(self._hybrid, target, evidence)
         if method != "exact" and interval is not None:
             raise DataError(f"interval must be asked of the exact answer; got method={method!r}.")
         if method != "exact":
@@ -242,7 +280,9 @@ class BayesianNetwork:
             return intervals.posterior(self._engine, target, evidence, interval=interval, random_state=random_state)
         return queries.posterior(self._engine, target, evidence)
 
-    def posteriors(self, evidence: Any = None, *, n_jobs: int | None = None) -> Posteriors | dict[str, np.ndarray]:
+    def posteriors(
+        self, evidence: Any = None, *, n_jobs: int | None = None
+    ) -> Posteriors | hybrid.HybridPosteriors | dict[str, np.ndarray]:
         """Return the distribution of every variable given evidence, or given each row of a frame.
 
         Parameters
@@ -256,7 +296,12 @@ class BayesianNetwork:
         Returns
         -------
         Posteriors, or dict of str to ndarray of shape (n_rows, n_states)
+            Of a continuous variable a Mixture; for rows its mean and standard deviation, of shape (n_rows, 2).
         """
+        if self._hybrid is not None:
+            if evidence is None or isinstance(evidence, Mapping):
+                return hybrid.posteriors(self._hybrid, evidence)
+            return hybrid_batches.posteriors(self._hybrid, evidence, n_jobs=n_jobs)
         if evidence is None or isinstance(evidence, Mapping):
             return queries.posteriors(self._engine, evidence)
         return batches.posteriors(self._engine, evidence, n_jobs=n_jobs)
@@ -283,10 +328,17 @@ class BayesianNetwork:
         >>> round(net.probability(lambda john, mary: john == mary, of=["JohnCalls", "MaryCalls"]), 6)
         0.940293
         """
+        if self._hybrid is not None:
+            return hybrid.probability(self._hybrid, event, evidence, of=of)
         return queries.probability(self._engine, event, evidence, of=of)
 
     def log_probability(self, evidence: Mapping[str, Any]) -> float:
-        """Return the natural logarithm of the probability of evidence; −∞ when it is impossible."""
+        """Return the natural logarithm of the probability of evidence; −∞ when it is impossible.
+
+        With numbers among the evidence it is that of a density, which may be positive and depends on their units.
+        """
+        if self._hybrid is not None:
+            return hybrid.log_probability(self._hybrid, evidence)
         return queries.log_probability(self._engine, evidence)
 
     def most_probable(
@@ -308,6 +360,8 @@ class BayesianNetwork:
         >>> dict(net.most_probable({"JohnCalls": "yes", "MaryCalls": "yes"}, of=["Burglary", "Alarm"]))
         {'Burglary': 'no', 'Alarm': 'yes'}
         """
+        if self._hybrid is not None:
+            return hybrid.most_probable(self._hybrid, evidence, of=of)
         return queries.most_probable(self._engine, evidence, of=of)
 
     # Rows of a frame
@@ -330,15 +384,99 @@ class BayesianNetwork:
         ndarray of shape (n_rows, n_states)
             In the order of the target's states. Rows whose evidence is impossible get NaN, with one warning.
         """
+        if self._hybrid is not None:
+            return hybrid_batches.predict_proba(self._hybrid, frame, target, n_jobs=n_jobs)
         return batches.predict_proba(self._engine, frame, target, n_jobs=n_jobs)
 
     def predict(self, frame: Any, target: str, *, n_jobs: int | None = None) -> np.ndarray:
-        """Return the most probable state of a variable for every row (None where the evidence is impossible)."""
+        """Return the most probable state of a variable for every row (None where the evidence is impossible).
+
+        Of a continuous variable it is the expected value (NaN where the evidence is impossible).
+        """
+        if self._hybrid is not None:
+            return hybrid_batches.predict(self._hybrid, frame, target, n_jobs=n_jobs)
         return batches.predict(self._engine, frame, target, n_jobs=n_jobs)
 
     def log_likelihood(self, frame: Any, *, n_jobs: int | None = None) -> np.ndarray:
         """Return the natural logarithm of the probability of every row; what a row does not say is summed out."""
+        if self._hybrid is not None:
+            return hybrid_batches.log_likelihood(self._hybrid, frame, n_jobs=n_jobs)
         return batches.log_likelihood(self._engine, frame, n_jobs=n_jobs)
+
+    def impute(
+        self,
+        frame: Any,
+        method: str = "most-probable",
+        *,
+        jointly: bool = True,
+        columns: Iterable[str] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> Table:
+        """Return the frame as a Table in which the missing cells of the network's variables are filled.
+
+        What is known stays as it is: values, also such as the network does not know (they count as missing for the
+        rest of their row), columns that are no variables, types and weights.
+
+        Parameters
+        ----------
+        frame : any frame
+            Columns are matched by name.
+        method : {"most-probable", "sample"}
+            The most probable states given the rest of the row, or a draw from their exact joint distribution given it.
+        jointly : bool
+            Whether "most-probable" means the states of all missing cells of a row together, which do go together.
+            False takes each cell for itself, so that as few cells as can be expected are wrong.
+        columns : iterable of str, optional
+            The variables to fill, by default all that are columns of the frame. Variables that are not are added as
+            columns when they are named.
+        random_state : int or numpy.random.Generator, optional
+            The seed of "sample".
+        n_jobs : int, optional
+            Threads; the result does not depend on it.
+
+        Returns
+        -------
+        Table
+            A row that is impossible in the network keeps its holes, with one warning.
+
+        Examples
+        --------
+        >>> import tunbridge as tb
+        >>> net = tb.example_network("burglary")
+        >>> calls = {"Burglary": [None, None], "JohnCalls": ["yes", "no"], "MaryCalls": ["yes", None]}
+        >>> net.impute(calls).to_arrow().to_pylist()[1]
+        {'Burglary': 'no', 'JohnCalls': 'no', 'MaryCalls': 'no'}
+        """
+        return imputation.impute(
+            self._engine, frame, method, jointly=jointly, columns=columns, random_state=random_state, n_jobs=n_jobs
+        )
+
+    def imputations(
+        self,
+        frame: Any,
+        n: int = 5,
+        *,
+        columns: Iterable[str] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> tuple[Table, ...]:
+        """Return the frame n times as a Table, its missing cells drawn anew each time (multiple imputation).
+
+        What is estimated from each of the tables differs by as much as the missing cells leave open: see the page
+        *Imputation* in the documentation for how estimates are pooled. The parameters are those of :meth:`impute`.
+
+        Examples
+        --------
+        >>> import tunbridge as tb
+        >>> net = tb.example_network("burglary")
+        >>> tables = net.imputations({"Alarm": ["yes"] * 1000, "Burglary": [None] * 1000}, 3, random_state=0)
+        >>> [round(float((table.codes("Burglary") == 0).mean()), 2) for table in tables]
+        [0.38, 0.36, 0.38]
+        """
+        return imputation.imputations(
+            self._engine, frame, n, columns=columns, random_state=random_state, n_jobs=n_jobs
+        )
 
     def sample(
         self, n: int, *, random_state: Any = None, evidence: Mapping[str, Any] | None = None, n_jobs: int | None = None
@@ -352,6 +490,8 @@ class BayesianNetwork:
         >>> rows.n_rows, rows.names[:3]
         (1000, ('Burglary', 'Earthquake', 'Alarm'))
         """
+        if self._hybrid is not None:
+            return hybrid_sampling.sample(self._hybrid, n, random_state=random_state, evidence=evidence, n_jobs=n_jobs)
         return simulation.sample(self._engine, n, random_state=random_state, evidence=evidence, n_jobs=n_jobs)
 
     # What if, why, how large
@@ -362,7 +502,7 @@ class BayesianNetwork:
         Parameters
         ----------
         setting : mapping of str to state, or to a distribution over states
-            What is done to each variable.
+            What is done to each variable; a continuous one is set to a number.
 
         Examples
         --------
@@ -375,7 +515,10 @@ class BayesianNetwork:
         >>> round(net.do({"Alarm": "yes"}).posterior("Burglary")["yes"], 3)
         0.001
         """
-        tables = interventions.do(self._engine, setting)
+        if self._hybrid is not None:
+            tables = hybrid_more.do(self._hybrid, setting)
+        else:
+            tables = interventions.do(self._engine, setting)
         return BayesianNetwork.from_tables(tables, name=self.name, properties=self.properties)
 
     def explain(self, target: str, evidence: Mapping[str, Any], *, state: Any = None) -> EvidenceExplanation:
@@ -390,10 +533,14 @@ class BayesianNetwork:
         state : optional
             The state in question; by default the most probable one.
         """
+        if self._hybrid is not None:
+            return hybrid_more.explain(self._hybrid, target, evidence, state=state)
         return explaining.explain(self._engine, target, evidence, state=state)
 
     def conflict(self, evidence: Mapping[str, Any]) -> Conflict:
         """Return how well findings fit together: ln [Π P(finding) / P(all)], above 0 when they disagree."""
+        if self._hybrid is not None:
+            return hybrid_more.conflict(self._hybrid, evidence)
         return conflicts.conflict(self._engine, evidence)
 
     def forecast(
@@ -414,7 +561,73 @@ class BayesianNetwork:
         >>> tb.example_network("burglary").forecast().fits
         True
         """
+        if self._hybrid is not None:
+            return hybrid_more.forecast(self._hybrid, evidence, target)
         return forecasting.forecast(self._engine, evidence, target)
+
+    # New rows, other networks
+
+    def update(
+        self,
+        rows: Any,
+        *,
+        fading: float | Mapping[str, float] = 1.0,
+        ess: float | Mapping[str, float] | None = None,
+        fixed: str | Iterable[str] = (),
+        new_states: str = "add",
+        batch_rows: int | None = None,
+        n_jobs: int | None = None,
+    ) -> BayesianNetwork:
+        """Return the network after new rows: they are added to the Dirichlet counts behind its tables.
+
+        Rows without holes make the tables what one fit to all rows would have made them. Of a row with holes what is to
+        be expected is added, under the network as it stands before the batch. Nothing here is changed, whatever happens
+        on the way.
+
+        Parameters
+        ----------
+        rows : frame, record, list of records, or iterator of frames
+            Columns are matched by name; absent ones are missing in every row. Each frame of an iterator (or of a
+            pyarrow reader or dataset) is a batch, and only one is held at a time. A :class:`Table` may have weights.
+        fading : float or mapping of str to float
+            What an old row weighs against the one after it, above 0: with 0.999 a table is worth 1000 rows at most. A
+            mapping says it for single tables; others do not fade.
+        ess : float or mapping of str to float, optional
+            How many rows of data every row of a table without counts is worth, for all such tables or by variable. In
+            a sparse table it holds for the configurations that are not stored, too (one row unless given). Counts that
+            are there are never rescaled.
+        fixed : str or sequence of str
+            The variables whose tables stay as they are.
+        new_states : {"add", "missing", "error"}
+            Values that are no states of their variable become states behind the others, or count as missing with one
+            warning, or are an error.
+        batch_rows : int, optional
+            Cut frames into batches of so many rows, which matters only where there are holes.
+        n_jobs : int, optional
+            Threads; the result does not depend on it.
+
+        Raises
+        ------
+        DataError
+            When a table has no counts and ``ess`` does not say what it is worth; when it stores no rows (noisy-MAX)
+            and is not fixed.
+
+        Examples
+        --------
+        >>> import tunbridge as tb
+        >>> net = tb.example_network("burglary")
+        >>> after = net.update([{"Burglary": "no", "Earthquake": "no", "Alarm": "yes"}] * 10, ess=1000)
+        >>> given = {"Burglary": "no", "Earthquake": "no"}
+        >>> [round(n.cpt("Alarm").distribution(given)["yes"], 4) for n in (net, after)]
+        [0.001, 0.0109]
+        """
+        return update_network(
+            self, rows, fading=fading, ess=ess, fixed=fixed, new_states=new_states, batch_rows=batch_rows, n_jobs=n_jobs
+        ).network
+
+    def merge(self, *others: BayesianNetwork, prior: Any = DEFAULT_PRIOR) -> BayesianNetwork:
+        """Return the network of the rows behind this one and others together (see :func:`merge_networks`)."""
+        return merge_networks([self, *others], prior=prior)
 
     # Files
 
@@ -433,7 +646,7 @@ class BayesianNetwork:
 
     def __contains__(self, name: object) -> bool:
         """Return whether there is a variable of this name."""
-        return name in self._engine.index
+        return name in self._index
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (self._parts,)
@@ -445,7 +658,7 @@ class BayesianNetwork:
 
     def _repr_html_(self) -> str:
         rows: list[list[object]] = [
-            [v.name, listed(v.states or (), most=6), ", ".join(self._dag.parents(v.name))]
+            [v.name, listed(v.states or (), most=6) or "continuous", ", ".join(self._dag.parents(v.name))]
             for v in self.variables[:_SHOWN]
         ]
         more = f" (the first {_SHOWN})" if len(self.variables) > _SHOWN else ""

@@ -96,7 +96,7 @@ class TestMessages:
             ({"variables": {"Rain": []}}, "every variable of a network must have states; 'Rain' has none."),
             ({"variables": [Variable("A", NO_YES)] * 2}, "variables must have distinct names; got 'A' twice."),
             ({"variables": {"Rain": ["no", "no"]}}, "the states of 'Rain' must be distinct"),
-            ({"variables": [Variable("Rain")]}, "every variable of a network must have states; 'Rain' has none."),
+            ({"variables": [Variable("Rain", [])]}, "every variable of a network must have states; 'Rain' has none."),
             ({"arcs": [("Rain", "Wet"), ("Sprinkle", "Wet")]}, "'Sprinkle'"),
             ({"arcs": [*ARCS, ("Wet", "Rain")]}, "cycle"),
             ({"arcs": DAG(["Rain", "Wet"], [])}, "the graph must have the variables as its nodes; 'Sprinkler' "),

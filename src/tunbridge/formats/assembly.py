@@ -198,15 +198,25 @@ def _by_name(draft: Draft, error: Error) -> dict[str, Declared]:
 
 
 def _variable(declared: Declared, error: Error) -> Variable:
-    """Return the variable with its true names."""
-    name, states, _ = _restored(declared.properties, error, declared.place)
+    """Return the variable with its true names, and its cut points if it has any."""
+    name, states, _, texts = _restored(declared.properties, error, declared.place)
+    cuts = None if texts is None else [_cut_point(text, declared, error) for text in texts]
     if states is not None and len(states) != len(declared.states):
         rule = f"must be as many as it declares, {len(declared.states)}"
         raise error(f"the true states of {shown(declared.name)} {rule}; got {len(states)}.", declared.place)
     try:
-        return Variable(declared.name if name is None else name, declared.states if states is None else states)
+        name, states = declared.name if name is None else name, declared.states if states is None else states
+        return Variable(name, states, cuts=cuts)
     except DataError as reason:
         raise error(str(reason), declared.place) from None
+
+
+def _cut_point(text: str, declared: Declared, error: Error) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        what = f"the cut points of {shown(declared.name)}"
+        raise error(f"{what} must be numbers; got {shown(text)}.", declared.place) from None
 
 
 def _restored(properties: Sequence[str], error: Error, place: Place) -> Any:

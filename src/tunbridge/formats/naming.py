@@ -7,8 +7,10 @@ be written everywhere and needs no quoting:
     tunbridge_name = Smoker%3F              the true name of the node or the network
     tunbridge_states = %3C5 5-12 12%2B      the true states, all of them, in order
     tunbridge_property_0 = a%3B%20b         a property that the file could not hold as it is
+    tunbridge_cuts = 37.5 38.5              the cut points of a node whose states are intervals; % for none
 
-Readers put the true names back. Other programs see the legal names and, to them, a property like any other.
+Readers put the true names and the cut points back. Other programs see the legal names and, to them, a property like any
+other.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from tunbridge.formats.parts import NetworkParts
 MARKER = "tunbridge_"
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_MARKED = re.compile(r'tunbridge_(name|states|property)(?:_\d+)?\s*=\s*(?:"([^"]*)"|([^"\s][^"]*))')
+_MARKED = re.compile(r'tunbridge_(name|states|property|cuts)(?:_\d+)?\s*=\s*(?:"([^"]*)"|([^"\s][^"]*))')
 _EMPTY = "%"  # a percent sign of a text is written %25, so it is free to stand for an empty text
 
 
@@ -52,11 +54,12 @@ class FileNode(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """What the properties of a node or a network say: the true names if they differ, and the other properties."""
+    """What properties say: the true names where they differ, the cut points of a node, and the other properties."""
 
     name: str | None
     states: tuple[str, ...] | None
     properties: tuple[str, ...]
+    cuts: tuple[str, ...] | None = None
 
 
 def file_network(parts: NetworkParts, rules: Rules) -> tuple[str, tuple[str, ...]]:
@@ -83,7 +86,7 @@ def restored(properties: Sequence[str]) -> Restored:
     ValueError
         When an encoded text is not UTF-8.
     """
-    name, states, kept = None, None, []
+    name, states, cuts, kept = None, None, None, []
     for text in properties:
         match = _MARKED.fullmatch(text)
         value = "" if match is None else match[2] if match[3] is None else match[3]
@@ -93,9 +96,11 @@ def restored(properties: Sequence[str]) -> Restored:
             name = decoded(value)
         elif match[1] == "states":
             states = tuple(map(decoded, value.split()))
+        elif match[1] == "cuts":
+            cuts = tuple(filter(None, map(decoded, value.split())))
         else:
             kept.append(decoded(value))
-    return Restored(name, states, tuple(kept))
+    return Restored(name, states, tuple(kept), cuts)
 
 
 def state_texts(variable: Variable) -> tuple[str, ...]:
@@ -159,6 +164,8 @@ def _file_node(variable: Variable, name: str, properties: Sequence[str], rules: 
         markers.append(rules.marker(f"{MARKER}name", encoded(variable.name)))
     if states != texts:
         markers.append(rules.marker(f"{MARKER}states", " ".join(map(encoded, texts))))
+    if variable.cuts is not None:
+        markers.append(rules.marker(f"{MARKER}cuts", " ".join(map(repr, variable.cuts)) or _EMPTY))
     return FileNode(name, states, (*markers, *_properties(properties, rules)), name != variable.name)
 
 

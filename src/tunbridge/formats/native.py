@@ -2,7 +2,7 @@
 
 A pickle runs whatever code its writer put in it, and breaks when a class moves. A Tunbridge model is therefore data:
 
-    model.json      {"format": "tunbridge", "version": 1, "kind": …, "written_by": …, "content": {…}}
+    model.json      {"format": "tunbridge", "version": …, "kind": …, "written_by": …, "content": {…}}
     arrays/0.npy    the arrays of the content, in the order in which they stand in it
     arrays/1.npy    …
 
@@ -13,6 +13,9 @@ which starts with ``$``; a key of the content that starts with ``$`` itself gets
     {"$tuple": […]}           a tuple                 {"$int": "0x…"}            beyond ± 2⁵³
     {"$numpy": ["<f8", 0.5]}  a NumPy scalar          {"$decimal": "0.10"}
     {"$variable": {…}}        name, states, ordered   {"$date": "1761-04-07"}    also $datetime
+
+The version is the oldest one that can say the content, so that older programs read whatever they can understand: 2
+where a variable has cut points (``cuts``, beside its states), else 1.
 
 The rule is that a value comes back equal and of the same type, or is refused when it is written: so lists stay lists,
 tuples tuples, NumPy scalars NumPy scalars, and subclasses are refused. Dictionaries keep their order, and equal
@@ -46,8 +49,8 @@ from tunbridge._version import __version__
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, FileMissingError, FormatError
 
-FORMAT_VERSION = 1
-"""The version of the format that is written; every older one is read."""
+FORMAT_VERSION = 2
+"""The newest version of the format; every older one is read."""
 
 _MODEL = "model.json"
 _DEEPEST = 64
@@ -59,6 +62,7 @@ _STORABLE = re.compile(r"\|[biu]1|<[iu][248]|<f[248]|<U\d{1,9}")
 _HEADER = re.compile(
     rb"\x93NUMPY\x01\x00..\{'descr': '([^']*)', 'fortran_order': False, 'shape': \(([\d, ]*)\), \} *\n", re.DOTALL
 )
+_LISTS = {list, type(None)}
 _AS_TEXT: dict[type, tuple[str, Callable[[Any], str]]] = {
     Decimal: ("$decimal", str),
     datetime.date: ("$date", datetime.date.isoformat),
@@ -120,8 +124,9 @@ def write_model(path: str | os.PathLike[str], kind: str, content: Mapping[str, A
     if not isinstance(content, Mapping):
         raise DataError(f"content must be a mapping; got an object of type {type(content).__name__}.")
     arrays: list[np.ndarray] = []
-    header = {"format": "tunbridge", "version": FORMAT_VERSION, "kind": kind, "written_by": f"tunbridge {__version__}"}
-    model = {**header, "content": _pack(dict(content), (), arrays)}
+    packed = _pack(dict(content), (), arrays)
+    header = {"format": "tunbridge", "version": _version(dict(content)), "kind": kind}
+    model = {**header, "written_by": f"tunbridge {__version__}", "content": packed}
     text = json.dumps(model, ensure_ascii=False, allow_nan=False).encode()
     with replacement(file_name(path)) as file, zipfile.ZipFile(file, "w") as archive:
         with _member(archive, _MODEL, len(text)) as member:
@@ -191,14 +196,28 @@ def _pack(value: Any, where: tuple[Any, ...], arrays: list[np.ndarray]) -> Any:
         items = [_pack(each, (*where, i), arrays) for i, each in enumerate(value)]
         return items if kind is list else {"$tuple": items}
     if kind is Variable:
-        states = None if value.states is None else _pack(list(value.states), (*where, "states"), arrays)
-        return {"$variable": {"name": _pack_text(value.name, where), "states": states, "ordered": value.ordered}}
+        return {"$variable": _pack_variable(value, where, arrays)}
     if kind in _AS_TEXT:
         tag, as_text = _AS_TEXT[kind]
         return {tag: as_text(value)}
     if kind is np.ndarray or isinstance(value, np.generic):
         return _pack_numpy(value, where, arrays)
     raise DataError(f"{_path(where)} must be of a type that a model file can hold; got {kind.__qualname__}.")
+
+
+def _pack_variable(value: Variable, where: tuple[Any, ...], arrays: list[np.ndarray]) -> dict[str, Any]:
+    states = None if value.states is None else _pack(list(value.states), (*where, "states"), arrays)
+    cuts = {} if value.cuts is None else {"cuts": list(value.cuts)}
+    return {"name": _pack_text(value.name, where), "states": states, "ordered": value.ordered, **cuts}
+
+
+def _version(value: Any) -> int:
+    """Return the oldest version of the format that can say a value."""
+    if type(value) is Variable:
+        return 1 if value.cuts is None else 2
+    if type(value) not in (dict, list, tuple):
+        return 1
+    return max(map(_version, value.values() if type(value) is dict else value), default=1)
 
 
 def _pack_text(value: str, where: tuple[Any, ...]) -> str:
@@ -405,8 +424,8 @@ def _unpack_tagged(value: dict[str, Any], depth: int, array: Callable[[int], np.
     if tag == "$numpy":
         descr, item = inner
         return _unpack_scalar(descr, _unpack(item, depth, array))
-    if tag == "$variable" and type(inner) is dict and type(inner["states"]) in (list, type(None)):
-        return Variable(inner["name"], _unpack(inner["states"], depth + 1, array), inner["ordered"])
+    if tag == "$variable" and type(inner) is dict and {type(inner["states"]), type(inner.get("cuts"))} <= _LISTS:
+        return Variable(inner["name"], _unpack(inner["states"], depth + 1, array), inner["ordered"], inner.get("cuts"))
     raise _DamageError(f"an unknown value tagged {tag[:40]!r}")
 
 

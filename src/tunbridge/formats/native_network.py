@@ -1,8 +1,9 @@
-"""A network as a native file: its tables as they are kept, sparse and noisy-MAX ones included, with their counts.
+"""A network as a native file: its tables as they are kept, sparse, noisy-MAX and Gaussian ones included, with counts.
 
 Text files hold probabilities; a native file (:mod:`tunbridge.formats.native`, of the kind ``network``) holds the model:
 states keep their types, a sparse table stays sparse, a noisy-MAX table keeps its effects, and the Dirichlet counts
-behind a learned table are there for the next update and for credible intervals.
+behind a learned table are there for the next update and for credible intervals. A linear Gaussian table is its
+intercepts, coefficients and variances, with the moments it was learned from.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from tunbridge.counts.cross_moments import CrossMoments
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, FormatError
 from tunbridge.formats.native import read_model, write_model
 from tunbridge.formats.parts import NetworkParts
-from tunbridge.probability import CPT, ConditionalTable, NoisyMaxCPT, SparseCPT
+from tunbridge.probability import CPT, ConditionalTable, LinearGaussian, NoisyMaxCPT, SparseCPT
 
 KIND = "network"
 
@@ -67,11 +69,16 @@ def _content(cpt: ConditionalTable) -> dict[str, Any]:
         return {"kind": "sparse", **rows, "counts": cpt.counts}
     if isinstance(cpt, NoisyMaxCPT):
         return {"kind": "noisy-max", "effects": list(cpt.effects), "leak": cpt.leak, "order": list(cpt.order)}
-    raise DataError(f"a table must be dense, sparse or noisy-MAX to be written; got {type(cpt).__name__}.")
+    if isinstance(cpt, LinearGaussian):
+        numbers = {name: getattr(cpt, name) for name in ("intercepts", "coefficients", "variances")}
+        return {"kind": "gaussian", **numbers, "moments": None if cpt.moments is None else list(cpt.moments.arrays)}
+    raise DataError(f"a table must be dense, sparse, noisy-MAX or Gaussian to be written; got {type(cpt).__name__}.")
 
 
 def _table(variable: Variable, content: Mapping[str, Any], variables: list[Variable]) -> ConditionalTable:
-    makers: dict[str, Callable[..., ConditionalTable]] = {"dense": _dense, "sparse": _sparse, "noisy-max": _noisy_max}
+    makers: dict[str, Callable[..., ConditionalTable]] = {
+        "dense": _dense, "sparse": _sparse, "noisy-max": _noisy_max, "gaussian": _gaussian,
+    }  # fmt: skip
     numbers = content["parents"]
     if not all(type(i) is int and 0 <= i < len(variables) for i in numbers):
         raise ValueError(f"a parent of {variable.name!r} is no variable.")
@@ -100,3 +107,20 @@ def _noisy_max(variable: Variable, parents: tuple[Variable, ...], content: Mappi
         raise ValueError(f"the order of the states of {variable.name!r} is not one of their codes.")
     order = [(variable.states or ())[code] for code in content["order"]]
     return NoisyMaxCPT(variable, parents, content["effects"], content["leak"], order=order)
+
+
+def _gaussian(variable: Variable, parents: tuple[Variable, ...], content: Mapping[str, Any]) -> LinearGaussian:
+    names, given = ("intercepts", "coefficients", "variances"), content["moments"]
+    numbers = {name: content[name] for name in names}
+    kept = [*numbers.values(), *(given or [])]
+    if not all(isinstance(array, np.ndarray) and array.dtype == np.float64 for array in kept):
+        raise ValueError(f"the numbers of {variable.name!r} are no arrays of floats.")
+    return LinearGaussian(variable, parents, **numbers, moments=None if given is None else _moments(variable, given))
+
+
+def _moments(variable: Variable, given: list[np.ndarray]) -> CrossMoments:
+    moments = CrossMoments(*given)
+    count, mean, products = moments.arrays
+    if products.ndim != 3 or mean.shape != products.shape[:2] or count.shape != mean.shape[:1] or (count < 0).any():
+        raise ValueError(f"the moments of {variable.name!r} do not belong together.")
+    return moments

@@ -119,6 +119,10 @@ def write_network_parts(path: str | os.PathLike[str], parts: NetworkParts, forma
         if packed:
             raise DataError(f"a native file is packed already and must not end in '.gz'; got {name!r}.")
         return write_native(name, parts)
+    if numbers := [v.name for v in parts.variables if v.is_continuous]:
+        are, hint = "is" if len(numbers) == 1 else "are", "Write a '.tb' file, or discretise first."
+        rule = f"a network in {chosen} must have states for every variable"
+        raise DataError(f"{rule}; {listed(numbers)} {are} continuous. {hint}")
     data = _WRITERS[chosen](parts).encode()
     with replacement(name, "a network") as file:
         file.write(gzip.compress(data, mtime=0) if packed else data)

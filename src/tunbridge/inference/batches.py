@@ -10,7 +10,7 @@ the number of threads.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 from tunbridge._check import listed, shortened, warn_user
 from tunbridge._memory import check_memory
 from tunbridge._threads import map_threads, row_pieces
-from tunbridge.data import encode
+from tunbridge.data import Variable, encode
 from tunbridge.data.frames import frame_columns
 from tunbridge.errors import DataError, DataWarning, UnseenStateWarning, ZeroProbabilityWarning
 from tunbridge.inference.engine import Engine
@@ -49,15 +49,20 @@ def predict_proba(engine: Engine, frame: Any, target: str, *, n_jobs: int | None
         raise DataError(f"target must name one variable; got {target!r}.")
     v = find_variable(engine.index, target, "target")
     answers = answer(engine, read_rows(engine, frame, leave_out=v), [v], n_jobs=n_jobs)
-    _warn_impossible(answers.log_evidence)
+    warn_impossible(answers.log_evidence)
     return answers.marginals
 
 
 def predict(engine: Engine, frame: Any, target: str, *, n_jobs: int | None = None) -> np.ndarray:
     """Return the most probable state of a variable for every row; None where the evidence is impossible."""
     found = predict_proba(engine, frame, target, n_jobs=n_jobs)
-    states = np.empty(engine.variables[engine.index[target]].n_states + 1, object)
-    states[:-1] = engine.variables[engine.index[target]].states
+    return most_probable_states(engine.variables[engine.index[target]], found)
+
+
+def most_probable_states(variable: Variable, found: np.ndarray) -> np.ndarray:
+    """Return the most probable state of each row of probabilities; None where they are not known (NaN)."""
+    states = np.empty(variable.n_states + 1, object)
+    states[:-1] = variable.states
     best = np.where(np.isnan(found).any(axis=1), -1, np.nan_to_num(found).argmax(axis=1))
     chosen = states[best]
     if (best < 0).any() or len({type(state) for state in states[:-1]}) > 1:
@@ -68,7 +73,7 @@ def predict(engine: Engine, frame: Any, target: str, *, n_jobs: int | None = Non
 def posteriors(engine: Engine, frame: Any, *, n_jobs: int | None = None) -> dict[str, np.ndarray]:
     """Return, for every variable, its posterior for every row; that of an observed one is certain."""
     answers = answer(engine, read_rows(engine, frame), list(range(engine.n_variables)), n_jobs=n_jobs)
-    _warn_impossible(answers.log_evidence)
+    warn_impossible(answers.log_evidence)
     parts = zip(engine.variables, engine.starts[:-1], engine.starts[1:], strict=True)
     return {v.name: answers.marginals[:, low:high] for v, low, high in parts}
 
@@ -87,7 +92,7 @@ def read_rows(engine: Engine, frame: Any, *, leave_out: int | None = None) -> np
         known = listed(v.name for v in engine.variables)
         hint = "Columns are matched to variables by name."
         raise DataError(f"the data must have a column of the network ({known}); got {listed(columns)}. {hint}")
-    _warn_near_names(columns, engine)
+    warn_near_names(columns, engine.index)
     n_rows = len(next(iter(columns.values()))) if columns else 0
     dtype = np.int16 if int(engine.n_states.max(initial=0)) < 2**15 else np.int32
     size = np.dtype(dtype).itemsize * float(engine.n_variables) * n_rows
@@ -97,26 +102,28 @@ def read_rows(engine: Engine, frame: Any, *, leave_out: int | None = None) -> np
         table, unseen = encode(frame, present)
         for variable in present:
             codes[engine.index[variable.name]] = table.codes(variable.name)
-        _warn_unseen(unseen)
+        warn_unseen(unseen)
     return codes
 
 
-def _warn_unseen(unseen: dict[str, list[Any]]) -> None:
+def warn_unseen(unseen: Mapping[str, Sequence[Any]]) -> None:
+    """Warn of states that no variable has."""
     if unseen:
         told = "; ".join(f"{name}: {listed(states, most=3)}" for name, states in list(unseen.items())[:5])
         warn_user(f"states that the network does not know count as missing: {told}.", UnseenStateWarning)
 
 
-def _warn_near_names(columns: Any, engine: Engine) -> None:
+def warn_near_names(columns: Any, index: Mapping[str, int]) -> None:
     """Warn of columns that are left out although a variable without a column reads nearly the same."""
-    plain = {"".join(name.lower().split()): name for name in engine.index if name not in columns}
-    near = [(c, plain[k]) for c in columns if c not in engine.index and (k := "".join(c.lower().split())) in plain]
+    plain = {"".join(name.lower().split()): name for name in index if name not in columns}
+    near = [(c, plain[k]) for c in columns if c not in index and (k := "".join(c.lower().split())) in plain]
     if near:
         told = ", ".join(f"{shortened(repr(c))} (the network has {shortened(repr(name))})" for c, name in near[:3])
         warn_user(f"columns that are not called like a variable are left out: {told}.", DataWarning)
 
 
-def _warn_impossible(log_evidence: np.ndarray) -> None:
+def warn_impossible(log_evidence: np.ndarray) -> None:
+    """Warn of rows whose evidence is impossible."""
     n = int(np.isneginf(log_evidence).sum())
     if n:
         first = int(np.isneginf(log_evidence).argmax()) + 1

@@ -140,6 +140,6 @@ def state_of(variable: Variable, state: object, what: str) -> int:
     """Return the code of a state; raise an error with the nearest state when it is none."""
     code = variable.find(state)
     if code < 0:
-        hint = "Leave out what is not known." if is_missing(state) else did_you_mean(state, variable.states or ())
+        hint = "Leave out what is not known." if is_missing(state) else variable.near_states(state)
         raise DataError(f"{what} must give a state of {variable.name!r}; got {shortened(repr(state))}. {hint}")
     return code

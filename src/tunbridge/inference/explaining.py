@@ -15,7 +15,7 @@ I. J. Good (1985). Weight of evidence: a brief survey. Bayesian Statistics 2, 24
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,16 +96,23 @@ class EvidenceExplanation:
 
 def explain(engine: Engine, target: str, evidence: Mapping[str, Any], *, state: Any = None) -> EvidenceExplanation:
     """Return the weight of each finding for a state of the target (by default its most probable one)."""
+    return explain_by(lambda *question: posterior(engine, *question), target, evidence, state=state)
+
+
+def explain_by(
+    ask: Callable[..., Distribution], target: str, evidence: Mapping[str, Any], *, state: Any = None
+) -> EvidenceExplanation:
+    """Return the same from a function that answers questions: a target, and evidence or none."""
     if not isinstance(target, str):
         raise DataError(f"target must name one variable; got {target!r}.")
-    after, before = posterior(engine, target, evidence), posterior(engine, target)
+    after, before = ask(target, evidence), ask(target)
     variable = after.variables[0]
     chosen = after.mode if state is None else (variable.states or ())[variable.code(state)]
     findings = []
     known = {name: finding for name, finding in (evidence or {}).items() if not is_missing(finding)}
     for name, finding in known.items():
-        without = posterior(engine, target, {k: v for k, v in known.items() if k != name})
-        alone = posterior(engine, target, {name: finding})
+        without = ask(target, {k: v for k, v in known.items() if k != name})
+        alone = ask(target, {name: finding})
         weight = _log_odds(after, chosen) - _log_odds(without, chosen)
         own = _log_odds(alone, chosen) - _log_odds(before, chosen)
         findings.append(FindingWeight(name, finding, _settled(weight), _settled(own), without))

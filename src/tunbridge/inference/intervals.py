@@ -81,13 +81,11 @@ def _gammas(shapes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _drawn_table(cpt: ConditionalTable, rng: np.random.Generator) -> ConditionalTable:
-    """Return a table drawn from the Dirichlet distributions of its rows; a row without counts stays as it is."""
+    """Return a table drawn from the Dirichlet distributions of its rows; one that rests on nothing may be anything."""
     assert isinstance(cpt, CPT | SparseCPT)
     assert cpt.counts is not None
-    has_counts = cpt.counts.any(axis=-1, keepdims=True)
-    gammas = _gammas(cpt.counts, rng)
-    sums = gammas.sum(axis=-1, keepdims=True)
-    rows = np.where(has_counts, gammas / np.where(has_counts, sums, 1.0), cpt.probabilities)
+    gammas = _gammas(np.where(cpt.counts.any(axis=-1, keepdims=True), cpt.counts, 1.0), rng)
+    rows = gammas / gammas.sum(axis=-1, keepdims=True)
     if isinstance(cpt, CPT):
         return CPT._trusted(cpt.variable, cpt.parents, rows)
     return SparseCPT._trusted(cpt.variable, cpt.parents, cpt.configurations, rows, cpt.default)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tunbridge._check import shortened
+from tunbridge.data import Variable
 from tunbridge.errors import DataError
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import find_variable, state_of
@@ -32,11 +33,14 @@ def do(engine: Engine, setting: Mapping[str, Any]) -> tuple[ConditionalTable, ..
     tables = list(engine.cpts)
     for name, value in setting.items():
         v = find_variable(engine.index, name, "an intervention")
-        variable = engine.variables[v]
-        if isinstance(value, Mapping):
-            tables[v] = as_cpt(variable, (), value)
-        else:
-            row = np.zeros(variable.n_states)
-            row[state_of(variable, value, "an intervention")] = 1.0
-            tables[v] = CPT(variable, (), row)
+        tables[v] = set_table(engine.variables[v], value)
     return tuple(tables)
+
+
+def set_table(variable: Variable, value: Any) -> ConditionalTable:
+    """Return the table of a variable that was set to a state, or to a distribution over states."""
+    if isinstance(value, Mapping):
+        return as_cpt(variable, (), value)
+    row = np.zeros(variable.n_states)
+    row[state_of(variable, value, "an intervention")] = 1.0
+    return CPT(variable, (), row)

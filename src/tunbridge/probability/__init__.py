@@ -5,6 +5,8 @@ from tunbridge.probability.conditional import ConditionalTable
 from tunbridge.probability.cpt import CPT
 from tunbridge.probability.deterministic import deterministic
 from tunbridge.probability.distribution import Distribution
+from tunbridge.probability.linear_gaussian import LinearGaussian
+from tunbridge.probability.mixture import Mixture
 from tunbridge.probability.noisy import NoisyMaxCPT, noisy_max, noisy_or
 from tunbridge.probability.smoothing import Laplace, MEstimate, Smoothing, as_smoothing, smooth
 from tunbridge.probability.sparse import SparseCPT
@@ -14,7 +16,9 @@ __all__ = [
     "ConditionalTable",
     "Distribution",
     "Laplace",
+    "LinearGaussian",
     "MEstimate",
+    "Mixture",
     "NoisyMaxCPT",
     "Smoothing",
     "SparseCPT",

@@ -137,7 +137,7 @@ class ConditionalTable(ABC):
 
     # By name
 
-    def _configuration(self, given: Mapping[str, object]) -> list[int]:
+    def _configuration(self, given: Mapping[str, object]) -> list[Any]:
         names = [p.name for p in self.parents]
         self._check_names("given", given, names)
         absent = [name for name in names if name not in given]
@@ -146,7 +146,10 @@ class ConditionalTable(ABC):
             raise DataError(
                 f"given must name every parent of {self.variable.name!r}; {listed(absent)} {are} not there."
             )
-        return [p.code(given[p.name]) for p in self.parents]
+        return [self._value_of(p, given[p.name]) for p in self.parents]
+
+    def _value_of(self, parent: Variable, given: object) -> Any:
+        return parent.code(given)
 
     def _fixed(self, codes: Mapping[str, int]) -> dict[int, int]:
         """Return the position and the code of each fixed parent."""
@@ -219,18 +222,29 @@ class ConditionalTable(ABC):
 
 def checked_family(variable: Any, parents: Any) -> tuple[Variable, ...]:
     """Return the parents as a tuple; raise unless all are distinct categorical variables that have states."""
-    family = (*_parents_tuple(parents), variable)
+    family = (*parents_tuple(parents), variable)
     for v in family:
         if not isinstance(v, Variable):
             raise DataError(f"variable and parents must be Variables; got {shortened(repr(v))}.")
         if not v.states:
             state = "it is continuous" if v.states is None else "it has none"
-            raise DataError(f"the variables of a conditional table must have states; {v.name!r}: {state}.")
+            hint = "" if v.states is not None else _about_numbers(v, variable)
+            raise DataError(f"the variables of a conditional table must have states; {v.name!r}: {state}.{hint}")
     if len({v.name for v in family}) < len(family):
         names = [v.name for v in family]
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"the variable and its parents must have distinct names; got {twice!r} more than once.")
     return family[:-1]
+
+
+def _about_numbers(v: Variable, variable: Any) -> str:
+    """Return what to do where a continuous variable stands in the family of a categorical one."""
+    if v is variable:
+        return " The table of a continuous variable is a LinearGaussian."
+    return (
+        f" Exact answers need categories that do not depend on numbers: turn the arc round, so that {v.name!r} depends "
+        f"on {getattr(variable, 'name', variable)!r}, or discretise {v.name!r}."
+    )
 
 
 def checked_rows(
@@ -357,7 +371,8 @@ def _replaced(table: Any, **fields: Any) -> Any:
     return other
 
 
-def _parents_tuple(parents: Any) -> tuple[Any, ...]:
+def parents_tuple(parents: Any) -> tuple[Any, ...]:
+    """Return parents as a tuple: a single one, or several."""
     if isinstance(parents, Variable):
         return (parents,)
     if isinstance(parents, str) or not isinstance(parents, Iterable):

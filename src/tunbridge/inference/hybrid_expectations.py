@@ -1,0 +1,210 @@
+"""Expected counts and moments of rows with holes, in a network of categories and numbers.
+
+For the family of a category they are the expected counts of its cells, n_jk = Σ_rows w P(j, k | row). For the family of
+a number, given configuration j of its categorical parents, they are the moments that a regression is made of, each row
+being spread over what its known cells leave possible: with weights P(d | row), and the mean m_d and covariance V_d of
+the family's numbers in configuration d of the categories that matter,
+
+    n_j = Σ w P(d | row),    μ_j = Σ w P(d | row) m_d / n_j,    S_j = Σ w P(d | row) [(m_d − μ_j)(m_d − μ_j)ᵀ + V_d],
+
+summed over the rows and the configurations d that agree with j. These are the expected sufficient statistics of EM
+(Lauritzen 1995). Families of barren variables (unknown, with nothing known below) are left out.
+
+References
+----------
+S. L. Lauritzen (1995). The EM algorithm for graphical association models with missing data. Computational Statistics &
+Data Analysis 19, 191–201.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tunbridge._threads import row_pieces
+from tunbridge.counts.configurations import configuration_codes, configuration_numbers
+from tunbridge.counts.cross_moments import CrossMoments, cross_moments
+from tunbridge.graph.walks import closure
+from tunbridge.inference.hybrid_answers import Question, answer
+from tunbridge.inference.hybrid_components import Component, Solution
+from tunbridge.inference.hybrid_engine import HybridEngine, Scope
+from tunbridge.inference.hybrid_rows import Pattern, Places, Rows, Solver, design, log_factor, patterns, places
+
+_PIECE = 2**20  # numbers that are laid out at a time
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedStatistics:
+    """What rows with holes are expected to hold.
+
+    Attributes
+    ----------
+    counts : dict of int to ndarray
+        For each categorical variable its cells, of the shape of its table; 0 where no row tells.
+    moments : dict of int to CrossMoments
+        For each continuous variable those of its continuous parents and itself, for each configuration of its
+        categorical parents.
+    log_likelihood : float
+        Σ w ln p(row), −∞ when some row is impossible; impossible rows are counted nowhere.
+    """
+
+    counts: dict[int, np.ndarray]
+    moments: dict[int, CrossMoments]
+    log_likelihood: float
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What a pattern needs that does not depend on the tables."""
+
+    pattern: Pattern
+    components: list[Component]
+    places: list[Places]
+    designs: list[np.ndarray]
+    families: dict[int, tuple[Scope, np.ndarray, np.ndarray]]
+    scopes: list[Scope]
+
+
+class IncompleteMixedRows:
+    """Rows prepared for expected statistics under many settings of the tables.
+
+    Parameters
+    ----------
+    hybrid : HybridEngine
+        The network; only its structure is looked at.
+    rows : Rows
+        The rows.
+    weights : ndarray, optional
+        The weight of each row.
+    """
+
+    def __init__(self, hybrid: HybridEngine, rows: Rows, weights: np.ndarray | None = None) -> None:
+        self.rows = rows
+        self.weights = np.ones(rows.n_rows) if weights is None else np.asarray(weights, np.float64)
+        self._work = [self._prepared(hybrid, pattern) for pattern in patterns(hybrid, rows)]
+
+    def _prepared(self, hybrid: HybridEngine, pattern: Pattern) -> _Work:
+        components = hybrid.part.cut(pattern.observed)
+        where = [places(hybrid, c, pattern, self.rows) for c in components]
+        touched = {hybrid.place[d] for c in components for d in c.scope} | pattern.known
+        engine = hybrid.engine
+        families = {v: self._family(hybrid, v, pattern) for v in closure(engine.parents, touched)}
+        scopes = {w.scope for w in where} | {scope for scope, _, _ in families.values()}
+        return _Work(
+            pattern, components, where, [design(c, pattern, self.rows) for c in components], families,
+            sorted(scope for scope in scopes if scope),
+        )  # fmt: skip
+
+    def _family(self, hybrid: HybridEngine, v: int, pattern: Pattern) -> tuple[Scope, np.ndarray, np.ndarray]:
+        """Return the unknown categories of a family (ascending), and the cells: each row's first, and offsets."""
+        members = [*hybrid.engine.parents[v], v]
+        sizes = [int(hybrid.engine.n_states[u]) for u in members]
+        fixed = [
+            self.rows.codes[u, pattern.rows] if u in pattern.known else np.zeros(len(pattern.rows), np.int64)
+            for u in members
+        ]
+        scope = tuple(sorted(u for u in members if u not in pattern.known))
+        own = configuration_codes(
+            np.arange(int(np.prod([hybrid.engine.n_states[u] for u in scope], dtype=np.int64))),
+            [int(hybrid.engine.n_states[u]) for u in scope],
+        )
+        codes = np.zeros((len(own), len(members)), np.int64)
+        for i, u in enumerate(members):
+            if u in scope:
+                codes[:, i] = own[:, scope.index(u)]
+        return scope, configuration_numbers(np.array(fixed).T, sizes), configuration_numbers(codes, sizes)
+
+    def expected(self, hybrid: HybridEngine, *, n_jobs: int | None = None) -> ExpectedStatistics:
+        """Return the expected statistics under the tables of a network of the same structure."""
+        counts = {v: np.zeros(hybrid.cpts[v].shape) for v in hybrid.discrete}
+        gathered = {v: _Gatherer(hybrid, v) for v in hybrid.part.numbers}
+        solver, total = Solver(hybrid), 0.0
+        for work in self._work:
+            solutions = [solver(c) for c in work.components]
+            factors = [log_factor(hybrid, s, work.pattern, self.rows) for s in solutions]
+            found = answer(hybrid, self.rows, Question(work.pattern, factors, work.scopes), n_jobs)
+            weights = self.weights[work.pattern.rows]
+            total += float(weights[weights > 0.0] @ found.log_evidence[weights > 0.0])
+            weights = np.where(np.isneginf(found.log_evidence), 0.0, weights)
+            shares = {s: np.nan_to_num(p) * weights[:, None] for s, p in found.posteriors.items()}
+            shares[()] = weights[:, None]
+            self._count(hybrid, work, shares, counts)
+            for solution, where, z in zip(solutions, work.places, work.designs, strict=True):
+                for v in solution.component.members:
+                    gathered[v].add(solution, where, z, shares[where.scope])
+        moments = {v: whole for v, each in gathered.items() if (whole := each.moments()) is not None}
+        return ExpectedStatistics(counts, moments, total)
+
+    def _count(
+        self, hybrid: HybridEngine, work: _Work, shares: Mapping[Scope, np.ndarray], counts: dict[int, np.ndarray]
+    ) -> None:
+        for v, (scope, first, offsets) in work.families.items():
+            cells = (first[:, None] + offsets).ravel()
+            out = counts[hybrid.discrete[v]]
+            out += np.bincount(cells, shares[scope].ravel(), out.size).reshape(out.shape)
+
+
+class _Gatherer:
+    """The moments of the family of a number, while they are gathered from many patterns."""
+
+    def __init__(self, hybrid: HybridEngine, v: int) -> None:
+        self.part, self.v, self.numbers = hybrid.part, v, (*hybrid.part.causes[v], v)
+        self.sizes = hybrid.part.shape(hybrid.part.categories[v])
+        self.n_groups, k = math.prod(self.sizes), len(self.numbers)
+        self._within = np.zeros((self.n_groups, k, k))
+        self._lines: dict[Component, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+        self._waiting: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._size = 0
+        self._found: CrossMoments | None = None
+
+    def add(self, solution: Solution, where: Places, z: np.ndarray, shares: np.ndarray) -> None:
+        """Add rows z of a component, each in several configurations with its shares."""
+        lines, covariances, group = self._given(solution)
+        h = len(where.offsets)
+        weights = np.zeros(len(group))
+        for start, stop in row_pieces(len(z), max(1, _PIECE // (h * z.shape[1] * len(self.numbers)))):
+            part = slice(start, stop)
+            at = where.offsets[None] if where.base is None else where.base[part, None] + where.offsets
+            at = np.broadcast_to(at, (stop - start, h))
+            columns = np.einsum("nhik,nk->inh", lines[at], z[part]).reshape(len(self.numbers), -1)
+            self._wait(columns, group[at].ravel(), shares[part].ravel())
+            weights += np.bincount(at.ravel(), shares[part].ravel(), len(group))
+        if solution.unknowns:
+            some = np.flatnonzero(weights)
+            np.add.at(self._within, group[some], weights[some, None, None] * covariances[some])
+
+    def _given(self, solution: Solution) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return, for each configuration of a component, the family's numbers as lines, covariances, and its group."""
+        if solution.component not in self._lines:
+            k = solution.residuals.shape[2]
+            own = np.stack([solution.expressions[u] for u in self.numbers], axis=1)
+            spread = own[:, :, k:] @ solution.roots
+            codes = configuration_codes(np.arange(solution.n_configurations), self.part.shape(solution.scope))
+            places = [solution.scope.index(d) for d in self.part.categories[self.v]]
+            group = configuration_numbers(codes[:, places].astype(np.int64), self.sizes)
+            lines = own[:, :, :k] + own[:, :, k:] @ solution.means
+            self._lines[solution.component] = lines, spread @ spread.transpose(0, 2, 1), group
+        return self._lines[solution.component]
+
+    def _wait(self, columns: np.ndarray, groups: np.ndarray, shares: np.ndarray) -> None:
+        self._waiting.append((columns, groups, shares))
+        self._size += columns.size
+        if self._size > _PIECE:
+            self._merge()
+
+    def _merge(self) -> None:
+        columns, groups, shares = (np.concatenate(each, axis=-1) for each in zip(*self._waiting, strict=True))
+        found = cross_moments(columns, groups, self.n_groups, shares)
+        self._found = found if self._found is None else self._found + found
+        self._waiting, self._size = [], 0
+
+    def moments(self) -> CrossMoments | None:
+        """Return what was gathered; None where no row tells anything."""
+        if self._waiting:
+            self._merge()
+        if self._found is None:
+            return None
+        return CrossMoments(self._found.count, self._found.mean, self._found.products + self._within)

@@ -19,6 +19,12 @@ TITLES = {
     "trees": "Structure learning: Chow–Liu and TAN",
     "structure_quality": "Structure learning: how good the graphs are",
     "structure_scale": "Structure learning: many states, rows and columns",
+    "parameters": "Parameter learning",
+    "em": "Parameters: EM",
+    "missing_data": "Missing cells: dropping rows, available cases and EM",
+    "structural_em": "Missing cells: structure and tables together",
+    "imputation": "Imputation, ALARM",
+    "update": "Updating a network, ALARM",
     "start": "Cold start and compilation",
 }
 

@@ -52,6 +52,8 @@ def ask() -> None:
     net.predict_proba(table, "v0")
     net.predict_proba(table.select(["v8", "v21"]), "v0")
     net.posteriors(table)
+    holes = table.to_pandas().mask(np.random.default_rng(2).random((100, 30)) < 0.3)
+    tb.fit_parameters(net.dag, tb.as_table(holes).with_weights(np.ones(100)))
     for method in ("likelihood-weighting", "gibbs", "forward"):
         net.posterior("v0", {"v3": "a"}, method=method, precision=0.05, random_state=0)
 

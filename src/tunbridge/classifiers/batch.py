@@ -177,7 +177,7 @@ def _column(values: Any, name: str, categorical: bool | None) -> Column:
     """Return a column of the kind asked for; a column of a Table keeps the kind it has there."""
     if isinstance(values, Column):
         if categorical is None or categorical == values.variable.is_categorical:
-            return values._replace(variable=Variable(name, values.variable.states, values.variable.ordered))
+            return values._replace(variable=values.variable.renamed(name))
         values = column_to_arrow(values)
     return infer_column(name, values, _kind(categorical))
 

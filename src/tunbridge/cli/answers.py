@@ -70,11 +70,59 @@ def _show_posteriors(found: dict[str, Distribution], asked: Asked) -> None:
                 say()
             _show_distribution(distribution, asked)
         return
-    lines = [[name, str(d.mode), _probability_text(float(d.probabilities.max()))] for name, d in found.items()]
-    say_table(["variable", "most probable", "probability"], lines, left=range(3))
+    lines = [[name, *_in_short(d)] for name, d in found.items()]
+    say_table(_HEADERS[any(map(_is_mixture, found.values()))], lines, left=range(3))
+
+
+_HEADERS = {
+    False: ["variable", "most probable", "probability"],
+    True: ["variable", "most probable or mean", "probability or deviation"],
+}
+
+
+def _in_short(found: Any) -> list[str]:
+    if _is_mixture(found):
+        return [f"{found.mean:.6g}", f"± {found.std:.3g}"]
+    return [str(found.mode), _probability_text(float(found.probabilities.max()))]
+
+
+def _is_mixture(found: Any) -> bool:
+    from tunbridge.probability import Mixture
+
+    return isinstance(found, Mixture)
+
+
+def _show_mixture(found: Any, asked: Asked) -> None:
+    """Show the distribution of a number: mean and standard deviation, and of what Gaussians it is a mixture."""
+    say(f"{found.variable.name}: {found.mean:.6g} ± {found.std:.3g}")
+    low, high = found.interval(0.95)
+    say(f"95 % between {low:.6g} and {high:.6g}")
+    if len(found) > 1:
+        lines = [[_probability_text(part["weight"]), *(f"{part[k]:.6g}" for k in _PARTS)] for part in _parts(found)]
+        say_table(["weight", "mean", "deviation"], lines[: asked.top or _SHOWN_PARTS], left=range(3))
+        if len(lines) > (asked.top or _SHOWN_PARTS):
+            say(f"… the weightiest of {len(lines)}")
+
+
+_PARTS = ("mean", "standard_deviation")
+_SHOWN_PARTS = 12
+
+
+def _parts(found: Any) -> list[dict[str, float]]:
+    columns = zip(found.weights.tolist(), found.means.tolist(), found.variances.tolist(), strict=True)
+    return [{"weight": w, "mean": m, "standard_deviation": math.sqrt(v)} for w, m, v in columns]
+
+
+def _cells_data(found: Any, asked: Asked) -> Any:
+    if not _is_mixture(found):
+        return dict(asked.cells(found))
+    return {"mean": found.mean, "standard_deviation": found.std, "mixture": _parts(found)[: asked.top]}
 
 
 def _show_distribution(distribution: Distribution, asked: Asked) -> None:
+    if _is_mixture(distribution):
+        _show_mixture(distribution, asked)
+        return
     errors, ends = distribution.standard_errors, distribution.interval
     names = [v.name for v in distribution.variables]
     header = [*names, "probability", *(["error"] if errors else []), *(["from", "to"] if ends else [])]
@@ -87,9 +135,10 @@ def _show_distribution(distribution: Distribution, asked: Asked) -> None:
 
 
 def _posteriors_data(found: dict[str, Distribution], asked: Asked) -> dict[str, Any]:
-    data: dict[str, Any] = {"posteriors": {name: dict(asked.cells(d)) for name, d in found.items()}}
+    data: dict[str, Any] = {"posteriors": {name: _cells_data(d, asked) for name, d in found.items()}}
+    plain = {name: d for name, d in found.items() if not _is_mixture(d)}
     for key in ("standard_errors", "interval"):
-        extra = {name: getattr(d, key) for name, d in found.items() if getattr(d, key) is not None}
+        extra = {name: getattr(d, key) for name, d in plain.items() if getattr(d, key) is not None}
         data |= {key: extra} if extra else {}
     return data
 
@@ -168,19 +217,30 @@ def _explanation_data(e: EvidenceExplanation) -> dict[str, Any]:
 # The probability of the findings
 
 
-def _log_probability(net: BayesianNetwork, asked: Asked) -> float:
-    return net.log_probability(asked.evidence)
+class _Chance(NamedTuple):
+    """A probability by its logarithm, or the density of findings among which are numbers."""
+
+    logarithm: float
+    name: str
+
+    @property
+    def value(self) -> float:
+        return math.exp(min(self.logarithm, 700.0))
 
 
-def _show_log_probability(found: float, _: Asked) -> None:
-    probability = math.exp(found)
-    impossible = found == -math.inf
-    shown = _probability_text(probability) if probability > 0.0 or impossible else "too small for a number"
-    say_fields([("probability", shown), ("logarithm", "-∞" if impossible else f"{found:.6g}")])
+def _log_probability(net: BayesianNetwork, asked: Asked) -> _Chance:
+    numbers = [name for name in asked.evidence if net.variable(name).is_continuous]
+    return _Chance(net.log_probability(asked.evidence), "density" if numbers else "probability")
 
 
-def _log_probability_data(found: float, _: Asked) -> dict[str, Any]:
-    return {"probability": math.exp(found), "log_probability": found}
+def _show_log_probability(found: _Chance, _: Asked) -> None:
+    impossible = found.logarithm == -math.inf
+    shown = _probability_text(found.value) if found.value > 0.0 or impossible else "too small for a number"
+    say_fields([(found.name, shown), ("logarithm", "-∞" if impossible else f"{found.logarithm:.6g}")])
+
+
+def _log_probability_data(found: _Chance, _: Asked) -> dict[str, Any]:
+    return {found.name: found.value, f"log_{found.name}": found.logarithm}
 
 
 # Forecasts

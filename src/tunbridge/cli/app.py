@@ -20,15 +20,18 @@ from tunbridge.cli.describe import describe
 from tunbridge.cli.evaluate import evaluate
 from tunbridge.cli.explain import explain
 from tunbridge.cli.failures import guarded
+from tunbridge.cli.fit import fit
+from tunbridge.cli.impute import impute
 from tunbridge.cli.learn import learn
 from tunbridge.cli.options import spread
 from tunbridge.cli.predict import predict
 from tunbridge.cli.query import query
 from tunbridge.cli.sample import sample
+from tunbridge.cli.update import update
 from tunbridge.cli.warmup import warmup
 
 _DEBUG = "--debug"
-_VERBS = (learn, evaluate, predict, explain, query, sample, convert, describe, datasets, warmup)
+_VERBS = (learn, fit, update, evaluate, predict, explain, query, sample, impute, convert, describe, datasets, warmup)
 
 
 class Program(TyperGroup):

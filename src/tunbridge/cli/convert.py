@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tunbridge._check import listed
 from tunbridge.cli.failures import UsageError
 from tunbridge.cli.networks import NetworkFile
 from tunbridge.cli.output import counted, say
@@ -62,7 +63,6 @@ _NAMES = {"bif": "BIF", "xmlbif": "XMLBIF", "net": "Hugin NET", "dsc": "DSC", "u
 
 def _format_of(option: str, path: Path, given: str | None) -> str:
     """Return the format of a file, by the option or by the end of its name."""
-    from tunbridge._check import listed
     from tunbridge.formats.network_files import SUFFIXES
 
     known: dict[str, str] = {suffix[1:]: format for suffix, format in SUFFIXES.items()}
@@ -87,6 +87,8 @@ def losses(parts: NetworkParts, format: str) -> list[str]:
     lost = ["the names of variables and states, which become numbers"] if format == "uai" else []
     if format == "uai" and parts.properties:
         lost.append("the properties")
+    if format == "uai" and (cut := [v.name for v in parts.variables if v.cuts is not None]):
+        lost.append(f"the cut points of {listed(cut)}")
     if n := sum(cpt.counts is not None for cpt in parts.cpts):
         lost.append(f"the counts behind {counted(n, 'table')}")
     odd = {type(state).__name__ for v in parts.variables for state in v.states or () if not isinstance(state, str)}

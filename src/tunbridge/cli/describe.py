@@ -13,6 +13,7 @@ from tunbridge.cli.output import counted, say, say_fields, say_table, shortlist
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
+    from tunbridge.data import Table
     from tunbridge.network import BayesianNetwork
     from tunbridge.probability import ConditionalTable
 
@@ -27,6 +28,10 @@ def describe(
             help="A table (.csv, .tsv, .parquet, .arrow, .arff or .jsonl) or a network (.bif, .xmlbif, .net, …).",
         ),
     ],
+    holes: Annotated[
+        bool, typer.Option("--holes", help="What is missing together instead, and on which columns the holes depend.")
+    ] = False,
+    *,
     reading: Reading,
 ) -> None:
     """Describe the columns of a table, or a network.
@@ -38,9 +43,12 @@ def describe(
     --------
     tunbridge describe visits.csv
     tunbridge describe visits.csv --missing -99
+    tunbridge describe visits.csv --holes
     tunbridge describe alarm.bif
     """
     if _is_network_file(data, reading):
+        if holes:
+            raise DataError(f"--holes must come with a table; {data.name!r} is a network.")
         _describe_network(data, reading)
         return
     from tunbridge.data.readers import read_table
@@ -48,7 +56,16 @@ def describe(
     table = read_table(data, missing=reading.markers, **reading.how())
     missing = counted(sum(table.missing.values()), "missing cell")
     say(f"{data}: {counted(table.n_rows, 'row')}, {counted(table.n_columns, 'column')}, {missing}")
-    say(table.summary())
+    say(_report(table) if holes else table.summary())
+
+
+def _report(table: Table) -> str:
+    """Return the report on missing cells, but for its first line, which says what has been said."""
+    from tunbridge.learning import missingness
+
+    report = missingness(table)
+    complete = f"{counted(report.n_complete, 'row')} without a missing cell"
+    return "\n".join([complete, *repr(report).split("\n")[1:]])
 
 
 def _is_network_file(path: Path, reading: Reading) -> bool:
@@ -77,21 +94,28 @@ def _describe_network(path: Path, reading: Reading) -> None:
 def _fields(net: BayesianNetwork) -> list[tuple[str, str]]:
     from tunbridge.cli.answers import forecast_fields
 
-    numbers = [v.n_states for v in net.variables]
-    least, most = min(numbers), max(numbers)
     return [
         ("name", net.name),
-        ("states", f"{least if least == most else f'{least} to {most}'} a variable, {sum(numbers)} in all"),
+        ("states", _state_numbers(net)),
+        ("continuous", counted(n, "variable") if (n := sum(v.is_continuous for v in net.variables)) else ""),
         ("tables", _kinds(net)),
         ("largest table", _largest(net)),
         *forecast_fields(net.forecast()),
     ]
 
 
+def _state_numbers(net: BayesianNetwork) -> str:
+    numbers = [v.n_states for v in net.variables if v.is_categorical]
+    if not numbers:
+        return ""
+    least, most = min(numbers), max(numbers)
+    return f"{least if least == most else f'{least} to {most}'} a variable, {sum(numbers)} in all"
+
+
 def _kinds(net: BayesianNetwork) -> str:
     """Return what kinds of tables there are, where not all are plain."""
     cpts = list(net.cpts.values())
-    names = {"CPT": "dense", "SparseCPT": "sparse", "NoisyMaxCPT": "noisy-MAX"}
+    names = {"CPT": "dense", "SparseCPT": "sparse", "NoisyMaxCPT": "noisy-MAX", "LinearGaussian": "Gaussian"}
     kinds = Counter(names.get(type(cpt).__name__, type(cpt).__name__) for cpt in cpts)
     with_counts = sum(cpt.counts is not None for cpt in cpts)
     if len(kinds) == 1 and "dense" in kinds and not with_counts:
@@ -101,12 +125,16 @@ def _kinds(net: BayesianNetwork) -> str:
 
 
 def _largest(net: BayesianNetwork) -> str:
-    cpt = max(net.cpts.values(), key=lambda cpt: cpt.n_configurations * cpt.variable.n_states)
+    cpt = max(net.cpts.values(), key=lambda cpt: cpt.n_configurations * (cpt.variable.n_states or len(cpt.parents) + 2))
     entries = counted(cpt.n_configurations, "row")
     parents = shortlist([p.name for p in cpt.parents], most=8)
     of = f"{cpt.variable.name} given {parents}" if parents else cpt.variable.name
+    if cpt.variable.is_continuous:
+        return f"{of}: {counted(cpt.n_configurations, 'regression')}"
     return f"{of}: {entries} of {counted(cpt.variable.n_states, 'state')}"
 
 
 def _states(cpt: ConditionalTable) -> str:
+    if cpt.variable.is_continuous:
+        return "continuous"
     return shortlist([str(state) for state in cpt.variable.states or ()], most=_SHOWN_STATES)

@@ -51,6 +51,7 @@ _OPTIONS: tuple[tuple[re.Pattern[str], Any], ...] = (
     (re.compile(r" Learn the tables from data, or give CPT\(.*\)\."), " A .tb file keeps them."),
     (re.compile(r" load\(\) reads other models\."), " For classifiers there are tunbridge predict and explain."),
     (re.compile(r"\b(score|search)='([a-z-]+)'( or '([a-z-]+)')?"), _chosen),
+    (re.compile(r"\btb\.StructuralEM\b"), "--structural-em"),
     (re.compile(r"^score must"), "--score must"),
     (re.compile(r"^(an arc of )?required must"), r"\1--require must"),
     (re.compile(r"^(an arc of )?forbidden must"), r"\1--forbid must"),

@@ -3,6 +3,7 @@
     A=x                 the variable is in a state
     A=x|y               it is in one of several
     A=x:0.8,y:0.2       what was seen has these likelihoods in each state
+    A=1.75              a continuous variable has this value
 
 Names and states may hold any of these marks: a text that is a state is that state, and a longer text is cut only where
 all its pieces are states.
@@ -10,6 +11,7 @@ all its pieces are states.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +44,7 @@ def read_state(net: BayesianNetwork, name: str, text: str) -> Any:
     variable = next(v for v in net.variables if v.name == name)
     found = _state(variable, text)
     if found is None:
-        hint = did_you_mean(text, variable.states or ())
+        hint = variable.near_states(text)
         raise DataError(f"--state must be a state of {name!r}; got {text!r}. {hint}")
     return found[0]
 
@@ -76,6 +78,8 @@ def finding_text(finding: Any) -> str:
     >>> finding_text("x"), finding_text(["x", "y"]), finding_text({"x": 0.8, "y": 0.2})
     ('x', 'x|y', 'x:0.8,y:0.2')
     """
+    if isinstance(finding, float):
+        return f"{finding:.12g}"
     if isinstance(finding, dict):
         return _AND.join(f"{state}{_OF}{value:g}" for state, value in finding.items())
     return _OR.join(map(str, finding)) if isinstance(finding, list) else str(finding)
@@ -104,11 +108,15 @@ def _example(variables: dict[str, Variable], text: str) -> str:
     """Return a hint for a text that is a variable, or nearly one, without a state."""
     if text not in variables:
         return did_you_mean(text, variables)
-    return f"Write {text}={(variables[text].states or ('x',))[0]}, for example."
+    example = 1.5 if variables[text].is_continuous else (variables[text].states or ("x",))[0]
+    return f"Write {text}={example}, for example."
 
 
 def _finding(variable: Variable, text: str) -> Any:
     """Return the finding that a text is; None when it is none."""
+    if variable.is_continuous:
+        number = _number(text)
+        return number if number is not None and math.isfinite(number) else None
     code = variable.find(text)
     if code >= 0:
         return (variable.states or ())[code]
@@ -160,13 +168,13 @@ def _no_such_state(variable: Variable, text: str, option: str, variables: dict[s
     if also is not None:
         hint = f"Repeat {option} for {also!r}."
         return DataError(f"{option} must be one finding; got {variable.name + '=' + text!r}. {hint}")
+    if variable.is_continuous:
+        return DataError(f"{option} must give a number for {variable.name!r}, which is continuous; got {text!r}.")
     wrong = _first_wrong(variable, text)
     if wrong is None:
         rule = f"{option} must give likelihoods as in {variable.name}=x:0.8,y:0.2"
         return DataError(f"{rule}; got {text!r}.")
-    return DataError(
-        f"{option} must give a state of {variable.name!r}; got {wrong!r}. {did_you_mean(wrong, variable.states or ())}"
-    )
+    return DataError(f"{option} must give a state of {variable.name!r}; got {wrong!r}. {variable.near_states(wrong)}")
 
 
 def _first_wrong(variable: Variable, text: str) -> str | None:

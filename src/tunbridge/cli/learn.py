@@ -52,7 +52,8 @@ def learn(
 
     With --target it is a naive Bayes classifier: text and numbers, missing cells and weights are all welcome. Without,
     or with --search, it is a Bayesian network of all columns: its arcs are searched for, then its tables are counted.
-    Numbers must be cut into intervals for it (--cuts). Ctrl-C ends a search, and the best network so far is written.
+    Numbers must be cut into intervals for it, or be left as they are (--cuts). Ctrl-C ends a search, and the best
+    network so far is written.
 
     Examples
     --------

@@ -25,7 +25,7 @@ class Material:
     Parameters
     ----------
     table : Table
-        Categorical columns.
+        Categorical columns; with ``--cuts none`` continuous ones too.
     read : Table
         The same columns as they were read, numbers uncut.
     left_out : dict of str to str
@@ -48,7 +48,7 @@ class Material:
 
 
 def make_material(table: Table, target: str | None, structure: Structure, learning: Learning) -> Material:
-    """Return the columns from which something can be learned, with states only."""
+    """Return the columns from which something can be learned, with states only unless numbers are not to be cut."""
     from tunbridge.cli.training import with_classes
 
     coded = table if target is None else with_classes(table, target).whole
@@ -70,6 +70,8 @@ def _with_states(
 ) -> tuple[Table, list[str], dict[str, str]]:
     """Return the table with its numbers cut, a line for each, and the columns in which no cut is worth it."""
     numbers = [v.name for v in table.variables if v.is_continuous]
+    if structure.cuts is Cuts.none:
+        return table, [], {}
     wanted = learning.numeric is Numeric.discretise or structure.cuts is not None or structure.bins is not None
     if numbers and not wanted:
         raise _still_numbers(numbers)
@@ -107,5 +109,8 @@ def _are_whole_and_few(values: Any, most: int) -> bool:
 
 def _still_numbers(names: list[str]) -> DataError:
     some = f"{listed(names, most=6)} {'holds' if len(names) == 1 else 'hold'} numbers"
-    ways = "--cuts frequency cuts them into intervals, --categorical COL takes each value for a state"
+    ways = (
+        "--cuts frequency cuts them into intervals, --cuts none takes them for Gaussian variables, "
+        "--categorical COL takes each value for a state"
+    )
     return DataError(f"the columns of a network must have states; {some}. {ways}, --ignore COL leaves a column out.")

@@ -23,7 +23,7 @@ from tunbridge.cli.remarks import (
     same_reading,
     size_text,
 )
-from tunbridge.cli.structure import DEFAULT_SCORE_OF_MISSING, Structure
+from tunbridge.cli.structure import DEFAULT_SCORE_OF_MISSING, Cuts, Structure
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class Found:
     fields: list[tuple[str, str]]
     strengths: ArcStrengths | None = None
     interrupted: str = ""
+    net: BayesianNetwork | None = None
 
 
 def learn_network(
@@ -61,10 +62,11 @@ def learn_network(
     whole = read_columns(data, learning, reading, target)
     material = make_material(whole, target, structure, learning)
     score = structure.make_score(missing=bool(material.table.missing))
-    found = _find(Task(material, structure, search, score, constraints))
-    net = fit_parameters(found.dag, material.table, **_prior(learning))
+    found = _find(Task(material, structure, search, score, constraints, _prior(learning)))
+    net = found.net or fit_parameters(found.dag, material.table, **_prior(learning))
     net.write(file)
-    say_fields([*_about_table(data, whole, material, learning), *found.fields, *_about_file(net, file)])
+    about = _about_table(data, whole, material, learning, together=found.net is not None)
+    say_fields([*about, *found.fields, *_about_file(net, file)])
     if found.strengths is not None and found.strengths.strengths.any():
         _show_strengths(found.strengths, found.dag)
     _show_next(next_commands(net, file, material, target), file, reading)
@@ -105,6 +107,8 @@ def _check_files(file: Path, structure: Structure, data: Path) -> None:
         raise UsageError(f"the name of the network must end in {listed(SUFFIXES)}; got {file.name!r}.")
     if file.suffix.lower() == ".tb":
         check_model_output(file)
+    elif structure.cuts is Cuts.none:
+        raise UsageError(f"the name of a network with numbers must end in '.tb'; got {file.name!r}.")
     check_output(structure.trace, inputs=[data], suffixes=_PICTURES)
     for path in (file, structure.trace, structure.checkpoint):
         if path is not None:
@@ -127,6 +131,12 @@ class Task:
     search: Search
     score: Score
     constraints: Constraints | None
+    prior: dict[str, Any]
+
+    @property
+    def is_structural(self) -> bool:
+        """Whether the graph and its tables are found together."""
+        return bool(self.structure.structural_em and self.material.table.missing)
 
     @property
     def limits(self) -> dict[str, Any]:
@@ -145,6 +155,8 @@ class Task:
 
 def _find(task: Task) -> Found:
     try:
+        if task.is_structural:
+            return _alternated(task)
         return _bootstrapped(task) if task.structure.bootstrap else _searched(task)
     except DataError as error:
         raise _about_left_out(error, task.material) from None
@@ -166,12 +178,37 @@ def _searched(task: Task) -> Found:
     lines = [
         ("Search", ", ".join([dag.search, *steps, f"{time.perf_counter() - began:.2f} s"])),
         ("Score", f"{dag.score:.8g} ({task.score_text})" if dag.family_scores else ""),
+        *_about_graph(dag),
+    ]
+    return Found(dag, lines, None, dag.note if dag.note.startswith(_INTERRUPTED) else "")
+
+
+def _about_graph(dag: LearnedDAG) -> list[tuple[str, str]]:
+    return [
         ("Found", counted(dag.n_arcs, "arc")),
         ("Arcs", shortlist([arc_text(arc) for arc in dag.arcs], most=_SHOWN_ARCS, separator="\n")),
         ("Undecided", _undecided(dag)),
         ("Note", dag.note),
     ]
-    return Found(dag, lines, None, dag.note if dag.note.startswith(_INTERRUPTED) else "")
+
+
+def _alternated(task: Task) -> Found:
+    from tunbridge.learning import LearnedDAG, StructuralEM
+
+    began = time.perf_counter()
+    with searching("structural EM") as report:
+        fit = StructuralEM(task.search, task.score).fit(
+            task.material.table, **task.prior, **task.limits, progress=report
+        )
+    dag = LearnedDAG(fit.network.nodes, fit.network.dag.arcs, family_scores={}, search=fit.search, note=fit.note)
+    turns = counted(len(fit.trace) - 1, "better graph") + " after the start"
+    name = task.score_text if task.search.is_scored else fit.criterion
+    lines = [
+        ("Search", ", ".join([f"{fit.search}, structural EM", turns, f"{time.perf_counter() - began:.2f} s"])),
+        ("Score", f"{fit.score:.8g} ({name}); {fit.trace[0].score:.8g} at the start"),
+        *_about_graph(dag),
+    ]
+    return Found(dag, lines, None, dag.note if dag.note.startswith(_INTERRUPTED) else "", fit.network)
 
 
 def _bootstrapped(task: Task) -> Found:
@@ -213,10 +250,14 @@ def _undecided(dag: LearnedDAG) -> str:
 # What is told
 
 
-def _about_table(data: Path, whole: Table, material: Material, learning: Learning) -> list[tuple[str, str]]:
+def _about_table(
+    data: Path, whole: Table, material: Material, learning: Learning, *, together: bool = False
+) -> list[tuple[str, str]]:
     missing = missing_lines(material.read)
     averaged = [
-        "each variable, with its parents, is scored and counted in the rows that have all their cells",
+        "every row counts: what is missing is inferred along with the network"
+        if together
+        else "each variable, with its parents, is scored in the rows that have all their cells; its table is by EM",
         f"{_n_complete(material.table)} of {counted(whole.n_rows, 'row')} have all cells",
     ]
     odd = [*odd_number_lines(material.read), *many_state_lines(material.table)]
@@ -278,9 +319,9 @@ def next_commands(net: BayesianNetwork, file: Path, material: Material, target: 
     if file.name.lower().removesuffix(".gz").endswith(".uai"):
         return [describe]  # where variables and states have lost their names
     asked, known = _question(net, target)
-    given = f" --given {quote(f'{known}={_commonest(material.table, known)}')}" if known else ""
+    given = f" --given {quote(f'{known}={_commonest(material, known)}')}" if known else ""
     commands = [describe, f"query {name} --target {quote(asked)}{given}"]
-    if target is not None and not material.cut:
+    if target is not None:
         commands.append(f"predict {name} rows.csv --target {quote(target)} -o predicted.csv")
     return commands
 
@@ -292,11 +333,18 @@ def _question(net: BayesianNetwork, target: str | None) -> tuple[str, str | None
     return asked, next(iter([*dag.parents(asked), *dag.children(asked)]), None)
 
 
-def _commonest(table: Table, name: str) -> Any:
+def _commonest(material: Material, name: str) -> Any:
+    """Return the commonest state of a variable; where it was cut, a number of the commonest interval."""
     import numpy as np
 
-    codes = table.codes(name)
-    return (table.variable(name).states or ())[int(np.bincount(codes[codes >= 0]).argmax())]
+    if material.table.variable(name).is_continuous:
+        return f"{np.nanmedian(material.table.floats(name)):.6g}"
+    variable, codes = material.table.variable(name), material.table.codes(name)
+    best = int(np.bincount(codes[codes >= 0]).argmax())
+    if variable.cuts is None or material.read.variable(name).is_categorical:
+        return (variable.states or ())[best]
+    inside = np.sort(material.read.floats(name)[codes == best])
+    return repr(float(inside[len(inside) // 2])).removesuffix(".0")
 
 
 def _draw_trace(dag: LearnedDAG, path: Path) -> None:

@@ -60,6 +60,17 @@ class NetworkTarget:
             warnings.simplefilter("ignore", ZeroProbabilityWarning)
             return self.net.predict_proba(features, self.target_name_)
 
+    @property
+    def is_number(self) -> bool:
+        """Whether the target is continuous."""
+        return self.net.variable(self.target_name_).is_continuous
+
+    def predict_numbers(self, features: pa.Table) -> np.ndarray:
+        """Return the expected value of a continuous target for every row; NaN where the row is impossible."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ZeroProbabilityWarning)
+            return self.net.predict(features, self.target_name_)
+
     def reading(self, reading: Reading) -> Reading:
         """Return how rows are read: a marker of missing values that is the name of a state is that state."""
         from tunbridge.data.readers import DEFAULT_MISSING

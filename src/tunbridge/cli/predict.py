@@ -93,6 +93,7 @@ def predict(
     tunbridge predict alarm.bif rows.csv --target HYPOVOLEMIA
     """
     import numpy as np
+    import pyarrow as pa
 
     from tunbridge.cli.rows import iter_rows
     from tunbridge.cli.writers import check_output, write_batches
@@ -103,7 +104,10 @@ def predict(
     if only and keep:
         raise UsageError("--only must stand without --keep; got both.")
     classifier = _predictor(model, rows, target)
-    losses = deciding.losses(classifier.classes_.tolist())
+    is_number = isinstance(classifier, NetworkTarget) and classifier.is_number
+    if is_number and deciding != Deciding():
+        raise UsageError(f"--proba and losses must come with a target that has states; {target!r} is continuous.")
+    losses = None if is_number else deciding.losses(classifier.classes_.tolist())
     if isinstance(classifier, NetworkTarget):
         reading = classifier.reading(reading)
     batches = iter_rows(classifier, rows, reading, verbatim=not only)
@@ -112,16 +116,23 @@ def predict(
 
     def predicted() -> Iterator[pa.Table]:
         for batch in tracked(batches, "predicting", hidden=output is None):
-            scores, proba = _probabilities(classifier, batch)
-            impossible.add(np.isnan(proba[:, 0]))
-            added = _predictions(classifier, scores, proba, losses, deciding)
-            chosen.update(_counts(added[PREDICTION]))
+            if is_number:
+                values = classifier.predict_numbers(batch.features)
+                impossible.add(np.isnan(values))
+                added = pa.table({PREDICTION: pa.array(values, from_pandas=True)})
+            else:
+                scores, proba = _probabilities(classifier, batch)
+                impossible.add(np.isnan(proba[:, 0]))
+                added = _predictions(classifier, scores, proba, losses, deciding)
+                chosen.update(_counts(added[PREDICTION]))
             kept = _typed(classifier, batch) if _is_typed(output) else batch
             yield _combined(kept, added, rows, keep=[] if only else keep or None)
 
     write_batches(output, predicted())
     impossible.tell()
-    if output is not None:
+    if output is not None and is_number:
+        say(f"{counted(impossible.seen, 'row')} in {output}; {PREDICTION}: the expected {target}")
+    elif output is not None:
         counts = shortlist([f"{name} {n}" for name, n in chosen.most_common()], most=_SHOWN)
         say(f"{counted(chosen.total(), 'row')} in {output}; {PREDICTION}: {counts}")
 

@@ -31,11 +31,12 @@ _STEPLESS = ("exact", "k-dependence")
 
 
 class Cuts(StrEnum):
-    """How numbers are cut into intervals."""
+    """How numbers are cut into intervals, if at all."""
 
     frequency = "frequency"
     width = "width"
     mdl = "mdl"
+    none = "none"
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,15 @@ class Structure:
             rich_help_panel=_SEARCH_PANEL,
         ),
     ] = None
+    structural_em: Annotated[
+        bool | None,
+        typer.Option(
+            "--structural-em",
+            help="Where cells are missing: find the graph and its tables together, completing the rows in turns, in "
+            "place of scoring the rows that are complete.",
+            rich_help_panel=_SEARCH_PANEL,
+        ),
+    ] = None
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -166,7 +176,7 @@ class Structure:
         Cuts | None,
         typer.Option(
             help="Cut numbers into intervals of about as many rows, of one width, or such that they tell the classes "
-            "of --target apart.",
+            "of --target apart; or leave them as they are (none).",
             rich_help_panel=_CUT_PANEL,
         ),
     ] = None
@@ -192,6 +202,8 @@ class Structure:
         """Raise unless the options fit each other."""
         if self.cuts is Cuts.mdl and target is None:
             raise UsageError("--cuts mdl must come with --target, whose classes it tells apart.")
+        if self.cuts is Cuts.none and self.bins is not None:
+            raise UsageError("--bins must come with --cuts frequency or width; with none nothing is cut.")
         if self.cuts is Cuts.mdl and self.bins is not None:
             raise UsageError("--bins must come with --cuts frequency or width; mdl finds the number of intervals.")
         if self.tier and self.tiers is not None:
@@ -201,6 +213,11 @@ class Structure:
         for name in ("trace", "checkpoint"):
             if self.bootstrap is not None and getattr(self, name) is not None:
                 raise UsageError(f"--{name} must come with a single search; got --bootstrap.")
+        if self.structural_em and self.cuts is Cuts.none:
+            raise UsageError("--structural-em must come with states or intervals; got --cuts none.")
+        for name in ("bootstrap", "trace", "checkpoint"):
+            if self.structural_em and getattr(self, name) is not None:
+                raise UsageError(f"--{name} must come with a single search; got --structural-em, which makes several.")
         if self.trace is not None and self.search_name in _STEPLESS:
             raise UsageError(f"--trace must come with a search that makes moves; {self.search_name} makes none.")
 
@@ -235,11 +252,11 @@ class Structure:
     def make_score(self, *, missing: bool = False) -> Score:
         """Return the score; a number after its name is its first option.
 
-        Where nobody says, it depends on whether cells are ``missing``.
+        Where nobody says, it depends on whether cells are ``missing``, and what is done about them.
         """
         from tunbridge.learning.scores import SCORES, as_score
 
-        usual = DEFAULT_SCORE_OF_MISSING if missing else DEFAULT_SCORE
+        usual = DEFAULT_SCORE_OF_MISSING if missing and not self.structural_em else DEFAULT_SCORE
         name, sign, number = (self.score or usual).partition(":")
         try:
             score = as_score(name)

@@ -10,6 +10,7 @@ from tunbridge.data.discretisation import (
     mdl_cuts,
 )
 from tunbridge.data.frames import as_table, encode
+from tunbridge.data.indicators import with_indicators
 from tunbridge.data.readers import read_table
 from tunbridge.data.table import Table
 from tunbridge.data.variable import MISSING, State, Variable
@@ -30,4 +31,5 @@ __all__ = [
     "equal_width",
     "mdl_cuts",
     "read_table",
+    "with_indicators",
 ]

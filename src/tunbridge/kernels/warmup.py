@@ -15,10 +15,13 @@ import numpy as np
 from tunbridge.kernels import (
     buffer,
     climbing,
+    completions,
     counts,
     elimination,
     encode,
+    expectations,
     extensions,
+    families,
     groups,
     information,
     junction,
@@ -38,8 +41,9 @@ from tunbridge.kernels import (
 )
 
 _MODULES = (
-    buffer, climbing, counts, elimination, encode, extensions, groups, information, junction, likelihood, moments,
-    orders, pair_measures, partitions, planes, potentials, propagation, rows, sampling, subsets, text, trees,
+    buffer, climbing, completions, counts, elimination, encode, expectations, extensions, families, groups, information,
+    junction, likelihood, moments, orders, pair_measures, partitions, planes, potentials, propagation, rows, sampling,
+    subsets, text, trees,
 )  # fmt: skip
 
 _CODES = (np.int8, np.int16, np.int32)
@@ -55,6 +59,7 @@ def warm_up() -> int:
     _warm_likelihood()
     _warm_inference()
     _warm_rows()
+    _warm_expectations()
     _warm_sampling()
     _warm_text()
     _warm_families()
@@ -94,6 +99,8 @@ def _warm_planes() -> None:
     planes.add_tiles(words, words, np.array([[0, 2, 0, 2]]), counted)
     planes.fill_margins(counted, first, start, 70, margins)
     planes.expand_pairs(counted, first, start, margins, 0, 2, np.zeros((4, 4), np.int64))
+    one, joint, cells = np.zeros(1, np.int64), np.zeros((2, 1, 2), np.uint64), np.array([0, 2])
+    families.count_families(words, cells, one, np.arange(2), cells, 0, 1, joint, np.zeros(2, np.int64))
 
 
 def _warm_counts() -> None:
@@ -162,7 +169,7 @@ def _warm_inference() -> None:
 
 
 def _warm_rows() -> None:
-    """Answer for one row in which the only variable is missing."""
+    """Answer for one row in which the only variable is missing, and complete it."""
     one, starts, none = np.zeros(1, np.int64), np.array([0, 2]), np.empty(0, np.int64)
     network = (np.full(1, 2), one, np.zeros(2, np.int64), none, starts, np.full(2, 0.5), np.zeros(2, np.int64), none)
     for kind in (np.int16, np.int32):
@@ -170,6 +177,17 @@ def _warm_rows() -> None:
         rows.distinct_rows(codes, np.empty(1, np.int64))
         answers = (np.empty((1, 2)), np.empty(1), np.empty(1, np.int8))
         rows.answer_rows(*network, codes, one, np.ones(1, np.uint8), 256, one, *answers)
+        completions.complete_rows(*network, codes, 0, one, np.zeros(2, np.uint64), True, 256, answers[-1])
+
+
+def _warm_expectations() -> None:
+    """Expect the states of a hidden cause of one observed effect."""
+    two, starts, one = np.full(2, 2), np.array([0, 0, 1]), np.zeros(1, np.int64)
+    network = (two, np.arange(2), starts, one, np.array([0, 2, 6]), np.array([0, 1, 1]), np.ones(1, np.int64))
+    counts, codes = np.zeros(6), np.array([[-1, 0]], np.int32)
+    found = expectations.find_components(*network, np.arange(2), codes, np.ones(1), counts)
+    code_starts, code, _ = expectations.compile_programs(two, starts, one, found[0], found[1], 1e6)
+    expectations.expect(code_starts, code, found[2], found[3], found[4], 0, 1, np.full(6, 0.5), counts)
 
 
 def _warm_sampling() -> None:

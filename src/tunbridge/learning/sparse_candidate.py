@@ -182,7 +182,7 @@ def _by_discrepancy(problem: Problem, graph: Graph) -> Rank:
     columns = _columns_of(problem.families)
     names = columns.names
     dag = DAG(names, [(names[p], name) for name, parents in zip(names, graph, strict=True) for p in parents])
-    net = fit_parameters(dag, columns.table, n_jobs=columns.n_jobs)
+    net = fit_parameters(dag, columns.table, missing="available", n_jobs=columns.n_jobs)
     if problem.n <= _EXACT_VARIABLES and net.forecast().n_entries <= _EXACT_ENTRIES:
         matrix = _exact_discrepancy(columns, net)
         return lambda x: matrix[x]

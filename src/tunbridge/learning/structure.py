@@ -1,7 +1,8 @@
-"""The door to structure learning: from a table to a graph, or to a network."""
+"""The door to structure learning: from a table to a graph."""
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +23,6 @@ from tunbridge.learning.hill_climbing import HillClimbing, Tabu
 from tunbridge.learning.learned import LearnedDAG, TracedMove
 from tunbridge.learning.mixed import MixedFamilies
 from tunbridge.learning.orders import OrderSearch
-from tunbridge.learning.parameters import DEFAULT_PRIOR, Prior, as_prior, fit_parameters
 from tunbridge.learning.problem import Graph, Problem, Search, SearchResult
 from tunbridge.learning.progress import Report, watched
 from tunbridge.learning.scores import LogLikelihood, NodeAverage, Score, as_score
@@ -102,7 +102,7 @@ def learn_structure(
     if not way.is_scored:
         criterion = LogLikelihood()  # nobody asks for it
     families = families_of(table, criterion, arc_bonus=known.arc_bonus, n_jobs=n_jobs)
-    graph = known.smallest_graph if start is None else _start_graph(start, names)
+    graph = known.smallest_graph if start is None else graph_of(start, names)
     known.check_graph(graph)
     if way.is_scored:
         _check_start(families, graph)
@@ -113,51 +113,6 @@ def learn_structure(
         )  # fmt: skip
         found = way.run(problem)
     return _learned(table, families, found, criterion, way)
-
-
-def learn_network(
-    frame: Any,
-    score: str | Score = "bic",
-    search: str | Search = "hill-climbing",
-    constraints: Constraints | None = None,
-    *,
-    prior: Prior = DEFAULT_PRIOR,
-    **options: Any,
-) -> BayesianNetwork:
-    """Return a network learned from a table: the graph by :func:`learn_structure`, then its tables.
-
-    Parameters
-    ----------
-    frame, score, search, constraints
-        As for :func:`learn_structure`; columns must be categorical.
-    prior : MEstimate, Laplace, number or "mle", optional
-        As for :func:`fit_parameters`.
-    **options
-        The other options of :func:`learn_structure`.
-
-    Examples
-    --------
-    >>> import tunbridge as tb
-    >>> table = tb.example_network("asia").sample(5000, random_state=1)
-    >>> net = tb.learn_network(table, search="tabu")
-    >>> net
-    BayesianNetwork: 8 variables, 8 arcs, 18 parameters
-    >>> round(net.posterior("lung", {"xray": "yes"})["yes"], 2)
-    0.44
-    """
-    table = as_table(frame)
-    numeric = [v.name for v in table.variables if v.is_continuous]
-    if numeric:
-        raise DataError(
-            f"a network's columns must be categorical; {listed(numeric)} {'is' if len(numeric) == 1 else 'are'} "
-            "continuous. Use tb.discretise first; learn_structure takes them as they are."
-        )
-    empty = [v.name for v in table.variables if not v.n_states]
-    if empty:
-        raise DataError(f"a network's columns must have states; {listed(empty)} held nothing but missing cells.")
-    as_prior(prior)
-    dag = learn_structure(table, score, search, constraints, **options)
-    return fit_parameters(dag, table, prior, n_jobs=options.get("n_jobs"))
 
 
 def score_structure(
@@ -192,7 +147,7 @@ def score_structure(
     criterion = as_score(score)
     check_missing(table, criterion)
     families = families_of(table, criterion, arc_bonus=known.arc_bonus)
-    graph = _start_graph(dag, names)
+    graph = graph_of(dag, names)
     return {name: families.score(position[name], graph[position[name]]) for name in dag.nodes}
 
 
@@ -230,6 +185,24 @@ def families_of(
     return MixedFamilies(table, score, counts, arc_bonus=arc_bonus)
 
 
+def network_table(frame: Any, but: Container[str] = (), *, numbers: bool = False) -> Table:
+    """Return a frame as a table that a network can be learned from; raise unless every column has states.
+
+    Columns named in ``but`` may be without, and continuous ones where ``numbers`` are welcome.
+    """
+    table = as_table(frame)
+    numeric = [v.name for v in table.variables if v.is_continuous]
+    if numeric and not numbers:
+        raise DataError(
+            f"a network's columns must be categorical; {listed(numeric)} {'is' if len(numeric) == 1 else 'are'} "
+            "continuous. Use tb.discretise first; learn_structure takes them as they are."
+        )
+    empty = [v.name for v in table.variables if v.states == () and v.name not in but]
+    if empty:
+        raise DataError(f"a network's columns must have states; {listed(empty)} held nothing but missing cells.")
+    return table
+
+
 def checked_table(table: Table) -> Table:
     """Return a table; raise unless there is something to learn from."""
     if table.n_columns == 0 or table.n_rows == 0:
@@ -257,7 +230,7 @@ def check_missing(table: Table, score: Score) -> None:
         some = listed(table.missing, most=3)
         raise DataError(
             f"a table scored by {score.name!r} must have no missing cells; got some in {some}. "
-            "Use score='nal', whose penalty allows for families that rest on different rows."
+            "Use score='nal', whose penalty allows for families that rest on different rows, or tb.StructuralEM."
         )
 
 
@@ -271,7 +244,8 @@ def checked_constraints(constraints: Constraints | None) -> Constraints:
     return constraints
 
 
-def _start_graph(start: Any, names: tuple[str, ...]) -> Graph:
+def graph_of(start: Any, names: tuple[str, ...]) -> Graph:
+    """Return a graph as searches take it; raise unless its nodes are these."""
     if not isinstance(start, DAG):
         hint = " Use its .dag." if isinstance(start, BayesianNetwork) else ""
         raise DataError(f"start must be a DAG; got {shortened(repr(start))}.{hint}")

@@ -114,7 +114,7 @@ def test_spread_puts_options_in_the_place_of_records():
     import inspect
 
     found = inspect.signature(spread(describe_module.describe)).parameters
-    assert list(found) == ["data", "missing", "not_missing", "delimiter", "encoding", "format"]
+    assert list(found) == ["data", "holes", "missing", "not_missing", "delimiter", "encoding", "format"]
     assert found["encoding"].default == "utf-8"
 
 

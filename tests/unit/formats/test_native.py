@@ -436,7 +436,7 @@ def test_a_newer_version_says_so_before_anything_else(tmp_path):
     newer = model_json({"x": {"$quaternion": 1}}, version=7, written_by="tunbridge 3.2.0")
     message = refused(put(tmp_path / "m.tb", [("model.json", newer), ("extra/thing.bin", b"?")]))
     assert "version 7 of the format, written by 'tunbridge 3.2.0'" in message
-    assert "reads up to version 1; upgrade it" in message
+    assert "reads up to version 2; upgrade it" in message
 
 
 @pytest.mark.parametrize("version", [0, -1, True, 1.0, "1", None, [1]])

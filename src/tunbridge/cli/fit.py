@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tunbridge.cli.failures import UsageError
-from tunbridge.cli.networks import NetworkFile, load_network
+from tunbridge.cli.networks import NetworkFile, is_network_name, load_network
 from tunbridge.cli.options import DataFile, Reading, check_column
 from tunbridge.cli.output import counted, note, say, say_fields, searching, shortlist
 from tunbridge.cli.remarks import SHOWN, missing_lines, model_name, size_text
@@ -59,9 +59,7 @@ class Iteration:
     max_iterations: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="End after so many iterations at the latest; 1000.")
     ] = None
-    restarts: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Further starts from random tables, for EM.")
-    ] = None
+    restarts: Annotated[int | None, typer.Option(metavar="N", min=0, help="Further starts from random tables.")] = None
     seed: Annotated[int | None, typer.Option(metavar="N", min=0, help="For random starts; 0.")] = None
     warm: Annotated[bool, typer.Option("--warm", help="Begin at the tables that the network file has.")] = False
     trace: Annotated[
@@ -73,7 +71,7 @@ class Iteration:
         """The options that were given."""
         said = {
             "--tolerance": self.tolerance, "--max-iterations": self.max_iterations, "--restarts": self.restarts,
-            "--warm": self.warm or None, "--trace": self.trace,
+            "--warm": self.warm or None, "--trace": self.trace, "--seed": self.seed,
         }  # fmt: skip
         return [name for name, value in said.items() if value is not None]
 
@@ -130,13 +128,16 @@ def fit(
     """
     file = output or model_name(data)
     _check(file, network, data, method, iteration)
+    if output is None and file.resolve() == network.resolve():
+        raise UsageError(f"-o must name the network to write; without it {file} itself would be replaced.")
     rule, way = _prior(prior), _fitter(method, iteration)
     net = load_network(network)
     table = _read(data, net, weights, reading, with_states=not states_from_data)
     unseen = _hidden(hidden or [])
     found, fitted = _fitted(net if not states_from_data else net.dag, table, rule, way, method, unseen, iteration, net)
+    told = _summary(data, table, net, found, fitted, method)
     fitted.write(file)
-    say_fields(_summary(data, table, net, found, fitted, method))
+    say_fields(told)
     _show_next(fitted, file, data, table)
     if iteration.trace is not None and found is not None:
         _draw(found, iteration.trace)
@@ -149,6 +150,8 @@ def _check(file: Path, network: Path, data: Path, method: Method, iteration: Ite
     from tunbridge.cli.writers import check_not_input, check_output, check_place
     from tunbridge.formats.network_files import SUFFIXES
 
+    if is_network_name(data) and not is_network_name(network):
+        raise UsageError(f"the network must come first and the table second; got {network.name} {data.name}.")
     check_not_input(file, [data])
     if Path(file.name.lower().removesuffix(".gz")).suffix not in SUFFIXES:
         raise UsageError(f"the name of the network must end in {shortlist(list(SUFFIXES), most=9)}; got {file.name!r}.")
@@ -156,27 +159,38 @@ def _check(file: Path, network: Path, data: Path, method: Method, iteration: Ite
     check_output(iteration.trace, inputs=[data, network], suffixes=_PICTURES)
     if method in (Method.available, Method.complete) and iteration.given:
         raise UsageError(f"{iteration.given[0]} must come with --missing em or gradient; got {method.value}.")
-    if method is Method.gradient and iteration.restarts is not None:
-        raise UsageError("--restarts must come with --missing em; got gradient.")
 
 
 def _prior(text: str | None) -> Any:
     """Return the prior that an option describes."""
-    from tunbridge.learning import BDeu
-    from tunbridge.learning.priors import DEFAULT_PRIOR, as_prior
-    from tunbridge.probability import MEstimate
+    from tunbridge.learning import BackOff, BDeu, BDs
+    from tunbridge.learning.priors import DEFAULT_PRIOR, NAMES, as_prior
+    from tunbridge.probability import Laplace, MEstimate
 
     if text is None:
         return DEFAULT_PRIOR
     name, sign, number = text.strip().lower().partition(":")
+    rules: dict[str, Any] = {
+        "bdeu": BDeu, "bds": BDs, "laplace": Laplace, "backoff": BackOff, "m": lambda m: MEstimate(m=m),
+    }  # fmt: skip
+    if sign and name in rules:
+        return rules[name](_number(text, number))
+    if not sign and (name in NAMES or name[:1].isdigit() or name[:1] in (".", "-")):
+        return as_prior(name if name in NAMES else _number(text, name))
+    raise UsageError(f"{_PRIOR_FORMS}; got {text!r}.")
+
+
+_PRIOR_FORMS = (
+    "--prior must be mle, a number, m:M, bdeu, bdeu:ESS, bds, bds:ESS, k2, laplace, laplace:X, jeffreys, backoff or "
+    "backoff:S"
+)
+
+
+def _number(text: str, number: str) -> float:
     try:
-        if sign:
-            return {"bdeu": lambda x: BDeu(ess=x), "m": lambda x: MEstimate(m=x)}[name](float(number))
-        return as_prior(float(name)) if name[:1].isdigit() or name[:1] == "." else as_prior(name)
-    except (KeyError, ValueError):
-        raise UsageError(
-            f"--prior must be mle, a number, m:M, bdeu, bdeu:ESS, k2, laplace, jeffreys or backoff; got {text!r}."
-        ) from None
+        return float(number)
+    except ValueError:
+        raise UsageError(f"{_PRIOR_FORMS}; got {text!r}.") from None
 
 
 def _fitter(method: Method, iteration: Iteration) -> Any:
@@ -187,17 +201,18 @@ def _fitter(method: Method, iteration: Iteration) -> Any:
         return method.value
     limits = {"tolerance": iteration.tolerance, "max_iterations": iteration.max_iterations}
     said: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
-    if method is Method.gradient:
-        return GradientAscent(**said)
-    return EM(**said, restarts=iteration.restarts)
+    kind = GradientAscent if method is Method.gradient else EM
+    return kind(**said, restarts=iteration.restarts)
 
 
 def _read(path: Path, net: BayesianNetwork, weights: str | None, reading: Reading, *, with_states: bool) -> Table:
     """Return the columns of a file that the network has; in its states they are read as text where these are."""
     from tunbridge.data.readers import read_table
     from tunbridge.errors import DataError
+    from tunbridge.inference.batches import warn_near_names
 
     names = reading.column_names(path)
+    warn_near_names(names, {name: i for i, name in enumerate(net.nodes)})
     if weights is not None:
         check_column("--weights", weights, path, names)
     kept = [name for name in names if name in net]
@@ -215,10 +230,14 @@ def _hidden(given: list[str]) -> dict[str, Any]:
     """Return the hidden variables with their states."""
     found: dict[str, Any] = {}
     for text in given:
-        name, sign, states = text.rpartition("=")
-        if not sign or not name or not states:
+        name, _, states = text.rpartition("=")
+        names = states.split("|")
+        is_number = states.isascii() and states.isdecimal()
+        if not name or not (is_number or (len(names) > 1 and all(names))):
             raise UsageError(f"--hidden must be NAME=N or NAME=a|b; got {text!r}.")
-        found[name] = int(states) if states.isdigit() else states.split("|")
+        if name in found:
+            raise UsageError(f"--hidden must name a variable once; got {name!r} twice.")
+        found[name] = int(states) if is_number else names
     return found
 
 
@@ -281,8 +300,10 @@ def _likelihood_text(found: Fit | None, fitted: BayesianNetwork, table: Table) -
     import numpy as np
 
     if found is None:
-        last = float(np.average(fitted.log_likelihood(table), weights=table.weights))
-        return f"{last:.6g} a row (natural logarithm)"
+        weights = np.ones(table.n_rows) if table.weights is None else table.weights
+        known = weights > 0.0
+        total = float(weights[known] @ fitted.log_likelihood(table)[known])
+        return f"{total / max(weights.sum(), 1.0):.6g} a row (natural logarithm)"
     first, last = (step.log_likelihood / max(found.n_rows, 1.0) for step in (found.trace[0], found.trace[-1]))
     return f"{last:.6g} a row (natural logarithm), from {first:.6g} at the start"
 

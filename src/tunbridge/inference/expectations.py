@@ -12,11 +12,12 @@ nothing observed below) are left out: such a row tells nothing about their table
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from tunbridge._memory import check_memory, memory_limit
-from tunbridge._threads import map_threads, n_threads, row_pieces
+from tunbridge._threads import map_threads, n_threads
 from tunbridge.inference.few_rows import few_rows
 from tunbridge.inference.flat import FlatNetwork, starts_of
 from tunbridge.kernels import elimination, expectations
@@ -24,8 +25,11 @@ from tunbridge.kernels.compiled import announce, is_compiled
 
 _MOST_PIECES = 32
 _PIECES_ENTRIES = 2**25  # entries of the counts of all pieces together, each of which has its own
-_LEAST_PIECE = 64
-_WAYS_OUT = "Give the rows in pieces, or leave columns with many holes out."
+_PIECE_WORK, _LEAST_WORK = 5000.0, 20.0  # entries of workspaces that make a piece, and what a component costs at least
+_LEAST_MEMORY = 2**25
+_BYTES_A_NUMBER = 12.0  # of what is kept of the rows, while the arrays grow
+_MANY_ROWS = "Give fewer rows, or leave columns with many holes out."
+_WIDE_ROW = "Leave columns with many holes out, or give nodes fewer parents or states."
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,14 +67,18 @@ class IncompleteRows:
     Raises
     ------
     MemoryForecastError
-        When the junction tree of what is hidden in a row would not fit.
+        When what is hidden in the rows, or the junction tree of what is hidden in one, would not fit.
+
+    Notes
+    -----
+    Until the kernels are compiled a few rows are computed in plain NumPy, which differs in the last bits.
     """
 
     def __init__(
         self, flat: FlatNetwork, codes: np.ndarray, weights: np.ndarray | None = None, *, n_jobs: int | None = None
     ) -> None:
-        self.flat, self.codes, self.n_jobs = flat, codes, n_jobs
-        check_memory("the rows", 4.0 * codes.size + 8.0 * codes.shape[1], ways_out=_WAYS_OUT)
+        self.flat, self.codes, self.weights, self.n_jobs = flat, codes, weights, n_jobs
+        check_memory("the rows", 4.0 * codes.size + 8.0 * codes.shape[1], ways_out=_MANY_ROWS)
         shown = np.ones(codes.shape[1]) if weights is None else np.array(weights, np.float64)
         self._few = None if is_compiled(expectations.expect) else few_rows(flat, codes, shown)
         if self._few is None:
@@ -80,20 +88,36 @@ class IncompleteRows:
     def _compile(self, rows: np.ndarray, weights: np.ndarray) -> None:
         """Find the hidden components of the rows, and write their programs."""
         flat, (child_start, children) = self.flat, _children(self.flat)
+        limit = max(memory_limit(), _LEAST_MEMORY)
         self._complete = np.zeros(len(flat.tables))
-        starts, arena, *self._components = expectations.find_components(
+        starts, arena, *self._components, n_rows = expectations.find_components(
             flat.n_states, flat.order, flat.parent_start, flat.parents, flat.table_start, child_start, children,
-            _ranks(flat), rows, weights, self._complete,
+            _ranks(flat), rows, weights, limit / _BYTES_A_NUMBER, self._complete,
         )  # fmt: skip
-        largest = memory_limit() / 8.0 / n_threads(self.n_jobs)
+        if n_rows < len(rows):
+            share = f"the hidden parts of {len(rows)} rows (forecast from {n_rows} of them)"
+            check_memory(share, limit * len(rows) / max(1, n_rows) + 1.0, ways_out=_MANY_ROWS, limit=limit)
+        n_tasks = min(n_threads(self.n_jobs), max(1, len(self._components[2])))
+        largest = limit / 8.0 / n_tasks
         *self._programs, sizes = expectations.compile_programs(
             flat.n_states, flat.parent_start, flat.parents, starts, arena, largest
         )
-        n_bytes = 8.0 * float(sizes.max(initial=0.0)) * n_threads(self.n_jobs)
-        check_memory("the junction tree of what is hidden in a row", n_bytes, ways_out=_WAYS_OUT)
-        n_components = len(self._components[2])
-        n_pieces = max(1, min(_MOST_PIECES, _PIECES_ENTRIES // max(1, len(flat.tables))))
-        self._pieces = row_pieces(n_components, max(_LEAST_PIECE, -(-n_components // n_pieces)))
+        widest = float(sizes.max(initial=0.0))
+        if widest > largest:
+            what = "the junction tree of what is hidden in a row"
+            check_memory(what, 8.0 * n_tasks * widest, ways_out=_WIDE_ROW, limit=limit)
+        self._pieces = self._cut(sizes)
+
+    def _cut(self, sizes: np.ndarray) -> list[tuple[int, int]]:
+        """Return the components in pieces of about equal work, whatever the threads; each has counts of its own."""
+        starts, arena, _ = self._components
+        n_pieces = max(1, min(_MOST_PIECES, _PIECES_ENTRIES // max(1, len(self.flat.tables))))
+        work = np.cumsum(sizes[arena[starts[:-1]]] + _LEAST_WORK)
+        if not len(work):
+            return []
+        n_pieces = int(min(n_pieces, 1 + work[-1] // _PIECE_WORK))
+        ends = np.unique(np.searchsorted(work, work[-1] * np.arange(1, n_pieces) / n_pieces))
+        return list(pairwise([0, *(end for end in ends.tolist() if 0 < end < len(work)), len(work)]))
 
     def expected_counts(self, tables: np.ndarray) -> ExpectedCounts:
         """Return the expected counts under these tables, laid out like ``FlatNetwork.tables``."""
@@ -101,19 +125,17 @@ class IncompleteRows:
             return ExpectedCounts(*self._few.expected_counts(tables))
 
         (code_starts, code), (starts, arena, weights) = self._programs, self._components
+        with np.errstate(divide="ignore"):
+            logs = np.log(tables)
 
         def run(piece: tuple[int, int]) -> tuple[np.ndarray, float]:
-            counts = np.zeros(len(tables))
-            first, last = piece
-            log_sum = expectations.expect(code_starts, code, starts, arena, weights, first, last, tables, counts)
+            counts, (first, last) = np.zeros(len(tables)), piece
+            log_sum = expectations.expect(code_starts, code, starts, arena, weights, first, last, tables, logs, counts)
             return counts, log_sum
 
-        found = map_threads(run, self._pieces, self.n_jobs)
         used = self._complete > 0.0
-        with np.errstate(divide="ignore"):
-            log_likelihood = float(self._complete[used] @ np.log(tables[used]))
-        counts = self._complete.copy()
-        for part, log_part in found:
+        counts, log_likelihood = self._complete.copy(), float(self._complete[used] @ logs[used])
+        for part, log_part in map_threads(run, self._pieces, self.n_jobs):
             counts += part
             log_likelihood += log_part
         return ExpectedCounts(counts, log_likelihood)

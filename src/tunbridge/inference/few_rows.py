@@ -122,9 +122,13 @@ def _entry(flat: FlatNetwork, row: np.ndarray, v: int) -> int:
 
 def _lines(flat: FlatNetwork, hidden: tuple[int, ...], tables: tuple[int, ...], bases: tuple[int, ...]) -> np.ndarray:
     """Return the cells of each joint state: an array of shape (joint states, tables)."""
-    grid = np.indices([flat.n_states[v] for v in hidden]).reshape(len(hidden), -1)
-    states = dict(zip(hidden, grid, strict=True))
-    cells = np.empty((grid.shape[1], len(tables)), np.int64)
+    states, n_lines = {}, 1
+    for v in hidden:
+        n_lines *= int(flat.n_states[v])
+    left = np.arange(n_lines)
+    for v in hidden:
+        left, states[v] = np.divmod(left, flat.n_states[v])
+    cells = np.empty((n_lines, len(tables)), np.int64)
     for t, (v, base) in enumerate(zip(tables, bases, strict=True)):
         cells[:, t], stride = base, 1
         for u in (v, *flat.parents_of(v).tolist()[::-1]):

@@ -25,7 +25,8 @@ from tunbridge.kernels.rows import _grow, _mark_barren
 
 _TAIL = 64  # joint states that the last clique may have
 _HEAD = 6  # numbers in front of a clique's extents
-_TOO_SMALL = 1e-250
+_TOO_SMALL = 1e-100  # of a sum of products: below, logarithms are added
+_MANY_TABLES = 200  # whose product would be too small anyway
 
 
 @njit(cache=True, nogil=True)
@@ -110,14 +111,15 @@ def _entry(n_states, parent_start, parents, table_start, states, v):
 
 @njit(cache=True, nogil=True)
 def find_components(
-    n_states, order, parent_start, parents, table_start, child_start, children, rank, codes, weights, complete
+    n_states, order, parent_start, parents, table_start, child_start, children, rank, codes, weights, most, complete
 ):
     """Find the hidden components of all rows, and add up what needs no inference.
 
     codes[row, v] is a state, −1 where the cell is missing; rank[v] tells when a variable is eliminated. The weight of
     rows in which a family is complete is added to ``complete``, laid out like the tables. Returns the programs (where
-    each begins, and its members, −1 and its tables) and the components (where each begins, its program and where each
-    of its tables is to be read, and its weight).
+    each begins, and its members, −1 and its tables), the components (where each begins, its program and where each of
+    its tables is to be read, and its weight), and how many rows were looked at: it stops where the components would
+    have more than ``most`` numbers.
     """
     n = n_states.shape[0]
     numbers = np.arange(n)
@@ -127,10 +129,13 @@ def find_components(
     slots, hashes = np.full(256, -1, np.int64), np.empty(64, np.int64)
     starts, arena = np.zeros(65, np.int64), np.empty(1024, np.int32)
     own_slots, own_hashes = np.full(256, -1, np.int64), np.empty(64, np.int64)
-    own_starts, own_arena, own_weights = np.zeros(65, np.int64), np.empty(1024, np.int64), np.zeros(64)
-    n_programs, n_components = 0, 0
+    own_starts, own_arena, own_weights = np.zeros(65, np.int64), np.empty(1024, np.int32), np.zeros(64)
+    n_programs, n_components, n_rows = 0, 0, 0
     for row in range(codes.shape[0]):
         weight = weights[row]
+        if starts[n_programs] + own_starts[n_components] + 4 * n_components > most:
+            break
+        n_rows += 1
         if weight == 0.0:
             continue
         n_hidden = 0
@@ -176,18 +181,18 @@ def find_components(
                 complete[_entry(n_states, parent_start, parents, table_start, states, v)] += weight
     return (
         starts[: n_programs + 1].copy(), arena[: starts[n_programs]].copy(), own_starts[: n_components + 1].copy(),
-        own_arena[: own_starts[n_components]].copy(), own_weights[:n_components].copy(),
+        own_arena[: own_starts[n_components]].copy(), own_weights[:n_components].copy(), n_rows,
     )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
-def _strides_of(n_states, parent_start, parents, f, place, out):
-    """Set out[local number] to the stride of each hidden variable in the table of f; return how many it holds."""
+def _held_by(n_states, parent_start, parents, f, place, locals_, strides):
+    """Write the hidden variables of the table of f, by local number, and their strides; return how many there are."""
     n_held, stride = 0, 1
     for i in range(parent_start[f + 1], parent_start[f] - 1, -1):
         u = f if i == parent_start[f + 1] else parents[i]
         if place[u] >= 0:
-            out[place[u]] = stride
+            locals_[n_held], strides[n_held] = place[u], stride
             n_held += 1
         stride *= n_states[u]
     return n_held
@@ -248,31 +253,34 @@ def _lay_out(near, home, extents, m, n_cliques, firsts, axes, layout):
         last = c == n_cliques - 1
         layout[c, 0], layout[c, 1] = size, size if last else extents[firsts[c]]
         layout[c, 2] = -1.0 if last else home[axes[n_axes - 2]]
-        total += size if last else size + 2.0 * size / extents[firsts[c]]
+        total += size if last else size + size / extents[firsts[c]]
     return total
 
 
 @njit(cache=True, nogil=True)
-def _write_clique(
-    code, at, c, near, home, extents, m, n_cliques, firsts, layout, places, slots_of, strides_in, n_slots, axes, strides
-):
-    """Write clique c behind ``at``; return where the next begins."""
-    n_axes, n_inputs, start = _clique_axes(near, home, m, firsts[c], n_cliques, axes), 0, at
+def _write_clique(code, at, c, near, extents, n_axes, axes, layout, places, firsts, homes, held_start, held, strides):
+    """Write clique c, whose axes are given, behind ``at``; return where the next begins.
+
+    ``homes`` has the clique of each table, ``held`` the members of the tables and their strides.
+    """
+    m, n_inputs, start = extents.shape[0], 0, at
     for a in range(n_axes):
         code[at + _HEAD + a] = extents[axes[a]]
     at += _HEAD + n_axes
-    for t in range(n_slots):
-        if slots_of[t] == c:
-            code[at], code[at + 1] = t, 0
-            for a in range(n_axes):
-                code[at + 2 + a] = strides_in[t, axes[a]]
-            at += 2 + n_axes
-            n_inputs += 1
+    for t in range(homes.shape[0]):
+        if homes[t] != c:
+            continue
+        for i in range(held_start[t], held_start[t + 1]):
+            strides[held[0, i]] = held[1, i]
+        code[at], code[at + 1] = t, 0
+        for a in range(n_axes):
+            code[at + 2 + a] = strides[axes[a]]
+            strides[axes[a]] = 0
+        at += 2 + n_axes
+        n_inputs += 1
     for b in range(c):
         if layout[b, 2] != c:
             continue
-        for a in range(n_axes):
-            strides[axes[a]] = 0
         stride = 1
         for j in range(firsts[b] + 1, m):  # the separator of b, first eliminated innermost
             if near[firsts[b], j]:
@@ -281,11 +289,25 @@ def _write_clique(
         code[at], code[at + 1] = -1, places[b, 1]
         for a in range(n_axes):
             code[at + 2 + a] = strides[axes[a]]
+            strides[axes[a]] = 0
         at += 2 + n_axes
         n_inputs += 1
     code[start], code[start + 1], code[start + 2] = n_axes, np.int64(layout[c, 0]), np.int64(layout[c, 1])
     code[start + 3], code[start + 4], code[start + 5] = n_inputs, places[c, 0], places[c, 1]
     return at
+
+
+@njit(cache=True, nogil=True)
+def _place_cliques(layout, n_cliques):
+    """Return where the table and the message of each clique lie in the workspace, and its length."""
+    places, end = np.full((n_cliques, 2), -1, np.int64), 0
+    for c in range(n_cliques):
+        places[c, 0] = end
+        end += np.int64(layout[c, 0])
+    for c in range(n_cliques - 1):
+        places[c, 1] = end
+        end += np.int64(layout[c, 0] / layout[c, 1])
+    return places, end
 
 
 @njit(cache=True, nogil=True)
@@ -303,44 +325,38 @@ def compile_programs(n_states, parent_start, parents, starts, arena, largest):
         while key[m] >= 0:
             place[key[m]] = m
             m += 1
-        n_slots, at = key.shape[0] - m - 1, code_starts[p]
+        n_tables, at = key.shape[0] - m - 1, code_starts[p]
         near, home, extents = np.zeros((m, m), np.uint8), np.empty(m, np.int64), np.empty(m, np.int64)
-        strides_in, axes, strides = np.zeros((n_slots, m), np.int64), np.empty(m, np.int64), np.zeros(m, np.int64)
         for i in range(m):
             extents[i] = n_states[key[i]]
-        for t in range(n_slots):
-            _strides_of(n_states, parent_start, parents, key[m + 1 + t], place, strides_in[t])
-            for i in range(m):
-                for j in range(m):
-                    if i != j and strides_in[t, i] > 0 and strides_in[t, j] > 0:
-                        near[i, j] = 1
+        held_start, n_most = np.zeros(n_tables + 1, np.int64), 0
+        for t in range(n_tables):
+            n_most += parent_start[key[m + 1 + t] + 1] - parent_start[key[m + 1 + t]] + 1
+        held, axes, strides = np.empty((2, n_most), np.int64), np.empty(m, np.int64), np.zeros(m, np.int64)
+        for t in range(n_tables):
+            first = held_start[t]
+            n_held = _held_by(n_states, parent_start, parents, key[m + 1 + t], place, held[0, first:], held[1, first:])
+            held_start[t + 1] = first + n_held
+            for i in range(first, first + n_held):
+                for j in range(first, first + n_held):
+                    near[held[0, i], held[0, j]] = i != j
         n_cliques = _eliminate(near, extents, m, home)
-        firsts, layout, slots_of = np.empty(n_cliques, np.int64), np.empty((n_cliques, 3)), np.empty(n_slots, np.int64)
+        firsts, layout, homes = np.empty(n_cliques, np.int64), np.empty((n_cliques, 3)), np.empty(n_tables, np.int64)
         for i in range(m - 1, -1, -1):
             firsts[home[i]] = i
         sizes[p] = _lay_out(near, home, extents, m, n_cliques, firsts, axes, layout)
         if sizes[p] <= largest:
-            places = np.full((n_cliques, 2), -1, np.int64)
-            end = 0
-            for c in range(n_cliques):
-                places[c, 0] = end
-                end += np.int64(layout[c, 0])
-            for c in range(n_cliques - 1):
-                places[c, 1] = end
-                end += 2 * np.int64(layout[c, 0] / layout[c, 1])
-            for t in range(n_slots):
-                i = 0
-                while strides_in[t, i] == 0:
-                    i += 1
-                slots_of[t] = home[i]
-            code = _longer(code, at + 2 + n_cliques * (_HEAD + m) + (n_slots + n_cliques) * (2 + m))
+            places, end = _place_cliques(layout, n_cliques)
+            for t in range(n_tables):
+                homes[t] = home[held[0, held_start[t] : held_start[t + 1]].min()]
+            code = _longer(code, at + 2 + n_cliques * (_HEAD + m) + (n_tables + n_cliques) * (2 + m))
             code[at], code[at + 1] = n_cliques, end
             at += 2
             for c in range(n_cliques):
+                n_axes = _clique_axes(near, home, m, firsts[c], n_cliques, axes)
                 at = _write_clique(
-                    code, at, c, near, home, extents, m, n_cliques, firsts, layout, places, slots_of, strides_in,
-                    n_slots, axes, strides,
-                )  # fmt: skip
+                    code, at, c, near, extents, n_axes, axes, layout, places, firsts, homes, held_start, held, strides
+                )
         code_starts[p + 1] = at
         for i in range(m):
             place[key[i]] = -1
@@ -371,12 +387,12 @@ def _multiply(x, start, size, source, entry, extents, strides, n_axes, at):
 
 
 @njit(cache=True, nogil=True)
-def _add_logarithms(x, start, size, source, entry, extents, strides, n_axes, at):
-    """Add the logarithms of an input to a clique's table."""
+def _add(x, start, size, source, entry, extents, strides, n_axes, at):
+    """Add an input of logarithms to a clique's table."""
     inner, step = extents[n_axes - 1], strides[n_axes - 1]
     for i in range(start, start + size, inner):
         for k in range(inner):
-            x[i + k] += np.log(source[entry + k * step])
+            x[i + k] += source[entry + k * step]
         entry = _advance(at, extents, strides, n_axes, entry)
 
 
@@ -391,8 +407,8 @@ def _scatter(x, start, size, weight, out, entry, extents, strides, n_axes, at):
 
 
 @njit(cache=True, nogil=True)
-def _gather_clique(code, c, bases, tables, x, at, adds):
-    """Fill a clique's table with the product of its inputs, or with the sum of their logarithms; return its sum."""
+def _fill_clique(code, c, bases, tables, x, at, adds):
+    """Fill a clique's table with the product of its inputs, or with the sum of those that are logarithms."""
     n_axes, size, n_inputs, start = code[c], code[c + 1], code[c + 3], code[c + 4]
     extents, inputs = code[c + _HEAD : c + _HEAD + n_axes], c + _HEAD + n_axes
     for i in range(start, start + size):
@@ -400,42 +416,14 @@ def _gather_clique(code, c, bases, tables, x, at, adds):
     for _ in range(n_inputs):
         strides, slot = code[inputs + 2 : inputs + 2 + n_axes], code[inputs]
         if slot >= 0 and adds:
-            _add_logarithms(x, start, size, tables, bases[slot + 1], extents, strides, n_axes, at)
+            _add(x, start, size, tables, bases[slot + 1], extents, strides, n_axes, at)
         elif slot >= 0:
             _multiply(x, start, size, tables, bases[slot + 1], extents, strides, n_axes, at)
         elif adds:
-            _add_logarithms(x, start, size, x, code[inputs + 1], extents, strides, n_axes, at)
+            _add(x, start, size, x, code[inputs + 1], extents, strides, n_axes, at)
         else:
             _multiply(x, start, size, x, code[inputs + 1], extents, strides, n_axes, at)
         inputs += 2 + n_axes
-    total = 0.0
-    for i in range(start, start + size):
-        total += x[i]
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _fill_clique(code, c, bases, tables, x, at):
-    """Fill a clique's table, scaled to sum to one; return the logarithm of what it was divided by (−∞: impossible).
-
-    A product that has become too small is computed again from logarithms.
-    """
-    size, start = code[c + 1], code[c + 4]
-    total, log_total = _gather_clique(code, c, bases, tables, x, at, False), 0.0
-    if total < _TOO_SMALL:
-        _gather_clique(code, c, bases, tables, x, at, True)
-        largest = -np.inf
-        for i in range(start, start + size):
-            largest = max(largest, x[i])
-        if largest == -np.inf:
-            return largest
-        total, log_total = 0.0, largest
-        for i in range(start, start + size):
-            x[i] = np.exp(x[i] - largest)
-            total += x[i]
-    for i in range(start, start + size):
-        x[i] /= total
-    return log_total + np.log(total)
 
 
 @njit(cache=True, nogil=True)
@@ -445,20 +433,54 @@ def _next_clique(code, c):
 
 @njit(cache=True, nogil=True)
 def _collect(code, first, n_cliques, bases, tables, x, at, places):
-    """Send the messages of a program up; note where each clique is written, and return ln P(observed)."""
+    """Send the messages of a program up; note where each clique is written, and return ln P(observed).
+
+    What is left of a clique's table is the distribution of what it eliminates given the rest. Returns −∞ where a
+    product has become too small to be trusted, be it impossible or not.
+    """
     log_total, c = 0.0, first
     for i in range(n_cliques):
         places[i] = c
-        log_total += _fill_clique(code, c, bases, tables, x, at)
-        if log_total == -np.inf:
-            return log_total
+        _fill_clique(code, c, bases, tables, x, at, False)
         size, inner, start, message = code[c + 1], code[c + 2], code[c + 4], code[c + 5]
-        if message >= 0:
-            for s in range(size // inner):
-                total = 0.0
-                for k in range(start + s * inner, start + (s + 1) * inner):
-                    total += x[k]
-                x[message + s] = total
+        total = 0.0
+        for k in range(start, start + size):
+            total += x[k]
+        if total < _TOO_SMALL:
+            return -np.inf
+        log_total += np.log(total)
+        for s in range(size // inner):
+            part, low, high = 0.0, start + s * inner, start + (s + 1) * inner
+            for k in range(low, high):
+                part += x[k]
+            for k in range(low, high if part > 0.0 else low):
+                x[k] /= part
+            if message >= 0:
+                x[message + s] = part / total
+        c = _next_clique(code, c)
+    return log_total
+
+
+@njit(cache=True, nogil=True)
+def _collect_logarithms(code, first, n_cliques, bases, log_tables, x, at, places):
+    """Send the messages of a program up as logarithms: slower, and nothing that is possible is lost."""
+    c, log_total = first, -np.inf
+    for i in range(n_cliques):
+        places[i] = c
+        _fill_clique(code, c, bases, log_tables, x, at, True)
+        size, inner, start, message = code[c + 1], code[c + 2], code[c + 4], code[c + 5]
+        for s in range(size // inner):
+            largest, part, low, high = -np.inf, 0.0, start + s * inner, start + (s + 1) * inner
+            for k in range(low, high):
+                largest = max(largest, x[k])
+            for k in range(low, high):
+                x[k] = np.exp(x[k] - largest) if largest > -np.inf else 0.0
+                part += x[k]
+            for k in range(low, high if part > 0.0 else low):
+                x[k] /= part
+            log_total = largest + np.log(part) if part > 0.0 else -np.inf
+            if message >= 0:
+                x[message + s] = log_total
         c = _next_clique(code, c)
     return log_total
 
@@ -467,7 +489,7 @@ def _collect(code, first, n_cliques, bases, tables, x, at, places):
 def _distribute(code, n_cliques, bases, weight, x, at, places, counts):
     """Turn the cliques' tables into probabilities, last to first, and add them, times a weight, to the counts.
 
-    The place of a message gets, on the way, the factor by which its clique's table is to be multiplied.
+    The place of a message gets, on the way, the probabilities of its axes.
     """
     for i in range(n_cliques - 1, -1, -1):
         c = places[i]
@@ -482,26 +504,24 @@ def _distribute(code, n_cliques, bases, weight, x, at, places, counts):
             if slot >= 0:
                 _scatter(x, start, size, weight, counts, bases[slot + 1], extents, strides, n_axes, at)
             else:
-                _replace_message(code[inputs + 1], x, start, size, extents, strides, n_axes, at)
+                _clear(x, code[inputs + 1], extents, strides, n_axes)
+                _scatter(x, start, size, 1.0, x, code[inputs + 1], extents, strides, n_axes, at)
             inputs += 2 + n_axes
 
 
 @njit(cache=True, nogil=True)
-def _replace_message(message, x, start, size, extents, strides, n_axes, at):
-    """Replace a message by what a clique believes of its axes, divided by it (0 / 0 = 0); behind it is room to add."""
-    n = 1
+def _clear(x, start, extents, strides, n_axes):
+    """Set the entries of a message to zero."""
+    size = 1
     for a in range(n_axes):
         if strides[a] > 0:
-            n *= extents[a]
-    for s in range(message + n, message + 2 * n):
-        x[s] = 0.0
-    _scatter(x, start, size, 1.0, x, message + n, extents, strides, n_axes, at)
-    for s in range(message, message + n):
-        x[s] = x[s + n] / x[s] if x[s] > 0.0 else 0.0
+            size *= extents[a]
+    for k in range(start, start + size):
+        x[k] = 0.0
 
 
 @njit(cache=True, nogil=True)
-def expect(code_starts, code, starts, arena, weights, first, last, tables, counts):
+def expect(code_starts, code, starts, arena, weights, first, last, tables, log_tables, counts):
     """Add the expected counts of components first … last − 1 to ``counts``; return Σ weight ln P(observed).
 
     Components that are impossible under the tables make the sum −∞ and are counted nowhere.
@@ -517,8 +537,11 @@ def expect(code_starts, code, starts, arena, weights, first, last, tables, count
     x, at, places = np.empty(most_entries), np.zeros(most_axes, np.int64), np.empty(most_cliques, np.int64)
     for i in range(first, last):
         bases = arena[starts[i] : starts[i + 1]]
-        p = code_starts[bases[0]]
-        log_total = _collect(code, p + 2, code[p], bases, tables, x, at, places)
+        p, log_total = code_starts[bases[0]], -np.inf
+        if bases.shape[0] <= _MANY_TABLES:
+            log_total = _collect(code, p + 2, code[p], bases, tables, x, at, places)
+        if log_total == -np.inf:
+            log_total = _collect_logarithms(code, p + 2, code[p], bases, log_tables, x, at, places)
         log_sum += weights[i] * log_total
         if log_total > -np.inf:
             _distribute(code, code[p], bases, weights[i], x, at, places, counts)

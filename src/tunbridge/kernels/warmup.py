@@ -185,9 +185,10 @@ def _warm_expectations() -> None:
     two, starts, one = np.full(2, 2), np.array([0, 0, 1]), np.zeros(1, np.int64)
     network = (two, np.arange(2), starts, one, np.array([0, 2, 6]), np.array([0, 1, 1]), np.ones(1, np.int64))
     counts, codes = np.zeros(6), np.array([[-1, 0]], np.int32)
-    found = expectations.find_components(*network, np.arange(2), codes, np.ones(1), counts)
+    found = expectations.find_components(*network, np.arange(2), codes, np.ones(1), 1e6, counts)
     code_starts, code, _ = expectations.compile_programs(two, starts, one, found[0], found[1], 1e6)
-    expectations.expect(code_starts, code, found[2], found[3], found[4], 0, 1, np.full(6, 0.5), counts)
+    tables = np.full(6, 0.5)
+    expectations.expect(code_starts, code, found[2], found[3], found[4], 0, 1, tables, tables, counts)
 
 
 def _warm_sampling() -> None:

@@ -150,7 +150,7 @@ class Climb:
     @property
     def is_over(self) -> bool:
         """Whether to go no further."""
-        return self.converged or len(self.trace) >= self._limit
+        return self.converged or len(self.trace) > self._limit
 
     def reach(self, point: Point, patience: int = 2) -> bool:
         """Note where an iteration has led and return whether it gained; ``patience`` without a gain are the end."""
@@ -166,7 +166,7 @@ class Climb:
         best = self.best
         self.trace.append(FitStep(best.expected.log_likelihood, best.objective, perf_counter() - self._began))
         if self._report is not None:
-            self._report(f"gradient ascent, iteration {len(self.trace)}", best.objective)
+            self._report(f"gradient ascent, iteration {len(self.trace) - 1}", best.objective)
 
 
 def climb_by_lbfgs(climb: Climb) -> None:
@@ -185,12 +185,13 @@ def _run_lbfgs(climb: Climb) -> None:
     """Run SciPy's L-BFGS from the best point until the climb is over or its line search finds nothing better."""
     from scipy.optimize import minimize
 
-    latest = climb.best
+    latest, weight = climb.best, max(climb.hill.problem.weight, 1.0)
 
     def downhill(x: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal latest
         latest = climb.hill.at(x.copy())
-        return (-latest.objective if np.isfinite(latest.objective) else _WORSE), -latest.gradient
+        loss = -latest.objective / weight if np.isfinite(latest.objective) else _WORSE
+        return loss, -latest.gradient / weight
 
     def arrived(x: np.ndarray) -> None:
         climb.reach(latest if np.array_equal(x, latest.x) else climb.hill.at(x.copy()))
@@ -236,7 +237,7 @@ class _Adam:
 
     def follow(self, batch: CountedRows, n_batches: int) -> None:
         """Take a step along the gradient of a batch, one of so many."""
-        slope = self.hill.at(self.x, batch, n_batches).gradient * self.hill.scale
+        slope = self.hill.at(self.x, batch, n_batches).gradient * self.hill.scale / max(self.hill.problem.weight, 1.0)
         self._taken += 1
         self._mean += (1.0 - _MEAN_DECAY) * (slope - self._mean)
         self._square += (1.0 - _SQUARE_DECAY) * (slope**2 - self._square)

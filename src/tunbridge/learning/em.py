@@ -37,7 +37,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tunbridge._check import check_number, check_whole, warn_user
+from tunbridge._check import check_number, check_whole, counted, warn_user
 from tunbridge.errors import ConvergenceWarning
 from tunbridge.graph import DAG
 from tunbridge.inference.expectations import ExpectedCounts
@@ -51,6 +51,8 @@ from tunbridge.network import BayesianNetwork
 
 _TRIAL = 15  # iterations of each start before the best is chosen
 _FIRST_LEAP = 4.0
+_ROUNDING = 1e-9  # by this share the objective may seem to fall
+_LOST = "stopped where a step would have made rows impossible by rounding; weights may be too far apart"
 _FURTHEST = 50.0  # by which a logarithm may change in a leap
 _SMALLEST = 1e-300  # what is possible stays so
 
@@ -66,7 +68,7 @@ class EM(Fitter):
     max_iterations : int
         It ends here at the latest, with a warning.
     restarts : int, optional
-        Further starts from random tables; unless given 9 where a variable is never observed, and else none.
+        Further starts from random tables; unless given 9 where no row shows all of a family, and else none.
     accelerate : bool
         Whether to leap ahead between iterations. The result is the same to the tolerance.
 
@@ -109,7 +111,7 @@ class EM(Fitter):
             As for :func:`fit_parameters`.
         start : BayesianNetwork, optional
             Tables to begin from (a warm start). Without one it begins at the estimates from the rows in which each
-            family is complete, and at random tables where a variable is never observed.
+            family is complete, and at random tables for families that no row shows whole.
 
         Returns
         -------
@@ -127,7 +129,9 @@ class EM(Fitter):
         starts = problem.starts(start, self.restarts, np.random.default_rng(entropy_of(random_state)))
         with watched(progress) as report:
             run = self._best(problem, starts, report)
-        if not run.converged and not run.note:
+        if run.note == _LOST:
+            warn_user(f"EM {_LOST}.", ConvergenceWarning)
+        elif not run.converged and not run.note:
             _warn_unsettled(run, self)
         return Fit(
             problem.network(run.tables, run.counts), tuple(run.trace), run.converged, problem.weight, note=run.note
@@ -171,10 +175,10 @@ class _Climb:
 
     def go(self, max_iterations: int, report: Report | None, what: str) -> None:
         """Iterate until it settles, or has done so many iterations."""
-        while not self.converged and len(self.trace) < max_iterations:
+        while not self.converged and not self.note and len(self.trace) <= max_iterations:
             self._iterate()
             if report is not None:
-                report(f"{what}, iteration {len(self.trace)}", self.objective)
+                report(f"{what}, iteration {len(self.trace) - 1}", self.objective)
 
     def _iterate(self) -> None:
         """Go where the expected counts lead; every other time try to leap further."""
@@ -187,9 +191,13 @@ class _Climb:
             return
         else:
             self._base = None
-        before = self.objective
-        self._settle(target, counts, self.problem.rows.expected_counts(target))
-        self.converged = self.objective - before <= self.settings.tolerance * self.problem.weight
+        before, found = self.objective, self.problem.rows.expected_counts(target)
+        after = found.log_likelihood + self.problem.penalty(target)
+        if not after >= before - _ROUNDING * abs(before):
+            self.note = _LOST
+            return
+        self._settle(target, counts, found)
+        self.converged = after - before <= self.settings.tolerance * self.problem.weight
 
     def _leap(self, base: np.ndarray, target: np.ndarray) -> bool:
         """Go beyond the target, as far as the last two changes suggest; stay and return False where that is lower."""
@@ -213,17 +221,18 @@ class _Climb:
 
     def _settle(self, tables: np.ndarray, counts: np.ndarray | None, expected: ExpectedCounts) -> None:
         """Be at these tables; those that were not estimated from counts have the ones expected under them behind."""
+        objective = expected.log_likelihood + self.problem.penalty(tables)
+        step = FitStep(expected.log_likelihood, objective, perf_counter() - self.began)
         self.tables, self._expected = tables, expected
         self.counts = expected.counts if counts is None else counts
-        objective = expected.log_likelihood + self.problem.penalty(tables)
-        self.trace.append(FitStep(expected.log_likelihood, objective, perf_counter() - self.began))
+        self.trace.append(step)
 
 
 def _warn_unsettled(climb: _Climb, settings: EM) -> None:
-    last = climb.trace[-1].objective - climb.trace[-2].objective if len(climb.trace) > 1 else np.inf
-    per_row = last / max(climb.problem.weight, 1.0)
+    last = climb.trace[-1].objective - climb.trace[-2].objective
     warn_user(
-        f"EM did not settle within {settings.max_iterations} iterations: the last raised the objective by "
-        f"{per_row:.2g} a row, above the tolerance of {settings.tolerance:g}. Raise max_iterations or the tolerance.",
+        f"EM did not settle within {counted(settings.max_iterations, 'iteration')}: the last raised the objective by "
+        f"{last / max(climb.problem.weight, 1.0):.2g} a row, above the tolerance of {settings.tolerance:g}. Raise "
+        "max_iterations or the tolerance.",
         ConvergenceWarning,
     )

@@ -10,13 +10,14 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from tunbridge._check import check_whole, counted, did_you_mean, listed, shortened
+from tunbridge._check import check_whole, counted, did_you_mean, listed, shortened, warn_user
 from tunbridge.data import Column, State, Table, Variable, as_table, encode
 from tunbridge.data.columns import code_type, state_type
 from tunbridge.data.frames import frame_columns
 from tunbridge.data.variable import MISSING
-from tunbridge.errors import DataError
+from tunbridge.errors import DataError, DataWarning
 from tunbridge.graph import DAG
+from tunbridge.inference.batches import warn_near_names
 from tunbridge.learning.priors import DEFAULT_PRIOR, Prior
 from tunbridge.learning.progress import Report
 from tunbridge.network import BayesianNetwork
@@ -56,7 +57,7 @@ class Fit:
     network : BayesianNetwork
         The network.
     trace : tuple of FitStep
-        The iterations of the run that was kept; the last is what the network reaches.
+        The start of the run that was kept, and its iterations; the last is what the network reaches.
     converged : bool
         Whether it settled before the limit.
     n_rows : float
@@ -78,13 +79,13 @@ class Fit:
 
     @property
     def n_iterations(self) -> int:
-        """How many times expected counts were computed."""
-        return len(self.trace)
+        """How many iterations led from the start to the network."""
+        return len(self.trace) - 1
 
     @property
     def bic(self) -> float:
-        """The log-likelihood less ½ ln n for every free parameter; larger is better."""
-        return self.log_likelihood - 0.5 * float(np.log(self.n_rows)) * self.network.n_parameters
+        """The log-likelihood less ½ ln n for every free parameter (none for less than a row); larger is better."""
+        return self.log_likelihood - 0.5 * float(np.log(max(self.n_rows, 1.0))) * self.network.n_parameters
 
     def __repr__(self) -> str:
         how = "converged" if self.converged else self.note or "not converged"
@@ -138,6 +139,8 @@ def graph_and_table(dag: Any, frame: Any, hidden: Hidden | None = None) -> tuple
     if not graph.nodes:
         raise DataError("the graph must have a node; got one without any.")
     table = _table_for(dag, frame) if isinstance(dag, BayesianNetwork) else as_table(frame)
+    if not isinstance(dag, BayesianNetwork):
+        _warn_of_codes(graph, table)
     unseen = _checked_hidden(graph, table, hidden or {})
     columns = set(table.names)
     absent = [node for node in graph.nodes if node not in columns and node not in unseen]
@@ -157,9 +160,25 @@ def graph_and_table(dag: Any, frame: Any, hidden: Hidden | None = None) -> tuple
     return graph, Table.of(chosen, weights=table.weights)
 
 
+def _warn_of_codes(graph: DAG, table: Table) -> None:
+    """Warn of columns that are two whole numbers and holes: pandas makes floats of these, which read as quantities."""
+    for name in table.missing:
+        if name not in graph.nodes or table.variable(name).is_categorical:
+            continue
+        values = table.floats(name)
+        ends = np.array([np.nanmin(values), np.nanmax(values)]) if not np.isnan(values).all() else np.array([0.5])
+        if (ends == np.round(ends)).all() and (np.isnan(values) | np.isin(values, ends)).all():
+            warn_user(
+                f"column {name!r} holds holes and the numbers {listed(np.unique(ends).tolist())}, and is taken for a "
+                f"quantity. If they are codes, use tb.as_table(frame, kinds={{{name!r}: 'categorical'}}).",
+                DataWarning,
+            )
+
+
 def _table_for(net: BayesianNetwork, frame: Any) -> Table:
     """Return a frame's columns in the states of a network; variables without a column have every cell missing."""
-    names = as_table(frame).names if isinstance(frame, Table) else tuple(frame_columns(frame))
+    names = tuple(frame_columns(frame))
+    warn_near_names(names, {v.name: i for i, v in enumerate(net.variables)})
     table, unseen = encode(frame, [v for v in net.variables if v.name in names])
     if unseen:
         name, states = next(iter(unseen.items()))
@@ -181,11 +200,19 @@ def _checked_hidden(graph: DAG, table: Table, hidden: Hidden) -> dict[str, Varia
             raise DataError(f"hidden must name nodes of the graph; got {name!r}. {did_you_mean(name, graph.nodes)}")
         if name in table.names and table.n_rows > table.missing.get(name, 0):
             raise DataError(f"a hidden variable must have no observed cells; {name!r} has. Leave it out of hidden.")
-        if isinstance(states, int | np.integer):
-            check_whole(f"the number of states of hidden {name!r}", states, low=1)
-            states = [str(i) for i in range(int(states))]
-        found[name] = Variable(name, states)
+        found[name] = Variable(name, _hidden_states(name, states))
     return found
+
+
+def _hidden_states(name: str, states: Any) -> list[State]:
+    """Return the states of a hidden variable: those given, or as many as the number says."""
+    if isinstance(states, list | tuple) and states:
+        return list(states)
+    if isinstance(states, list | tuple | str | Mapping) or states is None or isinstance(states, bool):
+        rule = f"the states of hidden {name!r} must be a number or a list"
+        raise DataError(f"{rule}; got {shortened(repr(states))}. Write hidden={{{name!r}: 2}}.")
+    check_whole(f"the number of states of hidden {name!r}", states, low=1)
+    return [str(i) for i in range(int(states))]
 
 
 def _empty(variable: Variable, n_rows: int) -> Column:

@@ -25,7 +25,7 @@ from tunbridge.errors import DataError
 from tunbridge.graph import DAG
 from tunbridge.inference.forward import entropy_of
 from tunbridge.learning.em import EM
-from tunbridge.learning.fitting import Fit, Fitter, Hidden
+from tunbridge.learning.fitting import INTERRUPTED, Fit, Fitter, Hidden
 from tunbridge.learning.priors import DEFAULT_PRIOR, Prior
 from tunbridge.learning.progress import Report
 from tunbridge.network import BayesianNetwork
@@ -112,6 +112,11 @@ def choose_states(
     fitter : EM, optional
         How the tables are found, as in ``tb.EM(restarts=20)``.
 
+    Returns
+    -------
+    StateChoice
+        After Ctrl-C it compares the numbers that were finished.
+
     Examples
     --------
     Three answers of one hidden kind of person, of which there are two:
@@ -130,14 +135,19 @@ def choose_states(
     others = dict(hidden or {})
     if variable in others:
         raise DataError(f"hidden must name other variables than the one to choose for; got {variable!r}.")
+    if fitter is not None and not isinstance(fitter, Fitter):
+        raise DataError(f"fitter must be an object such as tb.EM(restarts=20); got {shortened(repr(fitter))}.")
     way, entropy = fitter or EM(), entropy_of(random_state)
-    fits = {
-        n: way.fit(
-            dag, frame, prior, hidden={**others, variable: n}, random_state=entropy, n_jobs=n_jobs, progress=progress
-        )
-        for n in numbers
-    }
-    best = max(numbers, key=lambda n: (fits[n].bic, -n))
+    fits: dict[int, Fit] = {}
+    for n in numbers:
+        states = {**others, variable: n}
+        fit = way.fit(dag, frame, prior, hidden=states, random_state=entropy, n_jobs=n_jobs, progress=progress)
+        if fit.note == INTERRUPTED:
+            if not fits:
+                raise KeyboardInterrupt
+            break  # what was not finished is not compared
+        fits[n] = fit
+    best = max(fits, key=lambda n: (fits[n].bic, -n))
     return StateChoice(variable, MappingProxyType(fits), best)
 
 

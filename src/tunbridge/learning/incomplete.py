@@ -5,14 +5,14 @@ The tables θ of a graph lie end to end in one array (see :mod:`tunbridge.infere
     ln P(rows | θ) + Σ a_jk ln θ_jk,
 
 the logarithm of the probability of what was observed, and of a prior with pseudo-counts a. Where nothing is missing
-the maximum is (n_jk + a_jk) / (n_j + a_j), the estimate from counts. The pseudo-counts are settled once, from the rows
-in which a family is complete.
+the maximum is (n_jk + a_jk) / (n_j + a_j), the estimate from counts. Pseudo-counts that depend on the data (back-off,
+BDs, the m-estimate with marginal shares) are settled once, from the counts expected at the usual start.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from tunbridge._check import counted, listed, shortened
 from tunbridge._memory import check_memory
-from tunbridge.counts import Counter
+from tunbridge.counts import Counter, Counts
 from tunbridge.data import Table
 from tunbridge.errors import DataError
 from tunbridge.graph import DAG
@@ -28,11 +28,11 @@ from tunbridge.inference.batches import answer
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.expectations import IncompleteRows
 from tunbridge.inference.flat import FlatNetwork, flatten
-from tunbridge.learning.priors import Rule, pseudo_counts
+from tunbridge.learning.priors import Rule, depends_on_counts, pseudo_counts
 from tunbridge.network import BayesianNetwork
-from tunbridge.probability import CPT
+from tunbridge.probability import CPT, ConditionalTable
 
-_LATENT_RESTARTS = 9
+_RESTARTS = 9
 _COPIES = 8  # of all tables, that are there at once
 
 
@@ -50,12 +50,16 @@ class Incomplete:
         What the prior adds to each cell, laid out like the tables.
     weight : float
         The weight of all rows together.
+    loose : tuple of int
+        The variables whose families no row shows whole, such as those of hidden variables. Uniform tables would be a
+        saddle there, from which iteration does not find away; they are begun at random.
     """
 
     start: FlatNetwork
     rows: IncompleteRows
     pseudo_counts: np.ndarray
     weight: float
+    loose: tuple[int, ...] = ()
 
     @cached_property
     def row_start(self) -> np.ndarray:
@@ -68,11 +72,6 @@ class Incomplete:
     def row_sizes(self) -> np.ndarray:
         """The number of states of each distribution."""
         return np.diff(np.append(self.row_start, len(self.pseudo_counts)))
-
-    @cached_property
-    def latent(self) -> list[int]:
-        """The variables that no row shows."""
-        return np.flatnonzero((self.rows.codes < 0).all(axis=1)).tolist()
 
     def estimate(self, counts: np.ndarray) -> np.ndarray:
         """Return the tables with (n_jk + a_jk) / (n_j + a_j); uniform rows where there is neither count nor prior."""
@@ -87,32 +86,28 @@ class Incomplete:
         return np.where(totals > 0.0, raised / np.where(totals > 0.0, totals, 1.0), uniform)
 
     def scattered(self, rng: np.random.Generator) -> np.ndarray:
-        """Return random tables to begin from: of the families that hold a latent variable, or else of all.
+        """Return random tables to begin from: of the loose families, or, where there are none, of all.
 
-        Where every variable is observed somewhere they lie half-way between chance and the usual start.
+        The latter lie half-way between chance and the usual start.
         """
         flat, tables = self.start, self.start.tables.copy()
         drawn = self.normalised(rng.standard_exponential(len(tables)))
-        if not self.latent:
+        if not self.loose:
             return 0.5 * (tables + drawn)
-        for v in range(flat.n_variables):
-            if not set(self.latent).isdisjoint([v, *flat.parents_of(v).tolist()]):
-                part = slice(flat.table_start[v], flat.table_start[v + 1])
-                tables[part] = drawn[part]
+        for v in self.loose:
+            part = slice(flat.table_start[v], flat.table_start[v + 1])
+            tables[part] = drawn[part]
         return tables
 
     def starts(self, start: Any, restarts: int | None, rng: np.random.Generator) -> list[np.ndarray]:
         """Return the tables to begin from: first those of a network, if one is given, then so many random ones.
 
-        Unless their number is given there are nine random ones where a variable is latent and no network is given.
+        Unless their number is given there are nine random ones where a family is loose and no network is given.
         """
-        if start is not None:
-            first = self._possible(start)
-        else:
-            first = self.scattered(rng) if self.latent else self.start.tables
-        if restarts is None:
-            restarts = _LATENT_RESTARTS if self.latent and start is None else 0
-        return [first, *(self.scattered(rng) for _ in range(restarts))]
+        at_random = bool(self.loose) and start is None
+        usual = self.start.tables if start is None else self._possible(start)
+        n = restarts if restarts is not None else _RESTARTS if at_random else 0
+        return [self.scattered(rng) if at_random else usual, *(self.scattered(rng) for _ in range(n))]
 
     def _possible(self, start: Any) -> np.ndarray:
         """Return the tables of a network with no zero that the prior rules out: an iteration of EM takes such away."""
@@ -137,25 +132,32 @@ class Incomplete:
         if set(net.nodes) != set(names):
             differ = listed(sorted(set(net.nodes) ^ set(names)))
             raise DataError(f"start must have the graph's nodes as its variables; {differ} differ.")
-        parts = []
-        for v, variable in enumerate(flat.variables):
-            cpt, parents = net.cpt(variable.name), [names[p] for p in flat.parents_of(v)]
-            theirs = [p.name for p in cpt.parents]
-            known = {p.name: p.states for p in (*cpt.parents, cpt.variable)}
-            if set(theirs) != set(parents) or any(
-                known[names[u]] != flat.variables[u].states for u in (*flat.parents_of(v), v)
-            ):
-                raise DataError(
-                    f"start must have the parents and states that the data and the graph give {variable.name!r}; got "
-                    f"{cpt!r}."
-                )
-            parts.append(cpt.table().transpose([*map(theirs.index, parents), len(parents)]).ravel())
-        return np.concatenate(parts)
+        return np.concatenate([self._table_of(net.cpt(names[v]), v).ravel() for v in range(len(names))])
+
+    def _table_of(self, cpt: ConditionalTable, v: int) -> np.ndarray:
+        """Return a table with the axes and states in the order of the family of v."""
+        family = [self.start.variables[u] for u in (*self.start.parents_of(v), v)]
+        theirs = {p.name: p for p in (*cpt.parents, cpt.variable)}
+        if set(theirs) != {u.name for u in family}:
+            parents = listed([u.name for u in family[:-1]]) or "no parents"
+            raise DataError(f"start must give {family[-1].name!r} the graph's parents, {parents}; got {cpt!r}.")
+        orders = []
+        for u in family:
+            other = theirs[u.name]
+            orders.append([other.find(state) for state in u.states or ()])
+            if other.n_states != u.n_states or min(orders[-1]) < 0:
+                told = f"{listed(u.states or ())}; got {listed(other.states or ())}"
+                hint = "Give the network itself as dag, so that its states are used."
+                raise DataError(f"start must have the states of {u.name!r} that the data have, {told}. {hint}")
+        axes = [list(theirs).index(u.name) for u in family]
+        return cpt.table().transpose(axes)[np.ix_(*orders)]
 
     def first_impossible(self, tables: np.ndarray) -> int:
         """Return the number of the first row, counted from one, that the tables give no probability."""
         engine = Engine(list(self.network(tables, np.zeros(len(tables))).cpts.values()))
-        return int(np.isneginf(answer(engine, self.rows.codes, []).log_evidence).argmax()) + 1
+        impossible = np.isneginf(answer(engine, self.rows.codes, []).log_evidence)
+        weights = self.rows.weights
+        return int((impossible if weights is None else impossible & (weights > 0)).argmax()) + 1
 
     def penalty(self, tables: np.ndarray) -> float:
         """Return Σ a_jk ln θ_jk."""
@@ -186,16 +188,25 @@ def prepare(dag: DAG, table: Table, rule: Rule, *, n_jobs: int | None = None) ->
     _check_size(dag, table)
     found = Counter(table, n_jobs=n_jobs).families([(node, dag.parents(node)) for node in dag.nodes])
     families = [counts.dense() for counts in found]
-    added = [np.asarray(pseudo_counts(rule, counts), np.float64) for counts in families]
-    tables = [
-        _positive(c.table + a).reshape([*(p.n_states for p in c.parents), c.child.n_states])
-        for c, a in zip(families, added, strict=True)
-    ]
+    settled = depends_on_counts(rule)
+    added = [np.zeros(c.table.shape) if settled else _added(rule, c) for c in families]
+    shapes = [(*(p.n_states for p in c.parents), c.child.n_states) for c in families]
+    tables = [_positive(c.table + a).reshape(shape) for c, a, shape in zip(families, added, shapes, strict=True)]
     start = flatten([CPT._trusted(c.child, c.parents, t) for c, t in zip(families, tables, strict=True)])
     codes = np.array([table.codes(node) for node in dag.nodes])
     rows = IncompleteRows(start, codes, table.weights, n_jobs=n_jobs)
+    if settled:
+        expected = np.split(rows.expected_counts(start.tables).counts, start.table_start[1:-1])
+        added = [
+            _added(rule, replace(c, table=n.reshape(c.table.shape))) for c, n in zip(families, expected, strict=True)
+        ]
     weight = float(table.n_rows if table.weights is None else table.weights.sum())
-    return Incomplete(start, rows, np.concatenate([a.ravel() for a in added]), weight)
+    loose = [v for v, c in enumerate(families) if weight > 0.0 and not c.table.any()]
+    return Incomplete(start, rows, np.concatenate([a.ravel() for a in added]), weight, tuple(loose))
+
+
+def _added(rule: Rule, counts: Counts) -> np.ndarray:
+    return np.asarray(pseudo_counts(rule, counts), np.float64)
 
 
 def _check_size(dag: DAG, table: Table) -> None:

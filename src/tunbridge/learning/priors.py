@@ -171,6 +171,11 @@ def adds_one_number(rule: Rule) -> bool:
     return isinstance(rule, Laplace) or (isinstance(rule, BDeu) and not isinstance(rule, BDs))
 
 
+def depends_on_counts(rule: Rule) -> bool:
+    """Whether a rule's pseudo-counts depend on the data, and not on the family alone."""
+    return isinstance(rule, BackOff | BDs) or (isinstance(rule, MEstimate) and rule.p == "marginal")
+
+
 def unseen_row(rule: Rule, counts: Counts) -> np.ndarray:
     """Return the distribution for configurations of the parents that never occur."""
     if isinstance(rule, Dirichlet | BackOff):

@@ -44,7 +44,17 @@ def test_gradient_ascent(run, asia, holes, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("rule", "prior"), [("mle", "mle"), ("0.5", 0.5), ("m:3", tb.MEstimate(m=3)), ("k2", 1.0), ("bdeu", tb.BDeu())]
+    ("rule", "prior"),
+    [
+        ("mle", "mle"),
+        ("0.5", 0.5),
+        ("m:3", tb.MEstimate(m=3)),
+        ("k2", 1.0),
+        ("bdeu", tb.BDeu()),
+        ("bds:4", tb.BDs(ess=4)),
+        ("laplace:2", 2.0),
+        ("backoff:3", tb.BackOff(3.0)),
+    ],
 )
 def test_priors(run, asia, holes, tmp_path, rule, prior):
     run("fit", asia, holes, "-o", tmp_path / "f.tb", "--prior", rule, "--missing", "available")
@@ -76,7 +86,7 @@ def test_a_warm_start_and_a_picture(run, asia, holes, tmp_path):
     run("fit", asia, holes, "-o", tmp_path / "f.tb", "--trace", tmp_path / "t.png")
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
     told = run("fit", tmp_path / "f.tb", holes, "-o", tmp_path / "g.tb", "--warm").stdout
-    assert "EM, 2 iterations" in told
+    assert "EM, 1 iteration, converged" in told
 
 
 def test_marks_of_missing_cells(run, asia, tmp_path, holes):
@@ -95,7 +105,14 @@ def test_marks_of_missing_cells(run, asia, tmp_path, holes):
         (["--hidden", "smoke"], "--hidden must be NAME=N or NAME=a|b; got 'smoke'", 2),
         (["--hidden", "smoke=2"], "a hidden variable must have no observed cells; 'smoke' has", 1),
         (["--missing", "available", "--tolerance", "1"], "--tolerance must come with --missing em or gradient", 2),
-        (["--missing", "gradient", "--restarts", "1"], "--restarts must come with --missing em", 2),
+        (["--missing", "complete", "--seed", "1"], "--seed must come with --missing em or gradient", 2),
+        (["--prior", "m:-1"], "m of the m-estimate must be at least 0; got -1", 1),
+        (["--prior", "bdeu:0"], "ess must be at least 1e-100; got 0", 1),
+        (["--prior", "-1"], "prior must be at least 0; got -1", 1),
+        (["--hidden", "either=²"], "--hidden must be NAME=N or NAME=a|b", 2),
+        (["--hidden", "either=2.5"], "--hidden must be NAME=N or NAME=a|b", 2),
+        (["--hidden", "either=a|"], "--hidden must be NAME=N or NAME=a|b", 2),
+        (["--hidden", "x=2", "--hidden", "x=3"], "--hidden must name a variable once; got 'x' twice", 2),
         (["--weights", "smoke2"], "--weights must name a column of holes.csv; got 'smoke2'", 1),
         (["-o", "out.csv"], "the name of the network must end in", 2),
     ],
@@ -109,3 +126,28 @@ def test_a_table_of_other_columns(run, asia, tmp_path):
     failed = run("fit", asia, tmp_path / "other.csv", "-o", tmp_path / "f.tb", code=1)
     assert "other.csv must have a column of the network; got none" in failed.stderr
     assert not (tmp_path / "f.tb").exists()
+
+
+def test_a_network_is_not_replaced_by_chance(run, asia, holes, tmp_path):
+    run("fit", asia, holes)
+    before = (tmp_path / "holes.tb").read_bytes()
+    failed = run("fit", "holes.tb", holes, code=2)
+    assert "-o must name the network to write; without it holes.tb itself would be replaced" in failed.stderr
+    assert (tmp_path / "holes.tb").read_bytes() == before
+
+
+def test_the_network_comes_first(run, asia, holes):
+    failed = run("fit", holes, asia, code=2)
+    assert "the network must come first and the table second; got holes.csv asia.bif" in failed.stderr
+
+
+def test_a_column_that_nearly_has_the_name_of_a_variable(run, asia, holes, tmp_path):
+    (tmp_path / "near.csv").write_text(holes.read_text().replace("smoke", "Smoke"))
+    told = run("fit", asia, tmp_path / "near.csv", "-o", tmp_path / "f.tb").stderr
+    assert "'Smoke' (the network has 'smoke')" in told
+
+
+def test_rows_without_weight(run, asia, tmp_path):
+    rows = tb.example_network("asia").sample(10, random_state=0).to_pandas().assign(n=0)
+    rows.to_csv(tmp_path / "none.csv", index=False)
+    assert "Likelihood  0 a row" in run("fit", asia, "none.csv", "-o", "f.tb", "--weights", "n").stdout

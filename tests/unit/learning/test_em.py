@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 import tunbridge as tb
-from tunbridge.inference.expectations import IncompleteRows
+from tunbridge.inference.expectations import ExpectedCounts, IncompleteRows
 from tunbridge.inference.flat import flatten
 
 NAIVE = tb.DAG(["Y", "X1", "X2", "X3", "X4"], [("Y", f"X{i}") for i in range(1, 5)])
@@ -42,8 +42,8 @@ def test_one_step_on_unlabelled_rows_by_hand() -> None:
             for y in "01":
                 joint[y] *= likelihood[n][y] if column[i] == "1" else 1.0 - likelihood[n][y]
         share.append(float(label) if label else joint["1"] / (joint["0"] + joint["1"]))
-    with pytest.warns(tb.ConvergenceWarning, match="did not settle within 2 iterations"):
-        fit = tb.EM(max_iterations=2, accelerate=False).fit(NAIVE, unlabelled_rows(), "mle", start=start)
+    with pytest.warns(tb.ConvergenceWarning, match="did not settle within 1 iteration: the last"):
+        fit = tb.EM(max_iterations=1, accelerate=False).fit(NAIVE, unlabelled_rows(), "mle", start=start)
     assert fit.network.cpt("Y").distribution()["1"] == pytest.approx(sum(share) / 5, rel=1e-12)
     for n, column in COLUMNS.items():
         expected = sum(s for s, x in zip(share, column, strict=True) if x == "1") / sum(share)
@@ -213,6 +213,9 @@ def test_the_number_of_hidden_states_by_bic() -> None:
         ({"hidden": {"kinds": 2}}, "hidden must name nodes of the graph; got 'kinds'. Did you mean 'kind'"),
         ({"hidden": {"kind": 2, "x": 2}}, "a hidden variable must have no observed cells; 'x' has"),
         ({"hidden": 2}, "hidden must be a dict"),
+        ({"hidden": {"kind": []}}, "the states of hidden 'kind' must be a number or a list; got"),
+        ({"hidden": {"kind": None}}, "the states of hidden 'kind' must be a number or a list; got None"),
+        ({"hidden": {"kind": {"a": 1}}}, "the states of hidden 'kind' must be a number or a list"),
         ({}, r"must be columns of the table; got none for 'kind'\. .* as in hidden=\{'kind': 2\}"),
         (
             {"hidden": {"kind": 2}, "missing": "drop"},
@@ -235,6 +238,7 @@ def test_bad_arguments(arguments: dict[str, object], message: str) -> None:
         ({"candidates": []}, "candidates must hold a number"),
         ({"candidates": [0]}, "a number of states must be"),
         ({"hidden": {"kind": 2}}, "hidden must name other variables"),
+        ({"fitter": "em"}, "fitter must be an object such as tb.EM"),
     ],
 )
 def test_bad_choices(arguments: dict[str, object], message: str) -> None:
@@ -266,16 +270,99 @@ def test_a_start_that_makes_rows_impossible_is_named() -> None:
     with pytest.raises(tb.DataError, match="start must be a BayesianNetwork; got DAG"):
         tb.EM().fit(dag, frame, start=dag)  # type: ignore[arg-type]
     with pytest.raises(tb.DataError, match="start must have the graph's nodes as its variables; 'c' differ"):
-        tb.EM().fit(
-            dag, frame, start=tb.BayesianNetwork({n: ["u", "v"] for n in "abc"}, [], {n: [0.5, 0.5] for n in "abc"})
-        )
-    with pytest.raises(tb.DataError, match="start must have the parents and states that the data and the graph give"):
-        tb.EM().fit(dag, frame, start=net_of("ab"))
+        tb.EM().fit(dag, frame, start=net_of("abc"))
+    with pytest.raises(tb.DataError, match="start must give 'b' the graph's parents, 'a'; got CPT"):
+        tb.EM().fit(dag, frame, start=net_of("ab", "xy", "uv"))
+    with pytest.raises(
+        tb.DataError, match="start must have the states of 'a' that the data have, 'x', 'y'; got 'u', 'v'"
+    ):
+        tb.EM().fit(tb.DAG(["a", "b"]), frame, start=net_of("ab"))
 
 
-def net_of(names: str) -> tb.BayesianNetwork:
+def net_of(names: str, *states: str) -> tb.BayesianNetwork:
     """Return a network without arcs."""
-    return tb.BayesianNetwork({n: ["u", "v"] for n in names}, [], {n: [0.5, 0.5] for n in names})
+    known = dict(zip(names, states, strict=False))
+    return tb.BayesianNetwork({n: list(known.get(n, "uv")) for n in names}, [], {n: [0.5, 0.5] for n in names})
+
+
+def test_a_start_may_have_its_states_and_parents_in_another_order() -> None:
+    rng = np.random.default_rng(2)
+    frame = {n: np.where(rng.random(60) < 0.2, None, rng.choice(["a", "b"], 60)) for n in "xyz"}
+    dag = tb.DAG(list("xyz"), [("x", "z"), ("y", "z")])
+    cold = tb.EM(tolerance=1e-10).fit(dag, frame)
+    z = cold.network.cpt("z").table()
+    turned = tb.BayesianNetwork(
+        {n: ["b", "a"] for n in "xyz"},
+        [("y", "z"), ("x", "z")],
+        {n: cold.network.cpt(n).table()[::-1] for n in "xy"} | {"z": z[::-1, ::-1, ::-1].transpose(1, 0, 2)},
+    )
+    warm = tb.EM().fit(dag, frame, start=turned)
+    assert warm.trace[0].log_likelihood == pytest.approx(cold.log_likelihood, rel=1e-10)
+    assert warm.n_iterations == 1
+
+
+def test_variables_that_are_never_seen_together_do_not_stay_on_a_saddle() -> None:
+    """A class shown in half of the rows and its features in the others: uniform tables are no place to begin."""
+    net, _ = kinds()
+    rows = net.sample(2000, random_state=1).to_pandas().astype(object)
+    rows.loc[:999, "kind"] = None
+    rows.loc[1000:, list("wxyz")] = None
+    plain = tb.EM().fit(net.dag, rows, random_state=0)
+    assert plain.log_likelihood >= net.log_likelihood(rows).sum() - 1.0
+    labelled = tb.as_table(net.sample(500, random_state=1)).with_weights(np.repeat([0.0, 1.0], [250, 250]))
+    hidden = labelled.to_pandas().astype(object)
+    hidden.loc[250:, "kind"] = None  # its labels stand in rows without weight only
+    found = tb.EM().fit(net.dag, tb.as_table(hidden).with_weights(labelled.weights), random_state=0)
+    assert abs(np.diff(found.network.cpt("w").table()[:, 0])[0]) > 0.3
+
+
+@pytest.mark.parametrize("prior", ["bds", "backoff", tb.MEstimate(m=5, p="marginal"), tb.Dirichlet(2.0), "bdeu"])
+def test_every_prior_with_a_hidden_variable(prior: object) -> None:
+    net, rows = kinds(400)
+    fit = tb.EM().fit(net.dag, rows, prior, hidden={"kind": 2}, random_state=0)  # type: ignore[arg-type]
+    objectives = np.array([step.objective for step in fit.trace])
+    assert np.all(np.diff(objectives) >= -1e-9 * np.abs(objectives[1:]))
+    assert all((cpt.counts > 0).all() for cpt in fit.network.cpts.values() if cpt.counts is not None)
+
+
+def test_weights_far_apart() -> None:
+    table = tb.as_table({"a": ["x", "y", None, "x"], "b": ["u", "v", "v", None]}).with_weights([1e-200, 1, 1, 1e200])
+    fit = tb.EM().fit(tb.DAG(["a", "b"], [("a", "b")]), table, "mle")
+    assert np.isfinite(fit.log_likelihood)
+    assert fit.log_likelihood >= fit.trace[0].log_likelihood
+
+
+def test_a_step_that_loses_by_rounding_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, calls = IncompleteRows.expected_counts, []
+
+    def lossy(self: IncompleteRows, tables: np.ndarray) -> ExpectedCounts:
+        calls.append(tables)
+        found = whole(self, tables)
+        return found if len(calls) < 3 else ExpectedCounts(found.counts, -np.inf)
+
+    monkeypatch.setattr(IncompleteRows, "expected_counts", lossy)
+    with pytest.warns(tb.ConvergenceWarning, match="EM stopped where a step would have made rows impossible"):
+        fit = tb.EM(tolerance=0.0).fit(NAIVE, unlabelled_rows(), 0.5)
+    assert not fit.converged
+    assert fit.n_iterations == 1
+    assert np.isfinite(fit.log_likelihood)
+
+
+def test_no_rows_and_no_weight() -> None:
+    table = tb.as_table({"a": ["x", "y", None], "b": ["u", None, "v"]})
+    dag = tb.DAG(["a", "b"], [("a", "b")])
+    for nothing in (table.take([]), table.with_weights([0.0, 0.0, 0.0])):
+        fit = tb.EM().fit(dag, nothing)
+        assert fit.converged
+        assert fit.bic == fit.log_likelihood == 0.0
+        np.testing.assert_allclose(fit.network.cpt("b").table(), 0.5)
+
+
+def test_a_column_that_nearly_has_the_name_of_a_variable_is_told() -> None:
+    net = tb.example_network("asia")
+    frame = {("Smoke" if name == "smoke" else name): ["no", "yes"] for name in net.nodes}
+    with pytest.warns(tb.TunbridgeWarning, match="'Smoke' \\(the network has 'smoke'\\)"):
+        tb.fit_parameters(net, frame, random_state=0)
 
 
 def test_large_families_are_written_out_if_they_fit() -> None:
@@ -289,6 +376,14 @@ def test_large_families_are_written_out_if_they_fit() -> None:
     dag = tb.DAG(list(wide), [(f"p{i}", "x") for i in range(12)])
     with pytest.raises(tb.MemoryForecastError, match="the largest: 'x' given 12 others"):
         tb.fit_parameters(dag, wide)
+
+
+def test_codes_that_holes_have_made_floats_are_told() -> None:
+    frame = {"a": ["x", "y", "x"], "b": np.array([0.0, 1.0, np.nan])}
+    with pytest.warns(tb.TunbridgeWarning, match="column 'b' holds holes and the numbers 0.0, 1.0, and is taken for"):
+        tb.fit_parameters(tb.DAG(["a", "b"], [("a", "b")]), frame)
+    table = tb.as_table(frame, kinds={"b": "categorical"})
+    assert isinstance(tb.fit_parameters(tb.DAG(["a", "b"], [("a", "b")]), table).cpt("b"), tb.CPT)
 
 
 def test_a_graph_without_nodes() -> None:
@@ -315,6 +410,19 @@ def test_interruption_keeps_the_best_so_far() -> None:
     assert fit.note.startswith("interrupted")
     assert not fit.converged
     assert fit.n_iterations == 4
+
+
+def test_interrupting_a_choice_compares_what_was_finished() -> None:
+    net, rows = kinds(200)
+    seen: list[str] = []
+
+    def stop(what: str, score: float) -> None:
+        seen.append(what)
+        if len([w for w in seen if w.startswith("EM, start 1,") and w.endswith("iteration 1")]) == 3:
+            raise KeyboardInterrupt
+
+    choice = tb.choose_states(net.dag, rows, "kind", [1, 2, 3], random_state=0, progress=stop)
+    assert list(choice.fits) == [1, 2]
 
 
 @pytest.mark.shared

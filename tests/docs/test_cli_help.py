@@ -10,7 +10,19 @@ from typer.testing import CliRunner
 
 from tunbridge.cli.app import app
 
-VERBS = ("learn", "evaluate", "predict", "explain", "query", "sample", "impute", "convert", "describe", "datasets", "warmup")
+VERBS = (
+    "learn",
+    "evaluate",
+    "predict",
+    "explain",
+    "query",
+    "sample",
+    "impute",
+    "convert",
+    "describe",
+    "datasets",
+    "warmup",
+)
 
 
 def help_of(*words: str) -> str:

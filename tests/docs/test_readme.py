@@ -28,7 +28,12 @@ NEW = "Pclass,Name,Sex,Age\n3,Kelly,male,34\n2,Wilkes,female,\n"
 def run_readme(readme: Path, folder: Path) -> list[str]:
     (folder / "passengers.csv").write_text(PASSENGERS)
     (folder / "new.csv").write_text(NEW)
-    tb.example_network("asia").write(folder / "asia.bif")
+    asia = tb.example_network("asia")
+    asia.write(folder / "asia.bif")
+    for name, n in (("visits", 50), ("later", 10)):
+        rows = asia.sample(n, random_state=n).to_pandas()
+        rows.loc[::3, "lung"] = None
+        rows.to_csv(folder / f"{name}.csv", index=False)
     return [str(difference) for difference in run_page(readme, folder, lenient=True)]
 
 

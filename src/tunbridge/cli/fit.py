@@ -14,6 +14,7 @@ from tunbridge.cli.failures import UsageError
 from tunbridge.cli.networks import NetworkFile, is_network_name, load_network
 from tunbridge.cli.options import DataFile, Reading, check_column
 from tunbridge.cli.output import counted, note, say, say_fields, searching, shortlist
+from tunbridge.cli.priors import read_prior
 from tunbridge.cli.remarks import SHOWN, missing_lines, model_name, size_text
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def fit(
     _check(file, network, data, method, iteration)
     if output is None and file.resolve() == network.resolve():
         raise UsageError(f"-o must name the network to write; without it {file} itself would be replaced.")
-    rule, way = _prior(prior), _fitter(method, iteration)
+    rule, way = read_prior(prior), _fitter(method, iteration)
     net = load_network(network)
     table = _read(data, net, weights, reading, with_states=not states_from_data)
     unseen = _hidden(hidden or [])
@@ -159,38 +160,6 @@ def _check(file: Path, network: Path, data: Path, method: Method, iteration: Ite
     check_output(iteration.trace, inputs=[data, network], suffixes=_PICTURES)
     if method in (Method.available, Method.complete) and iteration.given:
         raise UsageError(f"{iteration.given[0]} must come with --missing em or gradient; got {method.value}.")
-
-
-def _prior(text: str | None) -> Any:
-    """Return the prior that an option describes."""
-    from tunbridge.learning import BackOff, BDeu, BDs
-    from tunbridge.learning.priors import DEFAULT_PRIOR, NAMES, as_prior
-    from tunbridge.probability import Laplace, MEstimate
-
-    if text is None:
-        return DEFAULT_PRIOR
-    name, sign, number = text.strip().lower().partition(":")
-    rules: dict[str, Any] = {
-        "bdeu": BDeu, "bds": BDs, "laplace": Laplace, "backoff": BackOff, "m": lambda m: MEstimate(m=m),
-    }  # fmt: skip
-    if sign and name in rules:
-        return rules[name](_number(text, number))
-    if not sign and (name in NAMES or name[:1].isdigit() or name[:1] in (".", "-")):
-        return as_prior(name if name in NAMES else _number(text, name))
-    raise UsageError(f"{_PRIOR_FORMS}; got {text!r}.")
-
-
-_PRIOR_FORMS = (
-    "--prior must be mle, a number, m:M, bdeu, bdeu:ESS, bds, bds:ESS, k2, laplace, laplace:X, jeffreys, backoff or "
-    "backoff:S"
-)
-
-
-def _number(text: str, number: str) -> float:
-    try:
-        return float(number)
-    except ValueError:
-        raise UsageError(f"{_PRIOR_FORMS}; got {text!r}.") from None
 
 
 def _fitter(method: Method, iteration: Iteration) -> Any:

@@ -59,6 +59,12 @@ _OPTIONS: tuple[tuple[re.Pattern[str], Any], ...] = (
     (re.compile(r"^roots must name"), "--root must name"),
     (re.compile(r"^leaves must name"), "--leaf must name"),
     (re.compile(r"\bmax_parents\b"), "--max-parents"),
+    (re.compile(r"\bmissing='(em|gradient|available|complete)'"), r"--missing \1"),
+    (re.compile(r"\bmax_iterations\b"), "--max-iterations"),
+    (re.compile(r"\bGive net\.dag to take"), "Use --states-from-data to take"),
+    (re.compile(r"\b(impute|update)\(\) must be asked of"), r"tunbridge \1 must be given"),
+    (re.compile(r" or discretise first \(tb\.discretise\)"), " or learn with --cuts frequency"),
+    (re.compile(r"\bDiscretise first \(tb\.discretise\)"), "Learn one with --cuts frequency"),
 )
 
 

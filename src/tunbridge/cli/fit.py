@@ -178,10 +178,10 @@ def _read(path: Path, net: BayesianNetwork, weights: str | None, reading: Readin
     """Return the columns of a file that the network has; in its states they are read as text where these are."""
     from tunbridge.data.readers import read_table
     from tunbridge.errors import DataError
-    from tunbridge.inference.batches import warn_near_names
+    from tunbridge.learning.fitting import warn_of_absent
 
     names = reading.column_names(path)
-    warn_near_names(names, {name: i for i, name in enumerate(net.nodes)})
+    warn_of_absent([name for name in net.nodes if name not in names], [name for name in names if name not in net])
     if weights is not None:
         check_column("--weights", weights, path, names)
     kept = [name for name in names if name in net]
@@ -282,7 +282,7 @@ def _show_next(fitted: BayesianNetwork, file: Path, data: Path, table: Table) ->
     say()
     say(f"The network is in {file}. What next:")
     say(f"  tunbridge describe {name}")
-    if table.missing:
+    if table.missing and all(v.is_categorical for v in fitted.variables):
         say(f"  tunbridge impute {name} {quote(str(data))} -o filled.csv")
     else:
         say(f"  tunbridge query {name} --target {quote(fitted.nodes[-1])}")

@@ -57,13 +57,13 @@ def learn_network(
     file = output or model_name(data)
     _check_files(file, structure, data)
     from tunbridge.cli.training import read_columns
-    from tunbridge.learning import fit_parameters
 
     whole = read_columns(data, learning, reading, target)
     material = make_material(whole, target, structure, learning)
-    score = structure.make_score(missing=bool(material.table.missing))
-    found = _find(Task(material, structure, search, score, constraints, _prior(learning)))
-    net = found.net or fit_parameters(found.dag, material.table, **_prior(learning))
+    together = structure.alternates(search, material.table)
+    score = structure.make_score(averaged=bool(material.table.missing) and not together)
+    found = _find(Task(material, structure, search, score, constraints, _prior(learning), together))
+    net = found.net or _fitted(found, material.table, learning)
     net.write(file)
     about = _about_table(data, whole, material, learning, together=found.net is not None)
     say_fields([*about, *found.fields, *_about_file(net, file)])
@@ -74,6 +74,21 @@ def learn_network(
         _draw_trace(found.dag, structure.trace)
     if found.interrupted:
         raise KeyboardInterrupt(f"{found.interrupted} is in {file}.")
+
+
+def _fitted(found: Found, table: Table, learning: Learning) -> BayesianNetwork:
+    """Return the network of a graph; where cells are missing its tables take a while, which is told."""
+    from tunbridge.learning import EM, fit_parameters
+
+    if not table.missing:
+        return fit_parameters(found.dag, table, **_prior(learning))
+    began = time.perf_counter()
+    with searching("tables") as report:
+        fit = EM().fit(found.dag, table, **_prior(learning), random_state=0, progress=report)
+    how = "converged" if fit.converged else fit.note or "not converged"
+    iterations = counted(fit.n_iterations, "iteration")
+    found.fields.append(("Tables", f"EM, {iterations}, {how}, {time.perf_counter() - began:.2f} s"))
+    return fit.network
 
 
 # Options
@@ -132,11 +147,8 @@ class Task:
     score: Score
     constraints: Constraints | None
     prior: dict[str, Any]
-
-    @property
-    def is_structural(self) -> bool:
-        """Whether the graph and its tables are found together."""
-        return bool(self.structure.structural_em and self.material.table.missing)
+    together: bool
+    """Whether the graph and its tables are found together."""
 
     @property
     def limits(self) -> dict[str, Any]:
@@ -155,7 +167,7 @@ class Task:
 
 def _find(task: Task) -> Found:
     try:
-        if task.is_structural:
+        if task.together:
             return _alternated(task)
         return _bootstrapped(task) if task.structure.bootstrap else _searched(task)
     except DataError as error:
@@ -273,10 +285,11 @@ def _about_table(
 
 
 def _n_complete(table: Table) -> int:
-    """Return how many rows miss nothing; all columns of a network's table are categorical."""
+    """Return how many rows miss nothing."""
     import numpy as np
 
-    return int(np.logical_and.reduce([codes >= 0 for codes in table.columns]).sum())
+    known = [c.values >= 0 if c.variable.is_categorical else ~np.isnan(c.values) for c in table]
+    return int(np.logical_and.reduce(known).sum())
 
 
 def _about_file(net: BayesianNetwork, file: Path) -> list[tuple[str, str]]:

@@ -19,6 +19,7 @@ from tunbridge.cli.failures import UsageError
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
+    from tunbridge.data import Table
     from tunbridge.learning import Constraints, Score, Search
 
 _SEARCH_PANEL = "How a network is searched for"
@@ -28,6 +29,7 @@ _CUT_PANEL = "How a network takes numbers"
 DEFAULT_SEARCH, DEFAULT_BINS = "hill-climbing", 5
 DEFAULT_SCORE, DEFAULT_SCORE_OF_MISSING = "bic", "nal"
 _STEPLESS = ("exact", "k-dependence")
+_AVERAGES = ("nal", "pnal")
 
 
 class Cuts(StrEnum):
@@ -130,9 +132,9 @@ class Structure:
     structural_em: Annotated[
         bool | None,
         typer.Option(
-            "--structural-em",
-            help="Where cells are missing: find the graph and its tables together, completing the rows in turns, in "
-            "place of scoring the rows that are complete.",
+            "--structural-em/--no-structural-em",
+            help="Where cells are missing: find the graph and its tables together, completing the rows in turns (the "
+            "usual way), or score each family in the rows that have all its cells.",
             rich_help_panel=_SEARCH_PANEL,
         ),
     ] = None
@@ -249,14 +251,23 @@ class Structure:
                 chosen["k" if name == "candidates" else name] = value
         return chosen
 
-    def make_score(self, *, missing: bool = False) -> Score:
+    def alternates(self, search: Search, table: Table) -> bool:
+        """Return whether the graph and its tables are found together, as is usual where cells are missing."""
+        if not table.missing or self.structural_em is not None:
+            return bool(table.missing and self.structural_em)
+        single = any(option is not None for option in (self.bootstrap, self.trace, self.checkpoint))
+        averages = (self.score or "").partition(":")[0] in _AVERAGES
+        numbers = any(v.is_continuous for v in table.variables)
+        return search.is_scored and not (single or averages or numbers)
+
+    def make_score(self, *, averaged: bool = False) -> Score:
         """Return the score; a number after its name is its first option.
 
-        Where nobody says, it depends on whether cells are ``missing``, and what is done about them.
+        Where nobody says, it is one that is ``averaged`` over the rows that a family is complete in, or BIC.
         """
         from tunbridge.learning.scores import SCORES, as_score
 
-        usual = DEFAULT_SCORE_OF_MISSING if missing and not self.structural_em else DEFAULT_SCORE
+        usual = DEFAULT_SCORE_OF_MISSING if averaged else DEFAULT_SCORE
         name, sign, number = (self.score or usual).partition(":")
         try:
             score = as_score(name)

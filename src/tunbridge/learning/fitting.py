@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,6 @@ from tunbridge.data.frames import frame_columns
 from tunbridge.data.variable import MISSING
 from tunbridge.errors import DataError, DataWarning
 from tunbridge.graph import DAG
-from tunbridge.inference.batches import warn_near_names
 from tunbridge.learning.priors import DEFAULT_PRIOR, Prior
 from tunbridge.learning.progress import Report
 from tunbridge.network import BayesianNetwork
@@ -178,16 +178,29 @@ def _warn_of_codes(graph: DAG, table: Table) -> None:
 def _table_for(net: BayesianNetwork, frame: Any) -> Table:
     """Return a frame's columns in the states of a network; variables without a column have every cell missing."""
     names = tuple(frame_columns(frame))
-    warn_near_names(names, {v.name: i for i, v in enumerate(net.variables)})
     table, unseen = encode(frame, [v for v in net.variables if v.name in names])
     if unseen:
         name, states = next(iter(unseen.items()))
         hint = did_you_mean(states[0], net.cpt(name).variable.states or ())
-        raise DataError(f"the states of {name!r} must be those of the network; got {listed(states, most=4)}. {hint}")
+        way = "Give net.dag to take the states from the data."
+        told = f"the states of {name!r} must be those of the network; got {listed(states, most=4)}"
+        raise DataError(f"{told}. {hint} {way}")
     absent = [v for v in net.variables if v.name not in names]
+    warn_of_absent([v.name for v in absent], [name for name in names if name not in net])
     if len(absent) == len(net.variables):
         raise DataError(f"the data must have a column of the network ({listed(net.nodes)}); got {listed(names)}.")
     return Table.of([*table, *(_empty(v, table.n_rows) for v in absent)], weights=table.weights)
+
+
+def warn_of_absent(variables: Sequence[str], columns: Sequence[str]) -> None:
+    """Warn of variables without a column, which are taken for hidden, where a column nearly has their name."""
+    plain = {"".join(name.lower().split()): name for name in columns}
+    near: list[str] = []
+    for name in variables:
+        if found := get_close_matches("".join(name.lower().split()), plain, n=1, cutoff=0.75):
+            near.append(f"{shortened(repr(name))} (the table has {shortened(repr(plain[found[0]]))})")
+    if near:
+        warn_user(f"variables without a column are taken for hidden ones: {', '.join(near[:3])}.", DataWarning)
 
 
 def _checked_hidden(graph: DAG, table: Table, hidden: Hidden) -> dict[str, Variable]:

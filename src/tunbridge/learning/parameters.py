@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tunbridge._check import check_choice
+from tunbridge._check import check_choice, listed
 from tunbridge.counts.families import count_families
 from tunbridge.data import Table
 from tunbridge.errors import DataError
@@ -91,6 +91,8 @@ def fit_parameters(
     way = _as_fitter(missing)
     graph, table = graph_and_table(dag, frame, hidden)
     rule = as_prior(prior, graph.nodes)
+    if missing == "available":
+        _check_seen(table)
     if missing == "available" or (not table.missing and (way is None or way.counts_suffice)):
         return _counted(graph, table, rule, n_jobs)
     if way is not None:
@@ -107,6 +109,16 @@ def _as_fitter(missing: Missing) -> Fitter | None:
         raise DataError(f"missing must be an object; got the class {missing.__name__}. Write tb.{missing.__name__}().")
     check_choice("missing", missing, ("em", "gradient", "available", "complete"))
     return {"em": EM(), "gradient": GradientAscent()}.get(missing)
+
+
+def _check_seen(table: Table) -> None:
+    """Raise for a variable that no row shows: there is nothing to count."""
+    unseen = [name for name, n in table.missing.items() if n == table.n_rows]
+    if unseen:
+        are = "is" if len(unseen) == 1 else "are"
+        raise DataError(
+            f"missing='available' must have cells to count; {listed(unseen)} {are} never observed. Use missing='em'."
+        )
 
 
 def _complete(table: Table) -> Table:

@@ -70,8 +70,18 @@ def test_what_does_not_go_with_it(run, holes, options, message):
     assert message in run("learn", "holes.csv", "--structural-em", *options, "-o", "net.tb", code=2).stderr
 
 
+def test_it_is_the_usual_way_where_cells_are_missing(run, holes):
+    for options in ([], ["--score", "bic"], ["--structural-em"]):
+        assert "structural EM, " in run("learn", "holes.csv", *options, "-o", "net.tb").stdout
+    for options in (["--score", "nal"], ["--no-structural-em"], ["--search", "chow-liu"], ["--trace", "t.png"]):
+        told = run("learn", "holes.csv", *options, "-o", "net.tb").stdout
+        assert "structural EM" not in told
+        assert "Tables " in told
+        assert "EM, " in told
+
+
 def test_another_score_points_to_it(run, holes):
-    told = run("learn", "holes.csv", "--score", "bic", "-o", "net.tb", code=1).stderr
+    told = run("learn", "holes.csv", "--score", "bic", "--no-structural-em", "-o", "net.tb", code=1).stderr
     assert "Use --score nal" in told
     assert told.endswith("or --structural-em.\n")
 

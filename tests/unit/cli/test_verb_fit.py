@@ -144,7 +144,7 @@ def test_the_network_comes_first(run, asia, holes):
 def test_a_column_that_nearly_has_the_name_of_a_variable(run, asia, holes, tmp_path):
     (tmp_path / "near.csv").write_text(holes.read_text().replace("smoke", "Smoke"))
     told = run("fit", asia, tmp_path / "near.csv", "-o", tmp_path / "f.tb").stderr
-    assert "'Smoke' (the network has 'smoke')" in told
+    assert "taken for hidden ones: 'smoke' (the table has 'Smoke')" in told
 
 
 def test_rows_without_weight(run, asia, tmp_path):

@@ -223,6 +223,10 @@ def test_the_number_of_hidden_states_by_bic() -> None:
         ),
         ({"hidden": {"kind": 2}, "missing": tb.EM}, r"missing must be an object; got the class EM\. Write tb\.EM\(\)"),
         ({"hidden": {"kind": 2}, "missing": "complete"}, "missing='complete' must leave rows to count"),
+        (
+            {"hidden": {"kind": 2}, "missing": "available"},
+            "'available' must have cells to count; 'kind' is never",
+        ),
     ],
 )
 def test_bad_arguments(arguments: dict[str, object], message: str) -> None:
@@ -361,8 +365,10 @@ def test_no_rows_and_no_weight() -> None:
 def test_a_column_that_nearly_has_the_name_of_a_variable_is_told() -> None:
     net = tb.example_network("asia")
     frame = {("Smoke" if name == "smoke" else name): ["no", "yes"] for name in net.nodes}
-    with pytest.warns(tb.TunbridgeWarning, match="'Smoke' \\(the network has 'smoke'\\)"):
-        tb.fit_parameters(net, frame, random_state=0)
+    for column in ("Smoke", "smokes"):
+        turned = {(column if name == "Smoke" else name): values for name, values in frame.items()}
+        with pytest.warns(tb.TunbridgeWarning, match=f"hidden ones: 'smoke' \\(the table has '{column}'\\)"):
+            tb.fit_parameters(net, turned, random_state=0)
 
 
 def test_large_families_are_written_out_if_they_fit() -> None:

@@ -1,4 +1,7 @@
-"""Run all benchmarks and rewrite RESULTS.md, or only show those named: ``python -m benchmarks inference rows``."""
+"""Run all benchmarks and rewrite RESULTS.md, or those named: ``python -m benchmarks inference rows``.
+
+Named ones are only shown, unless ``--write`` puts them into RESULTS.md beside the others.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,8 @@ TITLES = {
 }
 
 
-def main(chosen: list[str]) -> None:
+def main(given: list[str]) -> None:
+    chosen = [word for word in given if word != "--write"]
     unknown = [name for name in chosen if name not in TITLES]
     if unknown:
         raise SystemExit(f"benchmarks must be among {', '.join(TITLES)}; got {', '.join(unknown)}.")
@@ -39,8 +43,8 @@ def main(chosen: list[str]) -> None:
         print(f"\n{TITLES[name]}", flush=True)
         sections[TITLES[name]] = importlib.import_module(f"benchmarks.bench_{name}").run()
         show(sections[TITLES[name]])
-    if not chosen:
-        write_results(sections)
+        if not chosen or "--write" in given:
+            write_results(sections, list(TITLES.values()))
 
 
 def show(section: Section) -> None:

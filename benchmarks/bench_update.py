@@ -6,6 +6,9 @@ tables to the same rows from the start, by pyAgrum where it is there.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 import tunbridge as tb
@@ -36,6 +39,8 @@ def run() -> Section:
 
 def _others(net: tb.BayesianNetwork, rows: tb.Table) -> list[tuple[str, ...]]:
     arrow, few, some = rows.to_arrow(), rows.take(slice(0, FEW)), rows.take(slice(0, 10 * FEW))
+    tables = [few.take(slice(i, i + 1)) for i in range(100)]
+    records = few.take(slice(0, 100)).to_arrow().to_pylist()
     little, much = (_with_holes(few, share) for share in (0.1, 0.3))
     works = {
         "an Arrow table of dictionaries": (ROWS, lambda: net.update(arrow)),
@@ -43,16 +48,17 @@ def _others(net: tb.BayesianNetwork, rows: tb.Table) -> list[tuple[str, ...]]:
         "with fading": (ROWS, lambda: net.update(rows, fading=0.99999)),
         "10 % of the cells missing": (FEW, lambda: net.update(little)),
         "30 % of the cells missing": (FEW, lambda: net.update(much)),
-        "one row at a time": (100, lambda: _one_by_one(net, few.take(slice(0, 100)))),
+        "one row at a time, each a Table": (100, lambda: _one_by_one(net, tables)),
+        "one row at a time, each a record": (100, lambda: _one_by_one(net, records)),
         "the drift alarm": (10 * FEW, lambda: tb.DriftMonitor(net).update(some)),
     }
     timed = {work: (n, best_of(function, 2)) for work, (n, function) in works.items()}
     return [(work, f"{n:,}", seconds(t), f"{n / t:,.0f}") for work, (n, t) in timed.items()]
 
 
-def _one_by_one(net: tb.BayesianNetwork, rows: tb.Table) -> None:
-    for i in range(rows.n_rows):
-        net = net.update(rows.take(slice(i, i + 1)))
+def _one_by_one(net: tb.BayesianNetwork, rows: Iterable[Any]) -> None:
+    for row in rows:
+        net = net.update(row)
 
 
 def _with_holes(table: tb.Table, share: float) -> tb.Table:

@@ -152,29 +152,38 @@ def versions() -> str:
     return ", ".join(found)
 
 
-def write_results(sections: dict[str, Section]) -> None:
-    """Rewrite RESULTS.md."""
+def write_results(sections: dict[str, Section], titles: Sequence[str]) -> None:
+    """Write sections into RESULTS.md, in the order of the titles; those that were not measured now stay."""
+    kept = _read_sections() | {title: _section_lines(section) for title, section in sections.items()}
     lines = [
         "# Results",
         "",
-        f"Measured {datetime.date.today().isoformat()} by `make bench`. Both sides in one run on the same data, in "
-        "turns (pgmpy once); the least of several runs (inference and single network files: the median); compilation "
-        "apart. Tunbridge uses all cores, as do BLAS, pyarrow and pyAgrum; scikit-learn's naive Bayes uses one.",
-        "",
-        f"Machine: {machine()}.",
-        "",
-        f"Versions: {versions()}.",
+        "`make bench` measures everything anew, `python -m benchmarks --write NAME …` some sections. Both sides in one "
+        "run on the same data, in turns (pgmpy once); the least of several runs (inference and single network files: "
+        "the median); compilation apart. Tunbridge uses all cores, as do BLAS, pyarrow and pyAgrum; scikit-learn's "
+        "naive Bayes uses one.",
     ]
-    for title, section in sections.items():
-        lines += ["", f"## {title}"]
-        results = [item for item in section if isinstance(item, Result)]
-        if results:
-            lines += [
-                "",
-                "| work | Tunbridge | peer | ratio | goal | reached | remark |",
-                "|---|---|---|---|---|---|---|",
-            ]
-            lines += ["| " + " | ".join(result.cells()) + " |" for result in results]
-        for item in section:
-            lines += ["", *item.lines()] if isinstance(item, Grid) else []
+    for title in titles:
+        if title in kept:
+            lines += ["", f"## {title}", "", *kept[title]]
     RESULTS.write_text("\n".join(lines) + "\n")
+
+
+def _section_lines(section: Section) -> list[str]:
+    lines = [f"Measured {datetime.date.today().isoformat()} on {machine()}; {versions()}."]
+    results = [item for item in section if isinstance(item, Result)]
+    if results:
+        header = "| work | Tunbridge | peer | ratio | goal | reached | remark |"
+        lines += ["", header, "|---|---|---|---|---|---|---|"]
+        lines += ["| " + " | ".join(result.cells()) + " |" for result in results]
+    for item in section:
+        lines += ["", *item.lines()] if isinstance(item, Grid) else []
+    return lines
+
+
+def _read_sections() -> dict[str, list[str]]:
+    """Return the sections that RESULTS.md has, by title."""
+    if not RESULTS.exists():
+        return {}
+    parts = RESULTS.read_text().split("\n## ")[1:]
+    return {part.split("\n", 1)[0]: part.split("\n", 1)[1].strip("\n").split("\n") for part in parts}

@@ -121,7 +121,7 @@ def impute(
         check_output(file, inputs=[rows, network])
         if file is not None:
             check_place(file)
-    _check_order(network, rows)
+    check_order(network, rows)
     net = load_network(network)
     _check_columns(net, filling.column or [])
     target = NetworkTarget(net, "")  # without a target: every variable may be known
@@ -143,7 +143,7 @@ def _numbered(output: Path, n: int) -> list[Path | None]:
     return [output.with_name(f"{output.stem}-{i}{output.suffix}") for i in range(1, n + 1)]
 
 
-def _check_order(network: Path, rows: Path) -> None:
+def check_order(network: Path, rows: Path) -> None:
     """Raise when the rows come first."""
     from tunbridge.cli.models import is_model
 
@@ -163,7 +163,7 @@ def _tell(work: Work, files: list[Path | None]) -> None:
     each = " in each" if len(files) > 1 else ""
     cells = f"{counted(filled.total(), 'cell')} filled{each}"
     by_column = shortlist([f"{name} {n}" for name, n in filled.most_common()], most=_SHOWN)
-    told = f"{cells}: {by_column}" if filled else f"{cells}, because no column of the network has a hole to fill"
+    told = f"{cells}: {by_column}" if filled else f"{cells}: no column of the network has a hole that can be filled"
     if work.impossible.n and not filled:
         told = cells
     seed = f"; seed {work.seed}" if work.filling.draws else ""
@@ -289,7 +289,9 @@ class Work:
 
 
 def _text(variable: Any, value: Any) -> str:
-    """Return a value as text: that of the state that it is, if it is one."""
+    """Return a value as text: that of the state that it is, if it is one; a number stands for itself."""
+    if variable.cuts is not None and value not in variable.states:
+        return str(value)
     code = variable.find(value)
     return str(variable.states[code] if code >= 0 else value)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tunbridge.cli.failures import UsageError
+from tunbridge.cli.impute import check_order
 from tunbridge.cli.networks import NetworkFile, load_network
 from tunbridge.cli.options import DataFile, Reading, check_column, named_number
 from tunbridge.cli.output import counted, note, say, say_fields, shortlist, tracked
@@ -104,6 +105,7 @@ def update(
     tunbridge update expert.bif visits.csv --ess 50 -o adapted.tb
     tunbridge update net.tb visits.csv -o newer.tb --fading 0.9999 --new-states missing
     """
+    check_order(network, data)
     file = _output(network, data, output, in_place)
     ess, fading = (_numbers(f"--{name}", getattr(adapting, name)) for name in ("ess", "fading"))
     net = load_network(network)
@@ -174,11 +176,14 @@ def _tables(net: BayesianNetwork, data: Path, adapting: Adapting, reading: Readi
     from tunbridge.cli.network_rows import NetworkTarget
     from tunbridge.cli.rows import BATCH_ROWS, iter_rows
     from tunbridge.data import as_table
+    from tunbridge.inference.batches import warn_near_names
 
     model = NetworkTarget(net, "")  # without a target: every variable may be known
-    size = adapting.batch_rows or BATCH_ROWS
-    for batch in iter_rows(model, data, model.reading(reading), verbatim=False, batch_rows=size):
+    size, index = adapting.batch_rows or BATCH_ROWS, {name: i for i, name in enumerate(net.nodes)}
+    for n, batch in enumerate(iter_rows(model, data, model.reading(reading), verbatim=False, batch_rows=size)):
         names = batch.features.column_names
+        if n == 0:
+            warn_near_names(names, index)
         if adapting.weights is not None:
             check_column("--weights", adapting.weights, data, names)
         kept = [name for name in names if name in net or name == adapting.weights]

@@ -46,6 +46,8 @@ def with_indicators(frame: Any, columns: Iterable[str] | None = None) -> Table:
     table = as_table(frame)
     if isinstance(columns, str):
         raise DataError(f"columns must be a list of names; got the text {columns!r}. Write [{columns!r}].")
+    if columns is not None and not isinstance(columns, Iterable):
+        raise DataError(f"columns must be a list of names; got {columns!r}.")
     chosen = list(table.missing) if columns is None else list(dict.fromkeys(columns))
     added = [_indicator(table.column(name)) for name in chosen]
     there = [c.variable.name for c in added if c.variable.name in table.names]

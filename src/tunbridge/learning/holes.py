@@ -40,6 +40,7 @@ from tunbridge._memory import check_memory
 from tunbridge.counts import Counter
 from tunbridge.data import Column, Table, Variable, as_table, equal_frequency
 from tunbridge.data.indicators import holes_of
+from tunbridge.errors import DataError
 from tunbridge.learning.holes_text import html_report, text_report
 
 _QUARTILES = 4
@@ -177,6 +178,8 @@ def missingness(frame: Any, *, level: float = 0.05) -> Missingness:
     check_number("level", level, above=0.0, high=1.0)
     table = as_table(frame)
     weights = np.ones(table.n_rows) if table.weights is None else np.asarray(table.weights)
+    if table.n_rows and not weights.any():
+        raise DataError("weights must have a sum above 0; all are 0. Leave them out to count every row once.")
     columns = [c for c in table if c.variable.name in table.missing]
     check_memory("the holes of all columns", 3.0 * len(columns) * table.n_rows, ways_out="Leave out columns.")
     holes = np.array([holes_of(c) for c in columns], bool).reshape(len(columns), table.n_rows)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _COLUMNS, _PATTERNS, _TESTS = 20, 8, 12
 _NAMES = 4  # of the columns of a pattern
 _WIDTH = 32
+_WHOLE = 1e15  # larger numbers are not written out
 _UNSEEN = "Whether a hole depends on the value that it hides cannot be seen in the data."
 
 
@@ -134,7 +135,7 @@ def _percent(share: float) -> str:
 
 
 def _amount(n: float) -> str:
-    return str(int(n)) if n == int(n) else f"{n:.6g}"
+    return str(int(n)) if n == int(n) and n < _WHOLE else f"{n:.6g}"
 
 
 def _counted(n: float, noun: str) -> str:

@@ -27,22 +27,24 @@ UAI 8, 223–229 (fractional updating and fading).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunbridge._check import check_whole, counted, listed, warn_user
+from tunbridge._check import check_whole, counted, warn_user
 from tunbridge.counts import Counts
 from tunbridge.data import State
-from tunbridge.errors import UnseenStateWarning, ZeroProbabilityWarning
-from tunbridge.network.arriving import iter_frames, read_batch
-from tunbridge.network.growing import grown
-from tunbridge.network.raising import raised
+from tunbridge.errors import DataError, ZeroProbabilityWarning
+from tunbridge.inference.batches import warn_unseen
+from tunbridge.network.arriving import Batch, iter_frames, read_batch
+from tunbridge.network.growing import grown, raised, raised_at
 from tunbridge.network.rules import Rules, checked_rules
 from tunbridge.network.tallying import Part, countable_rows, cut_into_parts, faded_weights, family_counts, score
-from tunbridge.probability import ConditionalTable
+from tunbridge.probability import CPT, ConditionalTable
 
 if TYPE_CHECKING:
     from tunbridge.network.network import BayesianNetwork
@@ -132,32 +134,54 @@ class Tally:
         """Return the tally after the rows of a frame."""
         variables = [cpt.variable for cpt in self.tables]
         batch = read_batch(frame, variables, new_states=rules.new_states, n_jobs=rules.n_jobs)
+        tally = self._knowing(batch, rules) if batch.unknown else self
+        simple = countable_rows(batch, tally.tables)
+        with _no_overflow():
+            for part in cut_into_parts(batch, simple, batch_rows):
+                tally = tally._after_one(part.batch, rules) if tally._is_plain(part) else tally._counted(part, rules)
+        return tally
+
+    def _knowing(self, batch: Batch, rules: Rules) -> Tally:
+        """Return the tally with the states that a batch has, and which of them are new."""
         known = {v.name: v for v in batch.variables}
         tables = tuple(grown(cpt, known, is_fixed=cpt.variable.name in rules.fixed) for cpt in self.tables)
         unknown = {name: _joined(self.unknown, batch.unknown, name) for name in {**self.unknown, **batch.unknown}}
-        tally = replace(self, tables=tables, unknown=unknown)
-        simple = countable_rows(batch, tables)
-        for part in cut_into_parts(batch, simple, batch_rows):
-            tally = tally._counted(part, rules)
-        return tally
+        return replace(self, tables=tables, unknown=unknown)
 
     def _counted(self, part: Part, rules: Rules) -> Tally:
         plain = family_counts(part, self.tables, part.batch.weights, rules.n_jobs)
         scored = score(part, self.tables, plain, rules.n_jobs)
         counts = self._faded(part, rules, plain.counts)
-        tables = tuple(
-            cpt if cpt.variable.name in rules.fixed else raised(cpt, n, rules, part.batch.n_rows)
-            for cpt, n in zip(self.tables, counts, strict=True)
-        )
         return replace(
             self,
-            tables=tables,
+            tables=tuple(_raised(cpt, n, rules, part.batch.n_rows) for cpt, n in zip(self.tables, counts, strict=True)),
             n_rows=self.n_rows + part.batch.n_rows,
             n_incomplete=self.n_incomplete + int(np.count_nonzero(~part.simple)),
             n_impossible=self.n_impossible + scored.n_impossible,
             n_left_out=self.n_left_out + scored.n_left_out,
             weight=self.weight + scored.weight,
             log_likelihood=self.log_likelihood + scored.log_likelihood,
+        )
+
+    def _is_plain(self, part: Part) -> bool:
+        """Whether there is a single row that adds to one cell of each table: then nothing has to be counted."""
+        return part.batch.n_rows == 1 and bool(part.simple[0]) and all(isinstance(cpt, CPT) for cpt in self.tables)
+
+    def _after_one(self, batch: Batch, rules: Rules) -> Tally:
+        """Return the tally after a single row."""
+        weight = 1.0 if batch.weights is None else float(batch.weights[0])
+        state = {v.name: int(codes[0]) for v, codes in zip(batch.variables, batch.codes, strict=True)}
+        tables = [cpt for cpt in self.tables if isinstance(cpt, CPT)]
+        places = [tuple(state[v.name] for v in (*cpt.parents, cpt.variable)) for cpt in tables]
+        chances = [cpt.probabilities[at] for cpt, at in zip(tables, places, strict=True) if weight and at[-1] >= 0]
+        is_possible = all(chances)
+        return replace(
+            self,
+            tables=tuple(_raised_at(cpt, at, rules, weight) for cpt, at in zip(tables, places, strict=True)),
+            n_rows=self.n_rows + 1,
+            n_impossible=self.n_impossible + (not is_possible),
+            weight=self.weight + (weight if is_possible else 0.0),
+            log_likelihood=self.log_likelihood + (weight * sum(map(math.log, chances)) if is_possible else 0.0),
         )
 
     def _faded(self, part: Part, rules: Rules, plain: list[Counts]) -> list[Counts]:
@@ -171,13 +195,35 @@ class Tally:
 
     def warn(self, rules: Rules) -> None:
         """Warn of what was left out."""
-        if self.unknown and rules.new_states == "missing":
-            told = "; ".join(f"{name}: {listed(states, most=3)}" for name, states in list(self.unknown.items())[:5])
-            warn_user(f"states that the network does not know count as missing: {told}.", UnseenStateWarning)
+        if rules.new_states == "missing":
+            warn_unseen(self.unknown)
         if self.n_left_out:
             some = f"{self.n_left_out} of {counted(self.n_rows, 'row')}"
-            hint = "They have holes that cannot be filled; tables without zeros have no such rows."
-            warn_user(f"{some} cannot occur in the network and were left out. {hint}", ZeroProbabilityWarning)
+            were = "was" if self.n_left_out == 1 else "were"
+            hint = "Holes cannot be filled there; tables without zeros have no such rows."
+            warn_user(f"{some} cannot occur in the network and {were} left out. {hint}", ZeroProbabilityWarning)
+
+
+def _raised(cpt: ConditionalTable, counts: Counts, rules: Rules, n_rows: int) -> ConditionalTable:
+    name = cpt.variable.name
+    return cpt if name in rules.fixed else raised(cpt, counts, rules.fading[name] ** n_rows, rules.ess_of(name))
+
+
+def _raised_at(cpt: CPT, place: tuple[int, ...], rules: Rules, weight: float) -> CPT:
+    name = cpt.variable.name
+    return cpt if name in rules.fixed else raised_at(cpt, place, weight, rules.fading[name])
+
+
+@contextmanager
+def _no_overflow() -> Iterator[None]:
+    try:
+        with np.errstate(over="raise"):
+            yield
+    except FloatingPointError:
+        hint = "Divide the weights, and ess, by a constant."
+        raise DataError(
+            f"counts must stay below {np.finfo(float).max:.1e}; with these rows they do not. {hint}"
+        ) from None
 
 
 def _joined(old: Mapping[str, tuple[State, ...]], new: Mapping[str, tuple[State, ...]], name: str) -> tuple[State, ...]:

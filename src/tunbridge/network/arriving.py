@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tunbridge._check import did_you_mean, listed, shortened, warn_user
+from tunbridge._check import did_you_mean, listed, shortened
 from tunbridge._threads import map_threads
 from tunbridge.data import MISSING, Column, State, Table, Variable
 from tunbridge.data.columns import as_arrow, code_type, column_to_arrow, encode_column, is_float_array
 from tunbridge.data.frames import frame_columns
 from tunbridge.data.variable import is_missing
-from tunbridge.errors import DataError, DataWarning
+from tunbridge.errors import DataError
+from tunbridge.inference.batches import warn_near_names
 
 NEW_STATES = ("add", "missing", "error")
 """What may become of values that are no states of their variable."""
@@ -28,6 +29,7 @@ NEW_STATES = ("add", "missing", "error")
 _MANY_NEW = 20
 FEW_ROWS = 2**12
 """Up to so many rows threads cost more than they save."""
+_FEW_VALUES = 64  # of a list: up to so many are looked up one by one
 _WANTED = "a frame, a record, or an iterator of frames"
 
 
@@ -129,8 +131,8 @@ def read_batch(
     variables : sequence of Variable
         The variables of the network.
     new_states : {"add", "missing", "error", "mark"}
-        Values that are no states get codes of their own behind the states, or are missing, or raise. ``"mark"`` adds
-        whatever can be added, without asking how many.
+        Values that are no states get codes of their own behind the states, or are missing, or raise. ``"mark"`` gives
+        all of them one code, that behind the last state.
     n_jobs : int, optional
         Threads.
     """
@@ -147,25 +149,17 @@ def read_batch(
 
 def _checked_rows(columns: Mapping[str, Any], variables: Sequence[Variable]) -> int:
     """Return the number of rows; raise unless there is a column of the network, warn of names that are nearly right."""
-    names = {v.name for v in variables}
-    if names.isdisjoint(columns):
-        meant = did_you_mean(next(iter(columns), ""), names)
+    index = {v.name: i for i, v in enumerate(variables)}
+    if index.keys().isdisjoint(columns):
+        meant = did_you_mean(next(iter(columns), ""), index)
         hint = meant if meant.startswith("Did") else "Columns are matched to variables by name."
         raise DataError(
             f"the rows must have a column of the network ({listed(v.name for v in variables)}); "
             f"got {listed(columns) or 'none'}. {hint}"
         )
-    plain = {_plain(name): name for name in names if name not in columns}
-    near = [(c, plain[_plain(c)]) for c in columns if c not in names and _plain(c) in plain]
-    if near:
-        told = ", ".join(f"{shortened(repr(c))} (the network has {shortened(repr(name))})" for c, name in near[:3])
-        warn_user(f"columns that are not called like a variable are left out: {told}.", DataWarning)
+    warn_near_names(columns, index)
     first = next(iter(columns.values()))
     return len(first.values) if isinstance(first, Column) else len(first)
-
-
-def _plain(name: str) -> str:
-    return "".join(name.lower().split())
 
 
 def _coded(
@@ -182,12 +176,19 @@ def _coded(
         raise DataError(
             f"column {variable.name!r} must hold states of {variable.name!r}; got {listed(unknown, most=3)}. {hint}"
         )
-    if new_states == "missing" or (new_states == "mark" and variable.cuts is not None):
+    if new_states == "mark":
+        return variable, _marked(variable, codes, unknown, column), tuple(unknown)
+    if new_states == "missing":
         return variable, codes, tuple(unknown)
-    if new_states == "add":
-        _check_addable(variable, unknown)
+    _check_addable(variable, unknown)
     grown, added = with_states(variable, unknown)
     return grown, _encoded(grown, column)[0], added
+
+
+def _marked(variable: Variable, codes: np.ndarray, unknown: Sequence[State], column: Any) -> np.ndarray:
+    """Return codes in which a value that is no state has the code behind the last state."""
+    strange = _encoded(Variable(variable.name, unknown), column)[0] >= 0
+    return np.where(strange, variable.n_states, codes.astype(np.int64))
 
 
 def _encoded(variable: Variable, column: Any) -> tuple[np.ndarray, list[State]]:
@@ -196,12 +197,22 @@ def _encoded(variable: Variable, column: Any) -> tuple[np.ndarray, list[State]]:
         if column.variable.is_categorical and variable.cuts is None:
             return _recoded(variable, column.variable.states or (), column.values)
         return encode_column(variable, column_to_arrow(column))
+    if isinstance(column, list) and len(column) <= _FEW_VALUES and (codes := _found(variable, column)) is not None:
+        return codes, []
     if not is_float_array(column):
         column = as_arrow(variable.name, column)
     pieces: list[Any] = getattr(column, "chunks", [])
     if len(pieces) == 1 and variable.cuts is None and _is_plain_dictionary(pieces[0].type):
         return _recoded(variable, pieces[0].dictionary.to_pylist(), _indices(pieces[0]))
     return encode_column(variable, column)
+
+
+def _found(variable: Variable, values: Sequence[Any]) -> np.ndarray | None:
+    """Return the codes of a few values, None where one is no state: then it takes a look at the column as a whole."""
+    codes = [MISSING if value is None else variable.find(value) for value in values]
+    if codes.count(MISSING) > values.count(None):
+        return None
+    return np.array(codes, code_type(variable.n_states))
 
 
 def _is_plain_dictionary(kind: pa.DataType) -> bool:

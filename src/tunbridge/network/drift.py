@@ -44,9 +44,9 @@ from tunbridge._threads import row_pieces
 from tunbridge.data import State
 from tunbridge.errors import DataError
 from tunbridge.network.arriving import Batch, iter_frames, read_batch
-from tunbridge.network.evidence import THAN, Watch, Watcher, cusum, watchers
 from tunbridge.network.network import BayesianNetwork
 from tunbridge.network.rules import check_discrete
+from tunbridge.network.watching import THAN, Watch, Watcher, cusum, watchers
 from tunbridge.probability.grid import text_grid
 
 _CELLS = 2**20  # of the evidence of a piece

@@ -1,7 +1,12 @@
-"""Tables that take new states: what stands behind a state, or a configuration, that has never been seen.
+"""Tables that take new rows, and new states.
 
-Let a table have the Dirichlet counts α_jk, α_j in configuration j. When its variable gets new states, and r in all,
-each of them starts with
+Counts are added to those that stand behind a table, which have faded by then, and where something was added the table
+is their mean again:
+
+    α ← fⁿ α + n,     P(k | j) = α_jk / α_j.
+
+What stands behind a state, or a configuration, that has never been seen? When a variable gets new states, and r in
+all, each of them starts in configuration j of the parents with
 
     α_j,new = min(1, α_j) / r,
 
@@ -23,12 +28,83 @@ import numpy as np
 
 from tunbridge._check import listed
 from tunbridge._memory import check_memory
+from tunbridge.counts import Counts
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
 from tunbridge.probability import CPT, ConditionalTable, SparseCPT
 from tunbridge.probability.conditional import numbers_of
 
-_WAYS_OUT = "new_states='missing' adds none."
+_LEAST = 1e-300  # what was possible stays so, however long ago it was
+_FEWER = "Give its variable fewer parents."
+_NONE_NEW = "new_states='missing' adds none."
+
+
+# New rows
+
+
+def raised(cpt: ConditionalTable, counts: Counts, factor: float, ess: float) -> ConditionalTable:
+    """Return a table after new rows.
+
+    Parameters
+    ----------
+    cpt : CPT or SparseCPT
+        With counts.
+    counts : Counts
+        Those of the rows.
+    factor : float
+        What the old counts weigh now, fⁿ.
+    ess : float
+        How many rows' worth of the default row a configuration starts with that a sparse table does not store.
+    """
+    if isinstance(cpt, CPT):
+        assert cpt.counts is not None
+        n = counts.dense().table.reshape(cpt.shape)
+        rows, alpha = _raised_rows(cpt.probabilities, cpt.counts, n, factor)
+        return CPT._trusted(cpt.variable, cpt.parents, rows, alpha)
+    assert isinstance(cpt, SparseCPT)
+    return _raised_sparse(cpt, counts, factor, ess)
+
+
+def raised_at(cpt: CPT, place: tuple[int, ...], weight: float, factor: float) -> CPT:
+    """Return a dense table after a single row, which was in this cell of it, or in none (the last code is missing)."""
+    assert cpt.counts is not None
+    rows, alpha = cpt.probabilities, _faded(cpt.counts, factor)
+    if weight and place[-1] >= 0:
+        rows, alpha = rows.copy(), alpha.copy()
+        alpha[place] += weight
+        rows[place[:-1]] = alpha[place[:-1]] / alpha[place[:-1]].sum()
+    return CPT._trusted(cpt.variable, cpt.parents, rows, alpha)
+
+
+def _raised_sparse(cpt: SparseCPT, counts: Counts, factor: float, ess: float) -> SparseCPT:
+    assert cpt.counts is not None
+    seen = np.flatnonzero(counts.table.any(axis=1))
+    numbers = seen if counts.configurations is None else numbers_of(cpt.parents, counts.configurations[seen])
+    both = np.union1d(cpt.configurations, numbers).astype(np.int64)
+    size = 24.0 * both.size * cpt.variable.n_states
+    check_memory(f"the sparse table of {cpt.variable.name!r}", size, ways_out=_FEWER)
+    rows, alpha = np.tile(cpt.default, (len(both), 1)), np.tile(ess * cpt.default, (len(both), 1))
+    stored = np.searchsorted(both, cpt.configurations)
+    rows[stored], alpha[stored] = cpt.probabilities, cpt.counts
+    n = np.zeros(rows.shape)
+    n[np.searchsorted(both, numbers)] = counts.table[seen]
+    rows, alpha = _raised_rows(rows, alpha, n, factor)
+    return SparseCPT._trusted(cpt.variable, cpt.parents, both, rows, cpt.default, alpha)
+
+
+def _raised_rows(rows: np.ndarray, alpha: np.ndarray, n: np.ndarray, factor: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return (f α + n) / Σ and f α + n; a distribution to which nothing was added stays as it is."""
+    alpha = _faded(alpha, factor) + n
+    touched = n.any(axis=-1, keepdims=True)
+    totals = np.where(touched, alpha.sum(axis=-1, keepdims=True), 1.0)
+    return np.where(touched, alpha / totals, rows), alpha
+
+
+def _faded(alpha: np.ndarray, factor: float) -> np.ndarray:
+    return np.where(alpha > 0.0, np.maximum(alpha * factor, _LEAST), 0.0) if factor < 1.0 else alpha
+
+
+# New states
 
 
 def grown(cpt: ConditionalTable, variables: Mapping[str, Variable], *, is_fixed: bool = False) -> ConditionalTable:
@@ -60,7 +136,7 @@ def grown(cpt: ConditionalTable, variables: Mapping[str, Variable], *, is_fixed:
 def _grown_dense(cpt: CPT, child: Variable, parents: tuple[Variable, ...]) -> CPT:
     assert cpt.counts is not None
     shape = (*(p.n_states for p in parents), child.n_states)
-    check_memory(f"the table of {child.name!r} with its new states", 16.0 * math.prod(shape), ways_out=_WAYS_OUT)
+    check_memory(f"the table of {child.name!r} with its new states", 16.0 * math.prod(shape), ways_out=_NONE_NEW)
     rows, counts = _with_columns(cpt.probabilities, cpt.counts, child.n_states)
     for axis, parent in enumerate(parents):
         rows, counts = _with_configurations(rows, counts, axis, parent.n_states)

@@ -58,10 +58,9 @@ def merge_networks(
 
     Notes
     -----
-    The result is exact up to rounding, with two exceptions. Where nothing at all stands behind a configuration
-    (``"mle"``, no rows), fitting notes one imagined row for each state, and merging counts these. And with a network as
-    the prior, what a new state or a new configuration of a sparse table has started with is counted once for each of
-    the networks in which it has turned up.
+    The result is exact up to rounding, with one exception: with a network as the prior, what a new state or a new
+    configuration of a sparse table has started with is counted once for each of the networks in which it has turned up.
+    Tables without counts, such as an update leaves fixed, are kept where they are equal in all networks.
 
     Examples
     --------
@@ -91,6 +90,8 @@ def _checked(networks: Iterable[Any]) -> list[BayesianNetwork]:
             raise DataError(f"networks must be BayesianNetworks; got {shortened(repr(net))}.")
         check_discrete(net.cpts, "merged")
         _check_same_graph(nets[0], net)
+        if net.cpts and all(cpt.counts is None for cpt in net.cpts.values()):
+            raise _no_counts(net.nodes[0])
     return nets
 
 
@@ -129,9 +130,9 @@ def _start(prior: Any, net: BayesianNetwork) -> BayesianNetwork | Smoothing:
 
 def _merged(cpts: Sequence[ConditionalTable], start: BayesianNetwork | Smoothing, name: str) -> ConditionalTable:
     """Return the table of one family from those of all networks."""
+    if all(cpt.counts is None and cpt == cpts[0] for cpt in cpts):
+        return cpts[0]
     if not all(isinstance(cpt, CPT | SparseCPT) for cpt in cpts):
-        if all(cpt == cpts[0] for cpt in cpts):
-            return cpts[0]
         raise DataError(
             f"tables that store no rows must be equal to be merged; those of {name!r} differ. "
             "Turn them into CPTs with counts first."
@@ -151,10 +152,7 @@ def _merged(cpts: Sequence[ConditionalTable], start: BayesianNetwork | Smoothing
 def _counts_of(cpt: ConditionalTable, order: Sequence[str]) -> Counts:
     """Return what stands behind a table, its parents in this order."""
     if cpt.counts is None:
-        raise DataError(
-            f"tables must have counts to be merged; that of {cpt.variable.name!r} has none. "
-            "Fit it to data, or update the network with ess."
-        )
+        raise _no_counts(cpt.variable.name)
     axes = [[p.name for p in cpt.parents].index(name) for name in order]
     parents = tuple(cpt.parents[i] for i in axes)
     n_states = cpt.variable.n_states
@@ -164,6 +162,11 @@ def _counts_of(cpt: ConditionalTable, order: Sequence[str]) -> Counts:
         return Counts(cpt.variable, parents, cpt.counts[by_code], codes[by_code])
     table = np.ascontiguousarray(cpt.counts.transpose([*axes, len(axes)])).reshape(-1, n_states)
     return Counts(cpt.variable, parents, table)
+
+
+def _no_counts(name: str) -> DataError:
+    hint = "Fit it to data, or update the network with ess."
+    return DataError(f"tables must have counts to be merged; that of {name!r} has none. {hint}")
 
 
 def _added(rule: Smoothing, cpt: ConditionalTable) -> np.ndarray:
@@ -181,7 +184,8 @@ def _not_negative(table: np.ndarray, name: str) -> np.ndarray:
     if least < -_TOLERANCE * max(1.0, float(table.max(initial=0.0))):
         raise DataError(
             f"prior must be the one behind all networks; the counts of {name!r} hold less ({least:g} are left). "
-            "Give the prior with which they were fitted, or the network from which they were updated."
+            "Give the prior with which they were fitted, or the network from which they were updated. Counts that have "
+            "faded, and states that came with an update, hold less than a prior gives."
         )
     return np.maximum(table, 0.0)
 
@@ -203,8 +207,7 @@ def _table(total: Counts, added: np.ndarray, default: np.ndarray, name: str) -> 
     totals = alpha.sum(axis=1, keepdims=True)
     known = totals > 0.0
     rows = np.where(known, alpha / np.where(known, totals, 1.0), default)
-    behind = np.where(known, alpha, 1.0)
     if total.configurations is None:
         shape = (*(p.n_states for p in total.parents), total.child.n_states)
-        return CPT._trusted(total.child, total.parents, rows.reshape(shape), behind.reshape(shape))
-    return SparseCPT.from_codes(total.child, total.parents, total.configurations, rows, default=default, counts=behind)
+        return CPT._trusted(total.child, total.parents, rows.reshape(shape), alpha.reshape(shape))
+    return SparseCPT.from_codes(total.child, total.parents, total.configurations, rows, default=default, counts=alpha)

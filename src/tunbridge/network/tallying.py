@@ -83,9 +83,9 @@ def family_counts(
     part: Part, tables: Sequence[ConditionalTable], weights: np.ndarray | None, n_jobs: int | None
 ) -> PartCounts:
     """Return the counts of every family: counted where that is possible, expected elsewhere."""
-    n_jobs = 1 if part.batch.n_rows < FEW_ROWS and part.simple.all() else n_jobs
     families = [(cpt.variable.name, [p.name for p in cpt.parents]) for cpt in tables]
     if part.simple.all():
+        n_jobs = 1 if part.batch.n_rows < FEW_ROWS else n_jobs
         simple = Counter(part.batch.table(weights), n_jobs=n_jobs).families(families)
         return PartCounts(simple, simple, 0.0)
     w_simple, w_holes = (None, None) if weights is None else (weights[part.simple], weights[~part.simple])

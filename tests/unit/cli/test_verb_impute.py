@@ -170,7 +170,7 @@ def test_markers_that_are_states_are_states(run, tmp_path):
 def test_a_file_without_holes(run, asia, tmp_path):
     (tmp_path / "rows.csv").write_text("lung\nno\n")
     told = run("impute", asia, "rows.csv", "-o", "out.csv").stdout
-    assert told == "1 row in out.csv; 0 cells filled, because no column of the network has a hole to fill\n"
+    assert told == "1 row in out.csv; 0 cells filled: no column of the network has a hole that can be filled\n"
 
 
 @pytest.mark.parametrize(

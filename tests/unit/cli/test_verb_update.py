@@ -247,5 +247,12 @@ class TestMistakes:
             "the network must be a file that exists"
             in run("update", "fittd.tb", "new.csv", "-o", "o.tb", code=1).stderr
         )
-        assert "'new.csv' looks like a table" in run("update", "new.csv", "fitted.tb", "-o", "o.tb", code=1).stderr
+        swapped = run("update", "new.csv", "fitted.tb", "-o", "o.tb", code=1).stderr
+        assert "the network must come first; got 'new.csv' before 'fitted.tb'." in swapped
         assert "must have columns that are variables" in run("update", "fitted.tb", tennis, "-o", "o.tb", code=1).stderr
+
+    def test_a_column_that_is_nearly_a_variable(self, run, fitted, new):
+        text = Path(new).read_text()
+        Path("capital.csv").write_text(text.replace("smoke", "Smoke", 1))
+        told = run("update", fitted, "capital.csv", "-o", "o.tb", "--batch-rows", "100").stderr
+        assert told.count("columns that are not called like a variable are left out: 'Smoke' (the network has") == 1

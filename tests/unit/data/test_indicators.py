@@ -42,6 +42,7 @@ def test_markers_of_a_file_are_remembered(tmp_path):
     ("frame", "columns", "message"),
     [
         (FRAME, "sky", "columns must be a list of names; got the text 'sky'. Write ['sky']."),
+        (FRAME, 3, "columns must be a list of names; got 3."),
         (FRAME, ["Sky"], "the name must be that of a column of the table; got 'Sky'. Did you mean 'sky'?"),
         (
             {"a": ["x", None], "a missing": [1, 2]},

@@ -261,6 +261,8 @@ def test_memory_is_forecast(net, monkeypatch):
     monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "4000")
     with pytest.raises(MemoryForecastError, match=r"500 imputations would need .* Ask for fewer at a time"):
         net.imputations({"sky": [None] * 20, "wet": ["no"] * 20}, 500)
+    with pytest.raises(MemoryForecastError, match=r"100000 imputations would need|100 000 imputations would need"):
+        net.imputations({"sky": ["clear"]}, 10**5)  # without a hole, too
 
 
 # Randomness
@@ -462,21 +464,51 @@ def test_numbers_whose_network_has_other_states_are_left():
         net.impute({"age": pa.array([True, None])}, columns=["age"])
 
 
-def test_numbers_that_the_network_cuts_are_read_and_their_holes_left():
-    """A hole could be filled by an interval only, which is no number."""
+@pytest.fixture
+def cut_net():
+    """Return a network of an age in two intervals, and an illness of the old."""
     age = tb.Variable("age", cuts=[45.5])
     ill = tb.CPT(tb.Variable("ill", ["no", "yes"]), [age], [[0.9, 0.1], [0.2, 0.8]])
-    net = tb.BayesianNetwork.from_tables([tb.CPT(age, [], [0.4, 0.6]), ill])
-    for numbers in ([31.5, None, 60.0], ["31.5", None, "60"]):
-        frame = {"age": numbers, "ill": [None, "no", None]}
-        with pytest.warns(DataWarning, match=r"tb\.discretise\(frame, \{'age': \[45\.5\]\}\) cuts it alike\."):
-            found = net.impute(frame)
-        assert found.to_arrow()["ill"].to_pylist() == ["no", "no", "yes"]
-        assert found.to_arrow()["age"].to_pylist() == numbers
+    return tb.BayesianNetwork.from_tables([tb.CPT(age, [], [0.4, 0.6]), ill])
+
+
+def test_numbers_get_the_middle_one_of_those_in_the_interval(cut_net):
+    frame = {"age": [31.5, 33.0, 45.5, 60.0, None, None], "ill": [None, "no", "no", None, "no", "yes"]}
+    found = cut_net.impute(frame).to_arrow()
+    assert found["age"].to_pylist() == [31.5, 33.0, 45.5, 60.0, 33.0, 60.0]
+    assert found["ill"].to_pylist() == ["no", "no", "no", "yes", "no", "yes"]
+    whole = cut_net.impute(pa.table({"age": pa.array([30, 70, None]), "ill": ["no", "yes", "yes"]})).to_arrow()
+    assert whole["age"].to_pylist() == [30, 70, 70]
+    assert whole.schema.field("age").type == pa.int64()
+    nobody = cut_net.impute({"age": [30.0, None], "ill": ["no", "yes"]}).to_arrow()
+    assert nobody["age"].to_pylist() == [30.0, None]  # no one is older, so no number stands for the interval
+
+
+def test_numbers_are_drawn_from_those_in_the_interval(cut_net):
+    known = [20.0, 30.0, 40.0, 50.0, 60.0, 70.0]
+    frame = {"age": known + [None] * 300, "ill": ["no"] * 6 + ["yes"] * 300}
+    one, other = (cut_net.impute(frame, "sample", random_state=s).floats("age")[6:] for s in (0, 1))
+    assert set(one) == set(known)
+    assert np.mean(one > 45.5) == pytest.approx(0.48 / 0.52, abs=0.06)  # four standard errors
+    assert not np.array_equal(one, other)
+    np.testing.assert_array_equal(one, cut_net.impute(frame, "sample", random_state=0, n_jobs=1).floats("age")[6:])
+
+
+def test_numbers_as_text_stay_text(cut_net):
+    frame = {"age": ["31.50", None, "60", None, "about 50"], "ill": [None, "no", None, "yes", "no"]}
+    with pytest.warns(UnseenStateWarning, match="about 50"):
+        found = cut_net.impute(frame).to_arrow()
+    assert found["ill"].to_pylist() == ["no", "no", "yes", "yes", "no"]
+    assert found["age"].to_pylist() == ["31.50", "31.50", "60", "60", "about 50"]
+
+
+def test_intervals_are_filled_by_intervals(cut_net):
     table, _ = tb.discretise({"age": [31.5, None, 60.0], "ill": [None, "no", None]}, {"age": [45.5]})
-    found = net.impute(table)
+    found = cut_net.impute(table)
     assert found.to_arrow()["age"].to_pylist() == ["≤ 45.5", "≤ 45.5", "> 45.5"]
     assert found.variable("age").cuts == (45.5,)
+    nothing = cut_net.impute({"age": [None, None], "ill": ["no", "yes"]}).to_arrow()
+    assert nothing["age"].to_pylist() == ["≤ 45.5", "> 45.5"]
 
 
 def test_several_such_columns_are_told_of_once():
@@ -519,6 +551,8 @@ def test_a_column_read_from_a_file_forgets_its_markers(net, tmp_path):
             "jointly must be True for method='sample'; got False. Cells drawn one by one would not go together.",
         ),
         ({"columns": "sky"}, DataError, "columns must be a list of names; got the text 'sky'. Write ['sky']."),
+        ({"columns": 3}, DataError, "columns must be a list of names; got 3."),
+        ({"columns": [["sky"]]}, UnknownVariableError, "columns must name variables of the network; got ['sky']."),
         (
             {"columns": ["skye"]},
             UnknownVariableError,

@@ -249,3 +249,14 @@ def test_memory_is_forecast(monkeypatch):
     monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "1000")
     with pytest.raises(MemoryForecastError, match=r"the holes of all columns would need .* Leave out columns\."):
         tb.missingness({"a": [None, "x"] * 1000})
+
+
+def test_weights_of_nothing_are_refused():
+    table = tb.as_table({"a": [None, "x"]}).with_weights([0, 0])
+    with pytest.raises(DataError, match=r"^weights must have a sum above 0; all are 0\. Leave them out"):
+        tb.missingness(table)
+
+
+def test_huge_weights_are_written_short():
+    table = tb.as_table({"a": [None, "x"]}).with_weights([1e150, 1e150])
+    assert "(weight 2e+150), 1e+150 missing cells (50 %)" in repr(tb.missingness(table))

@@ -62,6 +62,15 @@ def assert_same(a, b, **tolerance):
             np.testing.assert_allclose(one.counts[np.ix_(*axes)], other.counts, **(tolerance or EXACT))
 
 
+def assert_same_counts(a, b):
+    for name in a.nodes:
+        np.testing.assert_allclose(a.cpt(name).table(), b.cpt(name).table(), rtol=1e-14, atol=0)
+        if a.cpt(name).counts is None:
+            assert b.cpt(name).counts is None
+        else:
+            np.testing.assert_allclose(a.cpt(name).counts, b.cpt(name).counts, rtol=1e-14, atol=0)
+
+
 def family(cpt):
     return (*cpt.parents, cpt.variable)
 
@@ -79,6 +88,17 @@ class TestCompleteRows:
         for i in range(100, 130):
             net = net.update(rows.take(slice(i, i + 1)))
         assert_same(net, tb.fit_parameters(asia, rows.take(slice(0, 130)), prior))
+
+    def test_row_by_row_from_an_mle_fit(self, asia, rows):
+        """Configurations without rows have no counts behind them, so the first row that comes decides alone."""
+        few = tb.fit_parameters(asia, rows.take(slice(0, 3)), "mle")
+        assert any((cpt.counts.sum(axis=-1) == 0).any() for cpt in few.cpts.values())
+        net = few
+        for i in range(3, 60):
+            net = net.update(rows.take(slice(i, i + 1)))
+        whole = tb.fit_parameters(asia, rows.take(slice(0, 60)), "mle")
+        assert_same(net, whole)
+        assert_same(few.update(rows.take(slice(3, 60))), whole)
 
     def test_batches_are_the_whole(self, asia, rows, started):
         net = started
@@ -120,6 +140,34 @@ class TestCompleteRows:
         one, two = (started.update(holes, fading=0.99, n_jobs=n) for n in (1, 2))
         for name in started.nodes:
             np.testing.assert_array_equal(one.cpt(name).counts, two.cpt(name).counts)
+
+    @pytest.mark.parametrize("weight", [None, 0.0, 0.3])
+    @pytest.mark.parametrize("absent", [(), ("dysp", "xray")])
+    def test_a_single_row_is_a_batch_of_two_without_the_other(self, asia, rows, weight, absent):
+        """A single row takes a shorter way, here against the long one by a row of weight 0 beside it."""
+        one = rows.take([7]).select([name for name in rows.names if name not in absent])
+        one = one if weight is None else one.with_weights([weight])
+        two = one.take([0, 0]).with_weights([0.0, 1.0 if weight is None else weight])
+        short, long = (update_network(asia, some, ess=4, fixed="smoke") for some in (one, two))
+        assert_same_counts(short.network, long.network)
+        np.testing.assert_allclose(short.log_score, long.log_score, rtol=1e-12, atol=0)
+        assert (short.n_rows, short.n_incomplete, short.n_impossible) == (1, 0, 0)
+
+    def test_a_record_is_a_frame(self, started, rows):
+        """Few values are looked up one by one, many as a column."""
+        records = rows.take(slice(0, 3)).to_arrow().to_pylist()
+        for record in records:
+            frame = pa.Table.from_pylist([record])
+            assert_same_counts(started.update(record), started.update(frame))
+
+    def test_counts_that_overflow(self, asia, rows):
+        heavy = rows.with_weights(np.full(rows.n_rows, 1e305))
+        with pytest.raises(
+            DataError, match=r"^counts must stay below 1\.8e\+308; with these rows they do not\. Divide"
+        ):
+            asia.update(heavy, ess=1.7e308)
+        with pytest.raises(DataError, match=r"^counts must stay below"):
+            asia.update(heavy.take([0]).with_weights([1.7e308]), ess=1.7e308)
 
     def test_no_threads(self, started, rows):
         with pytest.raises(DataError, match=r"^n_jobs must be a whole number other than 0"):
@@ -351,8 +399,8 @@ class TestRowsWithHoles:
 
     def test_impossible_rows_are_left_out(self, asia, rows):
         odd = [{"tub": "yes", "either": "no"}, {"lung": "yes", "tub": "no", "either": "yes"}]
-        with pytest.warns(ZeroProbabilityWarning, match=r"^1 of 2 rows cannot occur in the network and were left out\. "
-                          "They have holes that cannot be filled; tables without zeros have no such rows"):  # fmt: skip
+        with pytest.warns(ZeroProbabilityWarning, match=r"^1 of 2 rows cannot occur in the network and was left out\. "
+                          "Holes cannot be filled there; tables without zeros have no such rows"):  # fmt: skip
             seen = update_network(asia, odd, ess=10)
         assert_same(seen.network, asia.update(odd[1], ess=10))
         assert seen.n_impossible == 1
@@ -576,6 +624,18 @@ class TestWaysToGiveRows:
     def test_a_file_name(self, lawn, path):
         with pytest.raises(DataError, match=r"^rows must be a frame, a record, or an iterator of frames; got .*read_"):
             lawn.update(path)
+
+    @pytest.mark.parametrize("value", [2, 2.0, "2", np.int64(2), True, None, float("nan"), 1.5, "x"])
+    def test_values_of_a_record_are_those_of_a_column(self, value):
+        """Whatever way they are read, the same states come out."""
+        n = CPT(tb.Variable("n", [1, 2, 3]), [], [0.2, 0.3, 0.5], counts=[2, 3, 5])
+        net = BayesianNetwork.from_tables([n])
+        one, many = net.update({"n": value}), net.update({"n": [value] * 70})
+        assert one.variable("n") == many.variable("n")
+        start = net.cpt("n").counts
+        for after, times in ((one, 1), (many, 70)):
+            seen = [times * (value == 1), times * (str(value) in ("2", "2.0")), 0]
+            assert (after.cpt("n").counts[:3] - start).tolist() == seen
 
     def test_no_column_of_the_network(self, lawn):
         with pytest.raises(

@@ -11,9 +11,9 @@ import tunbridge as tb
 from networks import random_network
 from oracles.adaptation import brute_cusum, configurations
 from tunbridge.errors import DataError
-from tunbridge.network import BayesianNetwork, DriftMonitor, example_network
+from tunbridge.network import BayesianNetwork, DriftMonitor, example_network, watching
 from tunbridge.network.arriving import read_batch
-from tunbridge.network.evidence import cusum, watchers
+from tunbridge.network.watching import cusum, watchers
 from tunbridge.probability import CPT
 
 
@@ -140,6 +140,17 @@ class TestAlarm:
         assert (monitor.alarm_row, monitor.drifted, monitor.unknown) == (5, ("smoke",), {"smoke": ("pipe",)})
         assert monitor.signals[0].what == "unknown states: 'pipe'"
 
+    def test_a_value_that_is_in_no_interval_sounds_it_at_once(self):
+        fever = tb.Variable("fever", ["no", "yes"], cuts=[38.5])
+        net = BayesianNetwork.from_tables([CPT(fever, [], [0.5, 0.5])])
+        assert not DriftMonitor(net).update({"fever": [36.6, None, 40.1]}).alarm
+        monitor = DriftMonitor(net).update({"fever": ["36.6", None, "very"]})
+        assert (monitor.alarm_row, monitor.drifted, monitor.unknown) == (3, ("fever",), {"fever": ("very",)})
+
+    def test_more_unknown_values_than_states(self, asia):
+        monitor = DriftMonitor(asia).update({"smoke": [f"s{i}" for i in range(200)]})
+        assert (monitor.alarm_row, len(monitor.unknown["smoke"])) == (1, 200)
+
     def test_it_goes_on_sounding(self, asia):
         odd = DriftMonitor(asia).update(asia.do({"smoke": "yes"}).sample(300, random_state=0))
         later = odd.update(asia.sample(5000, random_state=0))
@@ -193,6 +204,15 @@ class TestMonitor:
             np.testing.assert_allclose(found[:, i], brute_cusum(evidence[:, i]), rtol=1e-9, atol=1e-9)
         later = cusum(evidence[100:], found[99])
         np.testing.assert_allclose(later, found[100:], rtol=1e-9, atol=1e-9)
+
+    def test_tables_that_are_too_large_to_be_kept(self, asia, monkeypatch):
+        kept = DriftMonitor(asia).update(asia.sample(300, random_state=2))
+        monkeypatch.setattr(watching, "_SMALL", 0)
+        found = DriftMonitor(asia).update(asia.sample(300, random_state=2))
+        assert found._watcher.families[-1]._whole is None
+        assert kept._watcher.families[-1]._whole is not None
+        np.testing.assert_array_equal(found._seen.evidence, kept._seen.evidence)
+        np.testing.assert_array_equal(found._seen.log_scores, kept._seen.log_scores)
 
     def test_sparse_and_noisy_tables(self):
         rain, wet, slip = (tb.Variable(name, ["no", "yes"]) for name in ("rain", "wet", "slip"))

@@ -67,6 +67,13 @@ class TestFits:
         a, b = (tb.fit_parameters(dag, rows.take(slice(i, None, 2)), "mle") for i in (0, 1))
         assert_same(a.merge(b, prior="mle"), tb.fit_parameters(dag, rows, "mle"))
 
+    def test_without_a_prior_and_without_rows(self, asia, rows):
+        """Configurations that no part has seen have no counts in the whole either."""
+        a, b = (tb.fit_parameters(asia, rows.take(some), "mle") for some in (slice(0, 3), slice(3, 7)))
+        whole = tb.fit_parameters(asia, rows.take(slice(0, 7)), "mle")
+        assert any((cpt.counts.sum(axis=-1) == 0).any() for cpt in whole.cpts.values())
+        assert_same(a.merge(b, prior="mle"), whole)
+
     def test_states_are_united(self):
         """Either half lacks states of the other; a single fit knows all of them, and spreads its prior over all."""
         dag = tb.DAG(["wind", "sail"], [("wind", "sail")])
@@ -126,6 +133,15 @@ class TestAdaptedNetworks:
         expected = [yes + 2, no, 1 / 3 + 3]
         np.testing.assert_allclose(merged.cpt("smoke").counts, expected, **EXACT)
 
+    def test_fixed_tables_stay(self, asia, rows):
+        start = asia.update([], ess=10, fixed="either")
+        sites = [start.update(rows.take(slice(i, None, 2)), fixed="either") for i in (0, 1)]
+        merged = merge_networks(sites, prior=start)
+        assert merged.cpt("either") == asia.cpt("either")
+        np.testing.assert_allclose(
+            merged.cpt("dysp").counts, start.update(rows, fixed="either").cpt("dysp").counts, **EXACT
+        )
+
     def test_any_prior_of_fitting_as_a_network(self, asia, rows):
         """Fitting to no rows at all gives the prior itself."""
         prior = tb.fit_parameters(asia, rows.take([]), "bdeu")
@@ -154,6 +170,8 @@ class TestErrors:
         what = "tables must have counts to be merged; that of 'asia' has none"
         with pytest.raises(DataError, match=rf"^{what}\. Fit it to data, or update the network with ess\.$"):
             tb.fit_parameters(asia, rows).merge(asia)
+        with pytest.raises(DataError, match=rf"^{what}"):
+            asia.merge(asia)
 
     def test_a_prior_that_is_too_large(self, asia, rows):
         a = tb.fit_parameters(asia, rows)
@@ -163,6 +181,8 @@ class TestErrors:
         small = tb.fit_parameters(asia, rows.take(slice(0, 5)))
         with pytest.raises(DataError, match=r"^prior must be the one behind all networks; the counts of"):
             small.merge(small, prior=a)
+        with pytest.raises(DataError, match=r"Counts that have faded, and states that came with an update, hold less"):
+            a.merge(a.update(rows, fading=0.5))
 
     @pytest.mark.parametrize(
         ("prior", "message"),

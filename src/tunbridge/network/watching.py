@@ -3,19 +3,21 @@
 Of a variable with r states 2 + 2r things are watched: whether its log-score is lower or higher than expected, and for
 each state whether it comes more or less often (of two states more is enough); of whole rows whether their log-score is
 lower or higher. The evidence of a row depends on the configuration of the parents and the state alone, so it is
-computed once for each configuration that occurs in a batch.
+computed once for each configuration: of all where they are few, else of those that occur in a batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from tunbridge._check import shortened
+from tunbridge.counts.configurations import configuration_codes, configuration_numbers
 from tunbridge.counts.radix import number_configurations
 from tunbridge.data import State
 from tunbridge.probability import ConditionalTable
@@ -28,7 +30,10 @@ _LARGEST_TILT = 1.0
 _LARGEST_ODDS = np.log(4.0)
 _SAMPLES, _SEED = 4096, 0
 _NO_VARIANCE = 1e-12
+_SMALL = 2**14  # entries of a family's tables that are kept
 THAN = " than expected"
+
+_Tables: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -102,13 +107,28 @@ class FamilyWatch:
         for column, n in zip(parents, n_states[:-1], strict=True):
             known &= (column >= 0) & (column < n)
         rows = np.flatnonzero(known)
-        slots, configurations = _configurations([p[rows] for p in parents], len(rows))
+        slots, (table, log_p, expected) = self._looked_up([p[rows] for p in parents], len(rows))
         states = own[rows].astype(np.int64)
-        table, log_p, expected = self._table(self.cpt.rows(configurations))
         at = slots * (n_states[-1] + 1) + np.minimum(states, n_states[-1])
         return rows, table[at], log_p.ravel()[at], expected[slots]
 
-    def _table(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _looked_up(self, parents: Sequence[np.ndarray], n_rows: int) -> tuple[np.ndarray, _Tables]:
+        """Return which row of the tables each row of data has, and the tables."""
+        if self._whole is not None:
+            codes = np.array(parents, np.int64).reshape(len(parents), n_rows).T
+            return configuration_numbers(codes, self.cpt.shape[:-1]), self._whole
+        slots, configurations = _configurations(parents, n_rows)
+        return slots, self._table(self.cpt.rows(configurations))
+
+    @cached_property
+    def _whole(self) -> _Tables | None:
+        """The tables of all configurations, where they are few: rows that come one by one need them again and again."""
+        n, r = self.cpt.n_configurations, self.cpt.variable.n_states
+        if n * (r + 1) * (4 + n_ways(r)) > _SMALL:
+            return None
+        return self._table(self.cpt.rows(configuration_codes(np.arange(n), self.cpt.shape[:-1])))
+
+    def _table(self, p: np.ndarray) -> _Tables:
         """Return evidence and log-scores for each configuration and state (the last: unknown), and expected scores."""
         n, r = p.shape
         with np.errstate(divide="ignore"):

@@ -34,7 +34,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -106,6 +106,10 @@ class ContinuousPart:
         """Return the numbers of states of categorical variables."""
         return tuple(self.variables[v].n_states for v in scope)
 
+    def n_configurations(self, scope: Iterable[int]) -> float:
+        """Return how many configurations categorical variables have."""
+        return math.prod(map(float, self.shape(scope)))
+
     def cut(self, observed: Collection[int], wanted: Iterable[int] = ()) -> list[Component]:
         """Return the components that matter for the density of the observed numbers and for the wanted ones."""
         known = set(observed)
@@ -128,6 +132,17 @@ class ContinuousPart:
             groups.setdefault(top(hidden[0]) if hidden else (v, "alone"), []).append(v)
         return [self._component(members, known) for members in groups.values()]
 
+    def telling(self, observed: Collection[int], wanted: Iterable[int]) -> dict[int, Component]:
+        """Return for each wanted number that is not observed a component that tells about it.
+
+        That of a descendant will do where it depends on the same categories.
+        """
+        found: dict[int, Component] = {}
+        for v in sorted(set(wanted) - set(observed), key=self.order.__getitem__, reverse=True):
+            own = next(c for c in self.cut(observed, [v]) if v in c.members)
+            found[v] = next((c for c in found.values() if v in c.members and c.scope == own.scope), own)
+        return found
+
     def _component(self, members: Sequence[int], known: Collection[int]) -> Component:
         scope = sorted({d for v in members for d in self.categories[v]})
         inside = sorted({u for v in members for u in (*self.causes[v], v)})
@@ -136,14 +151,16 @@ class ContinuousPart:
 
 
 class Solution(NamedTuple):
-    """A component solved for each configuration of its scope (those categories that are not fixed).
+    """A component solved for q configurations of its scope.
 
     Parameters
     ----------
     component : Component
         What was solved.
     scope : tuple of int
-        The categories that are not fixed, and q their configurations, the last fastest.
+        The categories that are not fixed.
+    codes : ndarray of shape (q, len(scope))
+        The configurations; all of them, the last category fastest, unless some were asked for.
     unknowns : tuple of int
         The n unobserved numbers that are no exact functions of others.
     log_scale : ndarray of shape (q,)
@@ -162,6 +179,7 @@ class Solution(NamedTuple):
 
     component: Component
     scope: tuple[int, ...]
+    codes: np.ndarray
     unknowns: tuple[int, ...]
     log_scale: np.ndarray
     residuals: np.ndarray
@@ -170,18 +188,17 @@ class Solution(NamedTuple):
     roots: np.ndarray
     expressions: Mapping[int, np.ndarray]
 
-    @property
-    def n_configurations(self) -> int:
-        """How many configurations the scope has."""
-        return len(self.log_scale)
-
     def log_density(self, z: np.ndarray) -> np.ndarray:
         """Return ln p(observed) for rows z of shape (n, 1 + k): an array of shape (n, q)."""
         found = self.log_scale - 0.5 * _squares(self.residuals, z)
         return self._where_exact(found, np.einsum("qek,nk->nqe", self.exact, z), z)
 
     def log_density_at(self, z: np.ndarray, at: np.ndarray) -> np.ndarray:
-        """Return the same for some configurations ``at`` of each row, an array of shape (n, h)."""
+        """Return the same for some configurations ``at`` of each row, an array of shape (n, h), or (1, h) for all."""
+        if len(at) == 1:
+            some = at[0]
+            parts = {"log_scale": self.log_scale, "residuals": self.residuals, "exact": self.exact}
+            return self._replace(**{name: array[some] for name, array in parts.items()}).log_density(z)
         off = np.einsum("nhmk,nk->nhm", self.residuals[at], z)
         found = self.log_scale[at] - 0.5 * (off * off).sum(axis=-1)
         return self._where_exact(found, np.einsum("nhek,nk->nhe", self.exact[at], z), z)
@@ -211,27 +228,32 @@ def solve(part: ContinuousPart, component: Component, fixed: Mapping[int, int] |
     """
     fixed = fixed or {}
     scope = tuple(d for d in component.scope if d not in fixed)
-    unknowns = tuple(u for u in component.hidden if not part.tables[u].is_exact)
     shape = part.shape(scope)
     check_solution(part, component, scope)
     codes = configuration_codes(np.arange(math.prod(shape)), shape)
-    known = dict(zip(scope, codes.T, strict=True)) | dict(fixed)
-    equations = _Equations(part, component, unknowns, known, len(codes))
-    return equations.solved(scope)
+    return _Equations(part, component, scope, codes, fixed).solved()
 
 
-def n_bytes_of(part: ContinuousPart, component: Component, scope: Iterable[int]) -> float:
-    """Return the bytes that solving a component for all configurations of a scope takes."""
+def solve_some(part: ContinuousPart, component: Component, codes: np.ndarray) -> Solution:
+    """Return a component solved for some configurations of its scope, one in each row of codes."""
+    check_solution(part, component, component.scope, float(len(codes)))
+    return _Equations(part, component, component.scope, codes, {}).solved()
+
+
+def n_bytes_of(part: ContinuousPart, component: Component, n_configurations: float) -> float:
+    """Return the bytes that solving a component for so many configurations takes."""
     m, k, u = len(component.members), 1 + len(component.observed), len(component.hidden)
     each = (m + len(component.observed) + u) * (k + u) + 2 * m * (m + u + k) + u * (k + u)
-    return 8.0 * each * math.prod(map(float, part.shape(scope)))
+    return 8.0 * each * n_configurations
 
 
-def check_solution(part: ContinuousPart, component: Component, scope: Sequence[int]) -> None:
-    """Raise before the configurations of a component's scope would not fit into memory."""
-    n = math.prod(map(float, part.shape(scope)))
+def check_solution(
+    part: ContinuousPart, component: Component, scope: Sequence[int], n_configurations: float | None = None
+) -> None:
+    """Raise before the configurations of a component's scope (all, or so many) would not fit into memory."""
+    n = part.n_configurations(scope) if n_configurations is None else n_configurations
     what = f"the {n:.3g} configurations of {part.names(scope)} behind {part.names(component.members)}"
-    check_memory(what, n_bytes_of(part, component, scope), ways_out=WAYS_OUT)
+    check_memory(what, n_bytes_of(part, component, n), ways_out=WAYS_OUT)
 
 
 class _Equations:
@@ -241,21 +263,21 @@ class _Equations:
         self,
         part: ContinuousPart,
         component: Component,
-        unknowns: tuple[int, ...],
-        codes: Mapping[int, np.ndarray | int],
-        n_configurations: int,
+        scope: tuple[int, ...],
+        configurations: np.ndarray,
+        fixed: Mapping[int, int],
     ) -> None:
-        self.part, self.component, self.unknowns, self.codes, self.q = (
-            part, component, unknowns, codes, n_configurations,
-        )  # fmt: skip
-        self.k = 1 + len(component.observed)
-        self.width = self.k + len(unknowns)
+        self.part, self.component, self.scope, self.configurations = part, component, scope, configurations
+        self.codes: dict[int, Any] = dict(zip(scope, configurations.T, strict=True)) | dict(fixed)
+        self.q, self.k = len(configurations), 1 + len(component.observed)
+        self.unknowns = tuple(u for u in component.hidden if not part.tables[u].is_exact)
+        self.width = self.k + len(self.unknowns)
         self.expressions: dict[int, np.ndarray] = {}
-        for i, v in enumerate((*component.observed, *unknowns)):
+        for i, v in enumerate((*component.observed, *self.unknowns)):
             self.expressions[v] = np.zeros((self.q, self.width))
             self.expressions[v][:, 1 + i] = 1.0
 
-    def solved(self, scope: tuple[int, ...]) -> Solution:
+    def solved(self) -> Solution:
         """Write down the equations, parents before children, and solve them."""
         rows, exact, log_scale = [], [], np.zeros(self.q)
         for v in self.component.members:
@@ -270,7 +292,7 @@ class _Equations:
         stacked = np.stack(rows, axis=1) if rows else np.zeros((self.q, 0, self.width))
         log_scale -= 0.5 * (len(rows) - len(self.unknowns)) * _LOG_TWO_PI
         constraints = np.stack(exact, axis=1) if exact else np.zeros((self.q, 0, self.k))
-        return self._solved(scope, stacked, constraints, log_scale)
+        return self._solved(stacked, constraints, log_scale)
 
     def _predicted(self, v: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the mean of a variable as a linear function, and its standard deviation (None: exactly the mean)."""
@@ -294,7 +316,7 @@ class _Equations:
             )
         return equation[:, : self.k]
 
-    def _solved(self, scope: tuple[int, ...], rows: np.ndarray, exact: np.ndarray, log_scale: np.ndarray) -> Solution:
+    def _solved(self, rows: np.ndarray, exact: np.ndarray, log_scale: np.ndarray) -> Solution:
         n, k = len(self.unknowns), self.k
         if not n:
             means, roots = np.zeros((self.q, 0, k)), np.zeros((self.q, 0, 0))
@@ -309,8 +331,9 @@ class _Equations:
             log_scale = log_scale - np.log(np.abs(np.diagonal(r, axis1=1, axis2=2))).sum(axis=1)
             found = turned[:, n:], -roots @ turned[:, :n], roots
         return Solution(
-            self.component, scope, self.unknowns, log_scale, found[0], exact, found[1], found[2], self.expressions
-        )
+            self.component, self.scope, self.configurations, self.unknowns, log_scale, found[0], exact, found[1],
+            found[2], self.expressions,
+        )  # fmt: skip
 
 
 def _squares(residuals: np.ndarray, z: np.ndarray) -> np.ndarray:

@@ -53,6 +53,7 @@ class HybridEngine:
         self.engine = Engine([self.cpts[v] for v in self.discrete])
         self._engines: OrderedDict[Any, Engine] = OrderedDict()
         self._clustered: dict[Any, Engine] = {}
+        self._tables: dict[Scope, CPT] = {}
         self._lock = threading.RLock()
 
     @property
@@ -68,8 +69,7 @@ class HybridEngine:
         """Return the same network with other numbers in its tables; what was compiled is shared."""
         other = HybridEngine(cpts)
         other.engine = self.engine.with_tables(other.engine.cpts)
-        with self._lock:
-            other._engines = self._engines.copy()
+        other._engines, other._tables, other._lock = self._engines, self._tables, self._lock
         return other
 
     def with_children(self, scopes: Sequence[Scope], tables: Sequence[ConditionalTable]) -> Engine:
@@ -81,8 +81,13 @@ class HybridEngine:
         key = ("cluster", *scopes)
         with self._lock:
             if key not in self._clustered:
-                self._clustered[key] = self._extended(key, [_cluster(self.engine, scope) for scope in scopes])
+                self._clustered[key] = self._extended(key, [self._cluster(scope) for scope in scopes])
             return self._clustered[key]
+
+    def _cluster(self, scope: Scope) -> CPT:
+        if scope not in self._tables:
+            self._tables[scope] = _cluster(self.engine, scope)
+        return self._tables[scope]
 
     def _extended(self, key: tuple[Any, ...], tables: Sequence[ConditionalTable]) -> Engine:
         """Return the discrete network with further tables; what was compiled for the same structure is shared."""

@@ -139,8 +139,10 @@ def factor_child(engine: Engine, factor: LogFactor, number: int) -> tuple[CPT, f
 
 
 def _contradicted(hybrid: HybridEngine, findings: Findings) -> ImpossibleEvidenceError:
-    exact = [v for v in findings.values if hybrid.part.tables[v].is_exact]
-    named = {hybrid.variables[v].name: findings.values[v] for v in exact}
+    exact = {v: x for v, x in findings.values.items() if hybrid.part.tables[v].is_exact}
+    named = {hybrid.variables[v].name: x for v, x in (exact or findings.values).items()}
     shown = " and ".join(f"{name}={value:g}" for name, value in named.items())
-    message = f"the evidence must be possible; {shown} is not what the network says exactly. Leave it out."
-    return ImpossibleEvidenceError(message, conflict=dict(named))
+    what = "is not what the network says exactly" if exact else "is so far off that its density is no number"
+    return ImpossibleEvidenceError(
+        f"the evidence must be possible; {shown} {what}. Leave it out.", conflict=dict(named)
+    )

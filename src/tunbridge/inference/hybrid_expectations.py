@@ -21,17 +21,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from tunbridge._threads import row_pieces
 from tunbridge.counts.configurations import configuration_codes, configuration_numbers
 from tunbridge.counts.cross_moments import CrossMoments, cross_moments
-from tunbridge.graph.walks import closure
-from tunbridge.inference.hybrid_answers import Question, answer
+from tunbridge.graph.walks import topological_order
 from tunbridge.inference.hybrid_components import Component, Solution
 from tunbridge.inference.hybrid_engine import HybridEngine, Scope
-from tunbridge.inference.hybrid_rows import Pattern, Places, Rows, Solver, design, log_factor, patterns, places
+from tunbridge.inference.hybrid_propagation import Question, answer
+from tunbridge.inference.hybrid_rows import Occurring, Pattern, Places, Rows, design, log_factor, patterns
 
 _PIECE = 2**20  # numbers that are laid out at a time
 
@@ -56,15 +57,33 @@ class ExpectedStatistics:
     log_likelihood: float
 
 
-@dataclass(frozen=True)
-class _Work:
+class _Family(NamedTuple):
+    """Where the rows of a pattern stand in the table of a category.
+
+    Parameters
+    ----------
+    scope : tuple of int
+        The members of the family that are taken for unknown, in ascending order.
+    rows : ndarray of bool
+        Which of the pattern's rows count.
+    first, offsets : ndarray of int
+        The first cell of each of these rows, and what the configurations of the scope add to it.
+    """
+
+    scope: Scope
+    rows: np.ndarray
+    first: np.ndarray
+    offsets: np.ndarray
+
+
+class _Work(NamedTuple):
     """What a pattern needs that does not depend on the tables."""
 
     pattern: Pattern
     components: list[Component]
     places: list[Places]
     designs: list[np.ndarray]
-    families: dict[int, tuple[Scope, np.ndarray, np.ndarray]]
+    families: dict[int, _Family]
     scopes: list[Scope]
 
 
@@ -84,47 +103,64 @@ class IncompleteMixedRows:
     def __init__(self, hybrid: HybridEngine, rows: Rows, weights: np.ndarray | None = None) -> None:
         self.rows = rows
         self.weights = np.ones(rows.n_rows) if weights is None else np.asarray(weights, np.float64)
-        self._work = [self._prepared(hybrid, pattern) for pattern in patterns(hybrid, rows)]
+        families = [tuple(sorted((*parents, v))) for v, parents in enumerate(hybrid.engine.parents)]
+        self._occurring = Occurring(hybrid)
+        works = [self._prepared(hybrid, pattern) for pattern in patterns(hybrid, rows, scopes=families)]
+        self._work = [work._replace(places=self._settled(work)) for work in works]
+
+    def _settled(self, work: _Work) -> list[Places]:
+        return [self._occurring.settled(c, where) for c, where in zip(work.components, work.places, strict=True)]
 
     def _prepared(self, hybrid: HybridEngine, pattern: Pattern) -> _Work:
         components = hybrid.part.cut(pattern.observed)
-        where = [places(hybrid, c, pattern, self.rows) for c in components]
-        touched = {hybrid.place[d] for c in components for d in c.scope} | pattern.known
-        engine = hybrid.engine
-        families = {v: self._family(hybrid, v, pattern) for v in closure(engine.parents, touched)}
-        scopes = {w.scope for w in where} | {scope for scope, _, _ in families.values()}
+        where = [self._occurring.place(c, pattern, self.rows) for c in components]
+        counted = self._counted(hybrid, pattern, {hybrid.place[d] for c in components for d in c.scope})
+        families = {v: self._family(hybrid, v, pattern, rows) for v, rows in enumerate(counted) if rows.any()}
+        scopes = {w.scope for w in where} | {family.scope for family in families.values()}
         return _Work(
             pattern, components, where, [design(c, pattern, self.rows) for c in components], families,
             sorted(scope for scope in scopes if scope),
         )  # fmt: skip
 
-    def _family(self, hybrid: HybridEngine, v: int, pattern: Pattern) -> tuple[Scope, np.ndarray, np.ndarray]:
-        """Return the unknown categories of a family (ascending), and the cells: each row's first, and offsets."""
+    def _counted(self, hybrid: HybridEngine, pattern: Pattern, touched: set[int]) -> np.ndarray:
+        """Return for each category in which rows of a pattern its family counts: where it, or one below, is known."""
+        marks = self.rows.codes[:, pattern.rows] >= 0
+        marks[sorted(touched)] = True
+        for v in reversed(topological_order(hybrid.engine.parents, hybrid.engine.children)):
+            for p in hybrid.engine.parents[v]:
+                marks[p] |= marks[v]
+        return marks
+
+    def _family(self, hybrid: HybridEngine, v: int, pattern: Pattern, counted: np.ndarray) -> _Family:
+        """Return where the cells of a family are that rows of a pattern may be in."""
         members = [*hybrid.engine.parents[v], v]
         sizes = [int(hybrid.engine.n_states[u]) for u in members]
         fixed = [
-            self.rows.codes[u, pattern.rows] if u in pattern.known else np.zeros(len(pattern.rows), np.int64)
+            self.rows.codes[u, pattern.rows[counted]] if u in pattern.known else np.zeros(counted.sum(), np.int64)
             for u in members
         ]
         scope = tuple(sorted(u for u in members if u not in pattern.known))
-        own = configuration_codes(
-            np.arange(int(np.prod([hybrid.engine.n_states[u] for u in scope], dtype=np.int64))),
-            [int(hybrid.engine.n_states[u]) for u in scope],
-        )
+        own_sizes = [int(hybrid.engine.n_states[u]) for u in scope]
+        own = configuration_codes(np.arange(math.prod(own_sizes)), own_sizes)
         codes = np.zeros((len(own), len(members)), np.int64)
         for i, u in enumerate(members):
             if u in scope:
                 codes[:, i] = own[:, scope.index(u)]
-        return scope, configuration_numbers(np.array(fixed).T, sizes), configuration_numbers(codes, sizes)
+        first, offsets = configuration_numbers(np.array(fixed).T, sizes), configuration_numbers(codes, sizes)
+        return _Family(scope, counted, first, offsets)
 
     def expected(self, hybrid: HybridEngine, *, n_jobs: int | None = None) -> ExpectedStatistics:
         """Return the expected statistics under the tables of a network of the same structure."""
         counts = {v: np.zeros(hybrid.cpts[v].shape) for v in hybrid.discrete}
         gathered = {v: _Gatherer(hybrid, v) for v in hybrid.part.numbers}
-        solver, total = Solver(hybrid), 0.0
+        solved, total = dict[Component, Solution](), 0.0
         for work in self._work:
-            solutions = [solver(c) for c in work.components]
-            factors = [log_factor(hybrid, s, work.pattern, self.rows) for s in solutions]
+            for component in work.components:
+                if component not in solved:
+                    solved[component] = self._occurring.solved(hybrid, component)
+            solutions = [solved[component] for component in work.components]
+            placed = zip(solutions, work.places, strict=True)
+            factors = [log_factor(hybrid, solution, where, work.pattern, self.rows) for solution, where in placed]
             found = answer(hybrid, self.rows, Question(work.pattern, factors, work.scopes), n_jobs)
             weights = self.weights[work.pattern.rows]
             total += float(weights[weights > 0.0] @ found.log_evidence[weights > 0.0])
@@ -134,17 +170,17 @@ class IncompleteMixedRows:
             self._count(hybrid, work, shares, counts)
             for solution, where, z in zip(solutions, work.places, work.designs, strict=True):
                 for v in solution.component.members:
-                    gathered[v].add(solution, where, z, shares[where.scope])
+                    gathered[v].add(solution, where.at, z, shares[where.scope])
         moments = {v: whole for v, each in gathered.items() if (whole := each.moments()) is not None}
         return ExpectedStatistics(counts, moments, total)
 
     def _count(
         self, hybrid: HybridEngine, work: _Work, shares: Mapping[Scope, np.ndarray], counts: dict[int, np.ndarray]
     ) -> None:
-        for v, (scope, first, offsets) in work.families.items():
-            cells = (first[:, None] + offsets).ravel()
+        for v, family in work.families.items():
             out = counts[hybrid.discrete[v]]
-            out += np.bincount(cells, shares[scope].ravel(), out.size).reshape(out.shape)
+            cells = (family.first[:, None] + family.offsets).ravel()
+            out += np.bincount(cells, shares[family.scope][family.rows].ravel(), out.size).reshape(out.shape)
 
 
 class _Gatherer:
@@ -160,18 +196,17 @@ class _Gatherer:
         self._size = 0
         self._found: CrossMoments | None = None
 
-    def add(self, solution: Solution, where: Places, z: np.ndarray, shares: np.ndarray) -> None:
-        """Add rows z of a component, each in several configurations with its shares."""
+    def add(self, solution: Solution, at: np.ndarray, z: np.ndarray, shares: np.ndarray) -> None:
+        """Add rows z of a component, each in several of its configurations with its shares."""
         lines, covariances, group = self._given(solution)
-        h = len(where.offsets)
+        h = at.shape[1]
         weights = np.zeros(len(group))
         for start, stop in row_pieces(len(z), max(1, _PIECE // (h * z.shape[1] * len(self.numbers)))):
             part = slice(start, stop)
-            at = where.offsets[None] if where.base is None else where.base[part, None] + where.offsets
-            at = np.broadcast_to(at, (stop - start, h))
-            columns = np.einsum("nhik,nk->inh", lines[at], z[part]).reshape(len(self.numbers), -1)
-            self._wait(columns, group[at].ravel(), shares[part].ravel())
-            weights += np.bincount(at.ravel(), shares[part].ravel(), len(group))
+            own = np.broadcast_to(at if len(at) == 1 else at[part], (stop - start, h))
+            columns = np.einsum("nhik,nk->inh", lines[own], z[part]).reshape(len(self.numbers), -1)
+            self._wait(columns, group[own].ravel(), shares[part].ravel())
+            weights += np.bincount(own.ravel(), shares[part].ravel(), len(group))
         if solution.unknowns:
             some = np.flatnonzero(weights)
             np.add.at(self._within, group[some], weights[some, None, None] * covariances[some])
@@ -182,9 +217,8 @@ class _Gatherer:
             k = solution.residuals.shape[2]
             own = np.stack([solution.expressions[u] for u in self.numbers], axis=1)
             spread = own[:, :, k:] @ solution.roots
-            codes = configuration_codes(np.arange(solution.n_configurations), self.part.shape(solution.scope))
             places = [solution.scope.index(d) for d in self.part.categories[self.v]]
-            group = configuration_numbers(codes[:, places].astype(np.int64), self.sizes)
+            group = configuration_numbers(solution.codes[:, places].astype(np.int64), self.sizes)
             lines = own[:, :, :k] + own[:, :, k:] @ solution.means
             self._lines[solution.component] = lines, spread @ spread.transpose(0, 2, 1), group
         return self._lines[solution.component]

@@ -136,9 +136,9 @@ def complete(
     if table.weights is None and not score.is_dirichlet and not merge:
         return Completion(_filled(columns, drawn), Repeated(score, times))
     weights = np.ones(table.n_rows) if table.weights is None else table.weights
-    first, total = _merged(drawn, np.tile(weights / times, times))
+    first, total = _merged(drawn, np.tile(weights, times))
     whole = Repeated(score, 1) if score.is_average else score  # nothing is missing, so there is nothing to average
-    return Completion(_filled(columns, drawn[:, first], total), whole)
+    return Completion(_filled(columns, drawn[:, first], total / times), whole)
 
 
 def _filled(columns: list[Column], codes: np.ndarray, weights: np.ndarray | None = None) -> Table:

@@ -15,6 +15,7 @@ Sizes = float | np.ndarray
 
 _MOST_CONFIGURATIONS = 1e150
 _ROWS_A_PARAMETER = 5
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ def rests_on_enough(total: Sizes, q: Sizes, r: int, n_rows: float) -> Any:
     >>> bool(rests_on_enough(3.0, 2.0, 2, 1000.0)), bool(rests_on_enough(3.0, 2.0, 2, 3.0))
     (False, True)
     """
-    many = (total >= _ROWS_A_PARAMETER * q * max(r - 1, 1)) | (total >= n_rows)
+    whole = (1.0 - _ROUNDING) * n_rows  # weights that are added up in another order differ in their last digits
+    many = (total >= _ROWS_A_PARAMETER * q * max(r - 1, 1)) | (total >= whole)
     return (total > 0) & (many | (np.asarray(q) <= 1))
 
 

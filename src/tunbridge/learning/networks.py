@@ -23,7 +23,7 @@ from tunbridge.network import BayesianNetwork
 
 def learn_network(
     frame: Any,
-    score: str | Score = "bic",
+    score: str | Score | None = None,
     search: str | Search = "hill-climbing",
     constraints: Constraints | None = None,
     *,
@@ -36,9 +36,11 @@ def learn_network(
 
     Parameters
     ----------
-    frame, score, search, constraints
-        As for :func:`learn_structure`. Continuous columns become linear Gaussian variables (with missing cells the
-        score must then be ``"nal"``).
+    frame, search, constraints
+        As for :func:`learn_structure`. Continuous columns become linear Gaussian variables.
+    score : str or Score, optional
+        As for :func:`learn_structure`; ``"bic"`` unless given. A table with continuous columns and missing cells is
+        scored by ``"nal"``, and by no other.
     prior
         As for :func:`fit_parameters`.
     missing : {"em", "complete", "available"}, EM or GradientAscent
@@ -63,8 +65,9 @@ def learn_network(
     """
     table = network_table(frame, hidden or (), numbers=not hidden)
     as_prior(prior)
-    fitter, way, criterion = _fitter(missing, hidden), as_search(search), as_score(score)
+    fitter, way = _fitter(missing, hidden), as_search(search)
     has_numbers = any(v.is_continuous for v in table.variables)
+    criterion = _criterion(score, fitter is not None and has_numbers and bool(table.missing) and way.is_scored)
     averages = isinstance(criterion, NodeAverage) or not way.is_scored or has_numbers
     if hidden or (table.missing and fitter is not None and not averages):
         settings = StructuralEM(way, criterion, em=fitter or EM())
@@ -74,6 +77,17 @@ def learn_network(
     dag = learn_structure(table, criterion, way, constraints, **options)
     told = {name: options[name] for name in ("n_jobs", "random_state", "progress") if name in options}
     return fit_parameters(dag, table, prior, missing=missing, **told)
+
+
+def _criterion(score: str | Score | None, averages: bool) -> Score:
+    """Return the score; that of averages for numbers with holes, which no other can be computed from."""
+    if score is None:
+        return NodeAverage() if averages else as_score("bic")
+    found = as_score(score)
+    if averages and not isinstance(found, NodeAverage):
+        rule = "score must be 'nal' where a table with continuous columns has missing cells"
+        raise DataError(f"{rule}; got {found.name!r}. Leave it out, or cut the numbers into intervals.")
+    return found
 
 
 def _fitter(missing: Any, hidden: Hidden | None) -> Fitter | None:

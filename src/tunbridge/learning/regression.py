@@ -102,7 +102,8 @@ def family_moments(table: Table, child: str, parents: Sequence[str] = ()) -> Cro
     what = f"the moments of {child!r} for {q} configurations of {listed(v.name for v in family.categories)}"
     check_memory(what, 8.0 * q * k * (6 * k + 4), ways_out="Give it fewer categorical parents.")
     columns = np.array([table.floats(v.name) for v in family.numbers])
-    codes = np.array([table.codes(v.name) for v in family.categories], np.int64).reshape(-1, table.n_rows)
+    codes = np.array([table.codes(v.name) for v in family.categories], np.int64)
+    codes = codes.reshape(len(family.categories), table.n_rows)
     whole = ~np.isnan(columns).any(axis=0) & (codes >= 0).all(axis=0)
     if table.weights is not None:
         whole &= table.weights > 0.0
@@ -181,19 +182,28 @@ def table_of_moments(
     shrinkage : float
         As for :func:`gaussian_table`.
     """
-    filled = _filled(moments, moments.pooled(), shrinkage)
-    return regressions(child, parents, filled, behind=moments)
+    return regressions(child, parents, filled(moments, shrinkage), behind=moments)
 
 
 def regressions(
-    child: Variable, parents: Sequence[Variable], moments: CrossMoments, *, behind: CrossMoments | None = None
+    child: Variable,
+    parents: Sequence[Variable],
+    moments: CrossMoments,
+    *,
+    behind: CrossMoments | None = None,
+    least: float | None = None,
 ) -> LinearGaussian:
-    """Return the table whose regressions are those of the moments as they are; ``behind`` are the ones it carries."""
+    """Return the table whose regressions are those of the moments as they are.
+
+    ``behind`` are the moments that it carries. With ``least`` no variance is below it, and no other is replaced: of all
+    such tables it is the one of the highest likelihood.
+    """
     pooled = moments.pooled()
     enough = pooled.count[0] >= moments.mean.shape[1] + 1.0
     slopes = _slopes(moments) if enough else np.zeros((moments.n_groups, moments.mean.shape[1] - 1))
     intercepts = moments.mean[:, -1] - (slopes * moments.mean[:, :-1]).sum(axis=1)
-    variances = _variances(moments, slopes, pooled)
+    own = residual_squares(moments, slopes) / moments.count
+    variances = np.maximum(own, least) if least is not None else _replaced(own, moments.count, pooled)
     shape = tuple(p.n_states for p in parents if p.is_categorical)
     return LinearGaussian(
         child, parents, intercepts.reshape(shape), slopes.reshape(*shape, -1 if slopes.size else 0),
@@ -201,13 +211,13 @@ def regressions(
     )  # fmt: skip
 
 
-def _filled(moments: CrossMoments, pooled: CrossMoments, shrinkage: float) -> CrossMoments:
+def filled(moments: CrossMoments, shrinkage: float = 0.0) -> CrossMoments:
     """Return moments in which every configuration has rows enough, those it lacks being taken from all together."""
     needed = moments.mean.shape[1] + 1.0
     added = np.maximum(shrinkage, needed - moments.count)
     if moments.n_groups == 1 or not added.max() > 0.0:
         return moments
-    return moments + worth_of(pooled, np.maximum(added, 0.0))
+    return moments + worth_of(moments.pooled(), np.maximum(added, 0.0))
 
 
 def worth_of(pooled: CrossMoments, rows: np.ndarray) -> CrossMoments:
@@ -234,14 +244,22 @@ def _slopes(moments: CrossMoments) -> np.ndarray:
     return np.einsum("gij,gj->gi", vectors, along) * unit[:, p:] / unit[:, :p]
 
 
-def _variances(moments: CrossMoments, slopes: np.ndarray, pooled: CrossMoments) -> np.ndarray:
-    """Return the residual variances, those without any spread replaced as the module says."""
+def residual_squares(moments: CrossMoments, slopes: np.ndarray) -> np.ndarray:
+    """Return the sum of squares that regressions through the means leave in each configuration."""
     direction = np.concatenate([-slopes, np.ones((len(slopes), 1))], axis=1)
-    rest = np.maximum(np.einsum("gi,gij,gj->g", direction, moments.products, direction), 0.0)
-    own = rest / moments.count
+    return np.maximum(np.einsum("gi,gij,gj->g", direction, moments.products, direction), 0.0)
+
+
+def least_variance(pooled: CrossMoments) -> float:
+    """Return the least residual variance that counts, from the moments of a child (the last column) as a whole."""
     middle, total = float(pooled.mean[0, -1]), float(pooled.products[0, -1, -1] / pooled.count[0])
     if not math.sqrt(total) > _ROUNDING * abs(middle):
-        return np.full(len(own), _FLOOR * (middle * middle or 1.0))
-    least = _FLOOR * total
-    average = max(float(rest.sum() / moments.count.sum()), least)
+        return _FLOOR * (middle * middle or 1.0)
+    return _FLOOR * total
+
+
+def _replaced(own: np.ndarray, count: np.ndarray, pooled: CrossMoments) -> np.ndarray:
+    """Return the residual variances, those without any spread replaced as the module says."""
+    least = least_variance(pooled)
+    average = max(float((own * count).sum() / count.sum()), least)
     return np.where(own > least, own, average)

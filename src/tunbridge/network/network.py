@@ -34,10 +34,10 @@ from tunbridge.inference import (
     conflicts,
     explaining,
     forecasting,
-    hybrid,
     hybrid_batches,
     hybrid_engine,
-    hybrid_more,
+    hybrid_forecasting,
+    hybrid_queries,
     hybrid_sampling,
     imputation,
     intervals,
@@ -268,7 +268,7 @@ class BayesianNetwork:
         if self._hybrid is not None:
             if method != "exact" or interval is not None:
                 raise self._refusal(f"posterior() with {'interval' if method == 'exact' else 'method'}=…")
-            return hybrid.posterior(self._hybrid, target, evidence)
+            return hybrid_queries.posterior(self._hybrid, target, evidence)
         if method != "exact" and interval is not None:
             raise DataError(f"interval must be asked of the exact answer; got method={method!r}.")
         if method != "exact":
@@ -282,7 +282,7 @@ class BayesianNetwork:
 
     def posteriors(
         self, evidence: Any = None, *, n_jobs: int | None = None
-    ) -> Posteriors | hybrid.HybridPosteriors | dict[str, np.ndarray]:
+    ) -> Posteriors | hybrid_queries.HybridPosteriors | dict[str, np.ndarray]:
         """Return the distribution of every variable given evidence, or given each row of a frame.
 
         Parameters
@@ -300,7 +300,7 @@ class BayesianNetwork:
         """
         if self._hybrid is not None:
             if evidence is None or isinstance(evidence, Mapping):
-                return hybrid.posteriors(self._hybrid, evidence)
+                return hybrid_queries.posteriors(self._hybrid, evidence)
             return hybrid_batches.posteriors(self._hybrid, evidence, n_jobs=n_jobs)
         if evidence is None or isinstance(evidence, Mapping):
             return queries.posteriors(self._engine, evidence)
@@ -329,7 +329,7 @@ class BayesianNetwork:
         0.940293
         """
         if self._hybrid is not None:
-            return hybrid.probability(self._hybrid, event, evidence, of=of)
+            return hybrid_queries.probability(self._hybrid, event, evidence, of=of)
         return queries.probability(self._engine, event, evidence, of=of)
 
     def log_probability(self, evidence: Mapping[str, Any]) -> float:
@@ -338,7 +338,7 @@ class BayesianNetwork:
         With numbers among the evidence it is that of a density, which may be positive and depends on their units.
         """
         if self._hybrid is not None:
-            return hybrid.log_probability(self._hybrid, evidence)
+            return hybrid_queries.log_probability(self._hybrid, evidence)
         return queries.log_probability(self._engine, evidence)
 
     def most_probable(
@@ -361,7 +361,7 @@ class BayesianNetwork:
         {'Burglary': 'no', 'Alarm': 'yes'}
         """
         if self._hybrid is not None:
-            return hybrid.most_probable(self._hybrid, evidence, of=of)
+            return hybrid_queries.most_probable(self._hybrid, evidence, of=of)
         return queries.most_probable(self._engine, evidence, of=of)
 
     # Rows of a frame
@@ -474,9 +474,7 @@ class BayesianNetwork:
         >>> [round(float((table.codes("Burglary") == 0).mean()), 2) for table in tables]
         [0.38, 0.36, 0.38]
         """
-        return imputation.imputations(
-            self._engine, frame, n, columns=columns, random_state=random_state, n_jobs=n_jobs
-        )
+        return imputation.imputations(self._engine, frame, n, columns=columns, random_state=random_state, n_jobs=n_jobs)
 
     def sample(
         self, n: int, *, random_state: Any = None, evidence: Mapping[str, Any] | None = None, n_jobs: int | None = None
@@ -516,7 +514,7 @@ class BayesianNetwork:
         0.001
         """
         if self._hybrid is not None:
-            tables = hybrid_more.do(self._hybrid, setting)
+            tables = hybrid_queries.do(self._hybrid, setting)
         else:
             tables = interventions.do(self._engine, setting)
         return BayesianNetwork.from_tables(tables, name=self.name, properties=self.properties)
@@ -534,13 +532,13 @@ class BayesianNetwork:
             The state in question; by default the most probable one.
         """
         if self._hybrid is not None:
-            return hybrid_more.explain(self._hybrid, target, evidence, state=state)
+            return hybrid_queries.explain(self._hybrid, target, evidence, state=state)
         return explaining.explain(self._engine, target, evidence, state=state)
 
     def conflict(self, evidence: Mapping[str, Any]) -> Conflict:
         """Return how well findings fit together: ln [Π P(finding) / P(all)], above 0 when they disagree."""
         if self._hybrid is not None:
-            return hybrid_more.conflict(self._hybrid, evidence)
+            return hybrid_queries.conflict(self._hybrid, evidence)
         return conflicts.conflict(self._engine, evidence)
 
     def forecast(
@@ -562,7 +560,7 @@ class BayesianNetwork:
         True
         """
         if self._hybrid is not None:
-            return hybrid_more.forecast(self._hybrid, evidence, target)
+            return hybrid_forecasting.forecast(self._hybrid, evidence, target)
         return forecasting.forecast(self._engine, evidence, target)
 
     # New rows, other networks

@@ -11,7 +11,9 @@ from scipy import stats
 import tunbridge as tb
 from oracles.hybrid import HybridEnumeration, random_hybrid_network
 from tunbridge.errors import DataError, ImpossibleEvidenceError, MemoryForecastError, UnknownVariableError
-from tunbridge.inference import hybrid_answers, hybrid_rows
+from tunbridge.inference import hybrid_propagation, hybrid_queries, hybrid_rows
+from tunbridge.inference.hybrid_components import solve
+from tunbridge.inference.hybrid_engine import HybridEngine
 
 RTOL = 1e-9
 
@@ -198,13 +200,12 @@ class TestRows:
             np.testing.assert_allclose(a, b, rtol=1e-12)
 
     @pytest.mark.parametrize("seed", range(8))
-    def test_large_clusters_and_solutions_go_row_by_row(self, seed, monkeypatch):
+    def test_large_clusters_go_row_by_row(self, seed, monkeypatch):
         rng = np.random.default_rng(seed)
         net = tb.BayesianNetwork.from_tables(random_hybrid_network(rng))
         rows = {v.name: [_cell(rng, v) for _ in range(5)] for v in net.variables}
         expected = net.log_likelihood(rows), {v.name: _asked(net, rows, v) for v in net.variables}
-        monkeypatch.setattr(hybrid_answers, "_LARGEST_CLUSTER", 0)
-        monkeypatch.setattr(hybrid_rows, "_LARGEST_SOLUTION", 0)
+        monkeypatch.setattr(hybrid_propagation, "_LARGEST_CLUSTER", 0)
         np.testing.assert_allclose(net.log_likelihood(rows), expected[0], rtol=RTOL)
         for v in net.variables:
             np.testing.assert_allclose(_asked(net, rows, v), expected[1][v.name], rtol=1e-8, atol=1e-10)
@@ -476,3 +477,71 @@ class TestFiles:
         write_model(tmp_path / "net.tb", "network", content)
         with pytest.raises(tb.FormatError, match="must hold an undamaged network"):
             tb.read_network(tmp_path / "net.tb")
+
+
+class TestLimits:
+    def chain(self, n):
+        vs = {f"d{i}": ["a", "b", "c"] for i in range(n)} | {f"x{i}": None for i in range(n)}
+        arcs = [(f"d{i}", f"x{i}") for i in range(n)] + [(f"x{i}", f"x{i + 1}") for i in range(n - 1)]
+        cpts = {f"d{i}": [0.2, 0.3, 0.5] for i in range(n)}
+        cpts |= {f"x{i}": {"intercepts": [0, 1, 2], "coefficients": [1.0] * (i > 0), "variances": 1} for i in range(n)}
+        return tb.BayesianNetwork(vs, arcs, cpts)
+
+    def test_all_posteriors_are_forecast_before_the_first_is_computed(self, monkeypatch):
+        net = self.chain(40)
+        monkeypatch.setattr(hybrid_queries, "solve", lambda *_: pytest.fail("solved before it was checked"))
+        with pytest.raises(tb.MemoryForecastError, match="configurations of 'd0', 'd1'"):
+            net.posteriors()
+
+    def test_numbers_beyond_any_density(self, body):
+        with pytest.raises(
+            ImpossibleEvidenceError, match=r"Height=1e\+200 is so far off that its density is no number"
+        ):
+            body.posterior("Sex", {"Height": 1e200})
+        assert body.log_probability({"Height": 1e200}) == -np.inf
+        assert body.posterior("Sex", {"Height": 1e100})["male"] == 1.0
+
+    def test_contradictory_outliers_about_many_categories(self):
+        """Each number speaks for a state by over 700 nats, and equal categories make them contradict each other."""
+        n, rng = 8, np.random.default_rng(0)
+        vs = {f"d{i}": ["a", "b", "c"] for i in range(n)} | {f"x{i}": None for i in range(n)}
+        arcs = [(f"d{i}", f"d{i + 1}") for i in range(n - 1)] + [(f"d{i}", f"x{i}") for i in range(n)]
+        cpts = {"d0": [0.2, 0.3, 0.5]} | {f"d{i}": np.eye(3) for i in range(1, n)}
+        cpts |= {f"x{i}": {"intercepts": [0, 50, 100], "variances": [1, 2, 1]} for i in range(n)}
+        net = tb.BayesianNetwork(vs, arcs, cpts)
+        rows = {f"x{i}": rng.choice([0.0, 50.0, 100.0], 20) for i in range(n)}
+        rows |= {"d3": [None, "a", "b", "c"] * 5, "d5": [None] * 19 + ["c"]}
+        found, likelihoods = net.predict_proba(rows, "d0"), net.log_likelihood(rows)
+        for i in range(20):
+            row = {name: column[i] for name, column in rows.items()}
+            np.testing.assert_allclose(likelihoods[i], net.log_probability(row), rtol=1e-9)
+            np.testing.assert_allclose(found[i], net.posterior("d0", row).probabilities, rtol=1e-9, atol=1e-15)
+            state = net.posterior("d0", row).mode
+            alike = {f"d{k}": state for k in range(n)}
+            np.testing.assert_allclose(net.log_probability({**row, **alike}), likelihoods[i], rtol=1e-6)
+
+    def test_no_columns(self, body):
+        with pytest.raises(DataError, match=r"got none\. Columns are matched"):
+            body.log_likelihood({})
+
+    def test_gaussians_share_a_solution(self, monkeypatch):
+        n, solved = 30, []
+        vs = {f"x{i}": None for i in range(n)}
+        cpts = {f"x{i}": {"coefficients": [0.5] * (i > 0), "variances": 1} for i in range(n)}
+        net = tb.BayesianNetwork(vs, [(f"x{i}", f"x{i + 1}") for i in range(n - 1)], cpts)
+        plain = {name: net.posterior(name, {"x9": 1.0}) for name in net.nodes}
+        monkeypatch.setattr(hybrid_queries, "solve", lambda *how: solved.append(how) or solve(*how))
+        found = net.posteriors({"x9": 1.0})
+        assert len(solved) == 2
+        rows = net.posteriors(tb.as_table({"x9": [1.0, 2.0]}, kinds="continuous"))
+        for name in net.nodes:
+            np.testing.assert_allclose(
+                [found[name].mean, found[name].std], [plain[name].mean, plain[name].std], atol=1e-12
+            )
+            np.testing.assert_allclose(rows[name][0], [plain[name].mean, plain[name].std], atol=1e-12)
+
+    def test_what_was_compiled_is_shared_between_settings_of_the_tables(self):
+        net = self.chain(3)
+        hybrid = HybridEngine(list(net.cpts.values()))
+        hybrid.with_tables(hybrid.cpts).with_clusters([(0, 1)])
+        assert ("cluster", (0, 1)) in hybrid.with_tables(hybrid.cpts)._engines

@@ -8,10 +8,11 @@ import pytest
 import tunbridge as tb
 from oracles.hybrid import HybridEnumeration, random_hybrid_network
 from tunbridge.errors import DataError, MemoryForecastError
+from tunbridge.inference import hybrid_rows
 from tunbridge.inference.hybrid_engine import HybridEngine
 from tunbridge.inference.hybrid_expectations import IncompleteMixedRows
 from tunbridge.inference.hybrid_rows import read_rows
-from tunbridge.learning.hybrid_em import MixedProblem
+from tunbridge.learning.hybrid_problem import MixedProblem
 from tunbridge.learning.priors import as_prior
 from tunbridge.learning.regression import gaussian_table
 
@@ -348,3 +349,126 @@ class TestEM:
         assert len(starts) == 21
         spread = [abs(cpts[1].intercepts[0] - cpts[1].intercepts[1]) for cpts in starts]
         assert max(spread) > 5.0
+
+    @pytest.mark.filterwarnings("ignore:column 'x' holds holes and the numbers")
+    @pytest.mark.parametrize("value", [0.0, 3.0, 1e9])
+    def test_a_constant_with_holes_does_not_oscillate(self, value):
+        rng = np.random.default_rng(0)
+        x = np.where(rng.random(200) < 0.3, np.nan, value)
+        c = [None if hole else state for hole, state in zip(rng.random(200) < 0.25, "ab" * 100, strict=True)]
+        dag = tb.DAG(arcs=[("c", "x"), ("x", "y"), ("c", "y")])
+        table = tb.as_table({"c": c, "x": x, "y": rng.normal(size=200)}, kinds={"x": "continuous"})
+        fit = tb.EM().fit(dag, table)
+        assert fit.converged
+        assert (np.diff([step.objective for step in fit.trace]) >= 0.0).all()
+        np.testing.assert_allclose(fit.network.cpt("x").variances, 1e-10 * (value**2 or 1.0), rtol=1e-12)
+
+    @pytest.mark.parametrize("offset", [0.0, 1e9])
+    def test_collinear_parents_with_holes(self, offset):
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=200)
+        data = {"x": np.where(rng.random(200) < 0.3, np.nan, x), "z": 2 * x + offset, "y": x + rng.normal(size=200)}
+        fit = tb.EM().fit(tb.DAG(arcs=[("x", "y"), ("z", "y"), ("x", "z")]), data)
+        assert (np.diff([step.objective for step in fit.trace]) >= 0.0).all()
+        np.testing.assert_allclose(fit.network.cpt("z").coefficients, [2.0], rtol=1e-4)
+
+    def test_values_exactly_on_a_line_with_holes(self):
+        i, b = [1, 2, 3, None] * 10, [True, False, None, True] * 10
+        data = tb.as_table({"b": b, "i": i, "x": [1.5, None, 2.5, None] * 10}, kinds={"i": "continuous"})
+        fit = tb.EM().fit(tb.DAG(arcs=[("b", "x"), ("i", "x")]), data)
+        assert (np.diff([step.objective for step in fit.trace]) >= 0.0).all()
+        assert np.isfinite(fit.log_likelihood)
+
+    def test_leaps_end_where_plain_iterations_do(self):
+        net = tb.BayesianNetwork.from_tables(random_hybrid_network(np.random.default_rng(5)))
+        table = holed(net, 300, 0.5, 1)
+        plain, leaping = (tb.EM(tolerance=1e-8, accelerate=a).fit(net, table, "mle") for a in (False, True))
+        np.testing.assert_allclose(leaping.trace[-1].objective, plain.trace[-1].objective, rtol=1e-5)
+        assert leaping.n_iterations < plain.n_iterations
+        assert (np.diff([step.objective for step in leaping.trace]) >= 0.0).all()
+        for cpt in leaping.network.cpts.values():
+            assert cpt.counts is not None
+
+    @pytest.mark.parametrize("scale", [1e-12, 1e12, 1e149])
+    def test_units_do_not_matter(self, scale):
+        rng = np.random.default_rng(0)
+        x = np.concatenate([rng.normal(0.0, 1.0, 60), rng.normal(5.0, 1.0, 60)])
+        y = np.where(rng.random(120) < 0.3, np.nan, x + rng.normal(size=120))
+        dag = tb.DAG(arcs=[("k", "x"), ("k", "y"), ("x", "y")])
+        one, other = (tb.EM().fit(dag, {"x": s * x, "y": s * y}, hidden={"k": 2}, random_state=0) for s in (1.0, scale))
+        n_numbers = 120 + np.isfinite(y).sum()
+        np.testing.assert_allclose(other.log_likelihood + n_numbers * np.log(scale), one.log_likelihood, rtol=1e-6)
+        np.testing.assert_allclose(
+            other.network.cpt("y").coefficients, one.network.cpt("y").coefficients, rtol=1e-4, atol=1e-6
+        )
+
+    def test_a_leap_that_is_the_last_step_carries_its_moments(self):
+        data = {"a": np.random.default_rng(0).normal(size=80)}
+        dag = tb.DAG(arcs=[("k", "a")])
+        for n in range(2, 6):
+            with pytest.warns(tb.ConvergenceWarning):
+                fit = tb.EM(max_iterations=n, tolerance=0, restarts=0).fit(dag, data, hidden={"k": 2}, random_state=0)
+            assert fit.n_iterations == n
+            np.testing.assert_allclose(fit.network.cpt("a").counts.sum(), 82.0, rtol=1e-9)
+
+    def test_a_start_without_noise_or_without_a_row(self):
+        data = tb.as_table({"c": ["a", "b", None, "a"], "x": [1.0, 2.0, 3.0, None]}, kinds={"x": "continuous"})
+        dag = tb.DAG(arcs=[("c", "x")])
+        c, x = tb.Variable("c", ["a", "b"]), tb.Variable("x")
+        line = tb.LinearGaussian(x, [c], [1.0, 2.0], variances=0.0)
+        fit = tb.EM().fit(dag, data, start=tb.BayesianNetwork.from_tables([tb.CPT(c, [], [0.5, 0.5]), line]))
+        assert (fit.network.cpt("x").variances > 0.0).all()
+        noisy = tb.LinearGaussian(x, [c], [1.0, 2.0], variances=1.0)
+        with pytest.raises(DataError, match="start must give every row a positive probability; some row has none"):
+            tb.EM().fit(dag, data, start=tb.BayesianNetwork.from_tables([tb.CPT(c, [], [1.0, 0.0]), noisy]))
+
+    def test_many_known_categories_behind_unknown_numbers(self):
+        """Only the configurations that occur are solved: all of them would not fit into any memory."""
+        rng, n = np.random.default_rng(0), 30
+        codes = rng.integers(0, 3, (45, 40))
+        data = {f"d{i}": [f"s{k}" for k in codes[i]] for i in range(45)}
+        values = np.cumsum(codes + rng.normal(size=codes.shape), axis=0)
+        arcs = [(f"d{i}", f"x{i}") for i in range(45)] + [(f"x{i}", f"x{i + 1}") for i in range(44)]
+        data |= {f"x{i}": np.where((np.arange(40) < n) & (i < 44), values[i], np.nan) for i in range(45)}
+        data["x44"] = values[44]
+        fit = tb.EM(tolerance=1e-3).fit(tb.DAG(arcs=arcs), data)
+        assert np.isfinite(fit.log_likelihood)
+        likelihoods = fit.network.log_likelihood(data)
+        np.testing.assert_allclose(likelihoods.sum(), fit.log_likelihood, rtol=1e-9)
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_patterns_put_together_change_nothing(self, seed, monkeypatch):
+        rng = np.random.default_rng(seed)
+        cpts = random_hybrid_network(rng, zeros=0.2)
+        net, hybrid = tb.BayesianNetwork.from_tables(cpts), HybridEngine(cpts)
+        if not hybrid.part.numbers:
+            return
+        rows = read_rows(hybrid, holed(net, 40, 0.4, seed))
+        found = []
+        for few in (0, 64):
+            monkeypatch.setattr(hybrid_rows, "_FEW_ROWS", few)
+            found.append(IncompleteMixedRows(hybrid, rows).expected(hybrid))
+        apart, together = found
+        np.testing.assert_allclose(together.log_likelihood, apart.log_likelihood, rtol=1e-12)
+        for v, counts in apart.counts.items():
+            np.testing.assert_allclose(together.counts[v], counts, rtol=1e-9, atol=1e-12)
+        for v, moments in apart.moments.items():
+            for a, b in zip(moments.arrays, together.moments[v].arrays, strict=True):
+                np.testing.assert_allclose(b, a, rtol=1e-7, atol=1e-9)
+
+
+class TestNetworks:
+    def test_numbers_with_holes_need_no_score(self):
+        data = tb.as_table(regression_data(400))
+        frame = data.to_pandas().mask(np.random.default_rng(0).random((400, 4)) < 0.1)
+        net = tb.learn_network(frame)
+        assert set(net.dag.arcs) == set(tb.learn_structure(frame, "nal").arcs)
+        assert net == tb.learn_network(frame, "nal")
+        assert tb.learn_network(data) == tb.learn_network(data, "bic")
+        with pytest.raises(DataError, match="score must be 'nal' where a table with continuous columns has missing"):
+            tb.learn_network(frame, "bic")
+
+    def test_no_rows(self):
+        empty = tb.as_table({"c": ["a", "b"], "x": [1.0, 2.5]}).take(np.zeros(2, bool))
+        with pytest.raises(DataError, match="every column must have a value; 'x' holds nothing but missing cells"):
+            tb.fit_parameters(tb.DAG(arcs=[("c", "x")]), empty)

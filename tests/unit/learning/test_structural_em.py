@@ -492,3 +492,9 @@ class TestLearnNetwork:
             tb.learn_network(holes, missing="drop")
         with pytest.raises(DataError, match=r"missing must be 'em' or a fitter .* Call its fit\(frame\)"):
             tb.learn_network(holes, missing=tb.StructuralEM())
+
+
+def test_weights_of_completed_rows_add_up_to_the_rows():
+    frame = {"a": ["x", "y"], "b": ["u", None], "c": [None, "w"]}
+    fit = tb.StructuralEM(score="bdeu").fit(frame, random_state=0)
+    assert fit.converged

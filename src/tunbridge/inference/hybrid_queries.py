@@ -32,15 +32,19 @@ from typing import Any
 
 import numpy as np
 
-from tunbridge._check import listed
+from tunbridge._check import check_number, listed, shortened
+from tunbridge.data.variable import is_missing
 from tunbridge.errors import DataError
-from tunbridge.inference import queries
+from tunbridge.inference import explaining, queries
+from tunbridge.inference.conflicts import Conflict
 from tunbridge.inference.evidence import find_variable, read_evidence
-from tunbridge.inference.hybrid_components import Solution, solve
+from tunbridge.inference.explaining import EvidenceExplanation
+from tunbridge.inference.hybrid_components import Solution, check_solution, solve
 from tunbridge.inference.hybrid_engine import HybridEngine
-from tunbridge.inference.hybrid_evidence import Absorbed, Findings, absorb
+from tunbridge.inference.hybrid_evidence import Absorbed, absorb, read_findings
+from tunbridge.inference.interventions import set_table
 from tunbridge.inference.queries import Event, MostProbable
-from tunbridge.probability import Distribution, Mixture
+from tunbridge.probability import ConditionalTable, Distribution, LinearGaussian, Mixture
 from tunbridge.probability.grid import html_grid, probability_text, text_grid
 
 _SHOWN = 60
@@ -64,13 +68,14 @@ def _targets(hybrid: HybridEngine, target: str | Iterable[str], what: str = "tar
     return [find_variable(hybrid.index, name, what) for name in names]
 
 
-def mixture(hybrid: HybridEngine, target: int, absorbed: Absorbed) -> Mixture:
-    """Return the distribution of a number given the evidence that was absorbed."""
+def mixture(hybrid: HybridEngine, target: int, absorbed: Absorbed, solution: Solution | None = None) -> Mixture:
+    """Return the distribution of a number given the evidence that was absorbed; its component may be solved already."""
     findings, variable = absorbed.findings, hybrid.variables[target]
     if target in findings.values:
         _weights(hybrid, (), absorbed)  # for evidence that is impossible there is no answer
         return Mixture._trusted(variable, np.ones(1), np.array([findings.values[target]]), np.zeros(1))
-    solution = solution_of(hybrid, target, findings)
+    if solution is None:
+        solution = solve(hybrid.part, hybrid.part.telling(findings.values, [target])[target], findings.fixed)
     means, variances = solution.moments(target, findings.z(solution.component))
     return Mixture._trusted(variable, _weights(hybrid, solution.scope, absorbed), means[0], variances)
 
@@ -84,13 +89,6 @@ def _weights(hybrid: HybridEngine, scope: tuple[int, ...], absorbed: Absorbed) -
     findings = read_evidence(engine.variables, engine.index, absorbed.evidence)
     queries.possible(engine, findings, engine.run(findings, []))
     return np.ones(1)
-
-
-def solution_of(hybrid: HybridEngine, target: int, findings: Findings) -> Solution:
-    """Return the component that an unobserved number belongs to, solved."""
-    components = hybrid.part.cut(findings.values, [target])
-    component = next(c for c in components if target in c.members)
-    return solve(hybrid.part, component, findings.fixed)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -147,9 +145,17 @@ def _numbered(names: Iterable[str]) -> dict[str, int]:
 def posteriors(hybrid: HybridEngine, evidence: Mapping[str, Any] | None = None) -> HybridPosteriors:
     """Return the distribution of every variable given evidence."""
     absorbed = absorb(hybrid, evidence)
+    part, findings = hybrid.part, absorbed.findings
+    components = part.telling(findings.values, part.numbers)
+    distinct = dict.fromkeys(components.values())
+    for c in distinct:  # before the first of them is solved
+        check_solution(part, c, [d for d in c.scope if d not in findings.fixed])
+    solved = {c: solve(part, c, findings.fixed) for c in distinct}
     found = queries.posteriors(absorbed.engine, absorbed.evidence)
     each = {
-        variable.name: mixture(hybrid, v, absorbed) if hybrid.is_number(v) else found[variable.name]
+        variable.name: mixture(hybrid, v, absorbed, solved[components[v]] if v in components else None)
+        if hybrid.is_number(v)
+        else found[variable.name]
         for v, variable in enumerate(hybrid.variables)
     }
     return HybridPosteriors(each, found.log_evidence + absorbed.log_factor)
@@ -195,3 +201,47 @@ def _check_discrete(hybrid: HybridEngine, names: Iterable[str], what: str) -> No
             name = hybrid.variables[v].name
             hint = f"posterior({name!r}).cdf(x) gives the probability of at most x."
             raise DataError(f"{what} must be about categorical variables; {name!r} is continuous. {hint}")
+
+
+# What if, and why
+
+
+def do(hybrid: HybridEngine, setting: Mapping[str, Any]) -> tuple[ConditionalTable, ...]:
+    """Return the tables of the network after categories were set to states (or distributions), numbers to values."""
+    if not isinstance(setting, Mapping):
+        hint = "Write {variable: state or number}."
+        raise DataError(
+            f"an intervention must be a dict from variable to what it is set to; got {shortened(repr(setting))}. {hint}"
+        )
+    tables = list(hybrid.cpts)
+    for name, value in setting.items():
+        v = find_variable(hybrid.index, name, "an intervention")
+        if hybrid.is_number(v):
+            number = check_number(f"an intervention on {name!r}", value)
+            tables[v] = LinearGaussian(hybrid.variables[v], (), number, variances=0.0)
+        else:
+            tables[v] = set_table(hybrid.variables[v], value)
+    return tuple(tables)
+
+
+def explain(
+    hybrid: HybridEngine, target: str, evidence: Mapping[str, Any], *, state: Any = None
+) -> EvidenceExplanation:
+    """Return the weight of each finding, numbers too, for a state of a category."""
+    if isinstance(target, str) and hybrid.is_number(find_variable(hybrid.index, target, "target")):
+        raise DataError(f"explain() must be asked about a categorical variable; {target!r} is continuous.")
+    return explaining.explain_by(lambda *question: posterior(hybrid, *question), target, evidence, state=state)
+
+
+def conflict(hybrid: HybridEngine, evidence: Mapping[str, Any]) -> Conflict:
+    """Return ln [Π p(finding) / p(all)] and the same without each finding; units of numbers cancel."""
+    read_findings(hybrid, evidence)
+    known = {name: finding for name, finding in evidence.items() if not is_missing(finding)}
+    if log_probability(hybrid, known) == -math.inf:
+        posterior(hybrid, next(iter(known)), known)  # which names what is impossible
+    alone = {name: log_probability(hybrid, {name: finding}) for name, finding in known.items()}
+    without = {}
+    for name in known:
+        rest = {other: finding for other, finding in known.items() if other != name}
+        without[name] = sum(alone[other] for other in rest) - log_probability(hybrid, rest)
+    return Conflict(sum(alone.values()) - log_probability(hybrid, known), without)

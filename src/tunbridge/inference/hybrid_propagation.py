@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import Evidence
 from tunbridge.inference.hybrid_engine import HybridEngine, Scope
 from tunbridge.inference.hybrid_evidence import factor_child
-from tunbridge.inference.hybrid_factors import LogFactor, combined, has_small, scaled, united
+from tunbridge.inference.hybrid_factors import LARGEST_UNION, LogFactor, combined, has_small, scaled, united
 from tunbridge.inference.hybrid_rows import Pattern, Rows
 from tunbridge.kernels import propagation
 from tunbridge.kernels.buffer import MARGINALS, UP
@@ -50,11 +51,13 @@ def answer(hybrid: HybridEngine, rows: Rows, question: Question, n_jobs: int | N
     """Return the posteriors of scopes for the rows of a pattern."""
     n = len(question.pattern.rows)
     factors, constants = combined(question.factors, n)
-    if np.any(has_small(factors)):
+    small = np.broadcast_to(has_small(factors), n)
+    if small.any() and _n_configurations(hybrid, {d for f in factors for d in f.scope}) > _LARGEST_CLUSTER:
+        return _answer_apart(hybrid, rows, question, small, n_jobs)
+    if small.any():
         factors = _possible_only(hybrid, rows, question.pattern, factors, n_jobs)
     clusters = _clusters([f.scope for f in factors] + question.scopes)
-    n_states = hybrid.engine.n_states
-    if any(math.prod(n_states[list(scope)].tolist()) > _LARGEST_CLUSTER for scope in clusters):
+    if any(_n_configurations(hybrid, scope) > _LARGEST_CLUSTER for scope in clusters):
         return _answer_singly(hybrid, rows, question, factors, constants)
     engine = hybrid.with_clusters(clusters)
     soft: dict[int, np.ndarray] = {}
@@ -65,9 +68,36 @@ def answer(hybrid: HybridEngine, rows: Rows, question: Question, n_jobs: int | N
         soft[v], constants = table.T, constants + np.where(np.isfinite(tops), tops, -np.inf)
     asked = sorted({_where(scope, clusters, hybrid) for scope in question.scopes})
     codes = rows.codes[:, question.pattern.rows]
+    codes[[v for v in soft if v < len(codes)]] = -1  # a factor says it in the rows that know it
     log_evidence, marginals = _propagated(engine, codes, soft, asked, n_jobs)
     found = {scope: _marginal(hybrid, scope, clusters, marginals) for scope in question.scopes}
     return Answered(log_evidence + constants, found)
+
+
+def _n_configurations(hybrid: HybridEngine, scope: Iterable[int]) -> int:
+    return math.prod(hybrid.engine.n_states[list(scope)].tolist())
+
+
+def _answer_apart(
+    hybrid: HybridEngine, rows: Rows, question: Question, small: np.ndarray, n_jobs: int | None
+) -> Answered:
+    """Answer the rows with entries too small to be kept one at a time, and the others together."""
+    pattern, n = question.pattern, len(small)
+    log_evidence = np.empty(n)
+    found = {s: np.empty((n, _n_configurations(hybrid, s))) for s in question.scopes}
+    for some in (np.flatnonzero(small), np.flatnonzero(~small)):
+        if not len(some):
+            continue
+        factors = [f._replace(logs=f.logs[some]) for f in question.factors]
+        part = question._replace(pattern=replace(pattern, rows=pattern.rows[some]), factors=factors)
+        if small[some[0]]:
+            answered = _answer_singly(hybrid, rows, part, *combined(factors, len(some)))
+        else:
+            answered = answer(hybrid, rows, part, n_jobs)
+        log_evidence[some] = answered.log_evidence
+        for scope, out in found.items():
+            out[some] = answered.posteriors[scope]
+    return Answered(log_evidence, found)
 
 
 def _possible_only(
@@ -75,10 +105,7 @@ def _possible_only(
 ) -> list[LogFactor]:
     """Return the factors united, without what each row's known categories make impossible."""
     scope = tuple(sorted({d for factor in factors for d in factor.scope}))
-    n_states = hybrid.engine.n_states
-    if math.prod(n_states[list(scope)].tolist()) > _LARGEST_CLUSTER:
-        return factors
-    whole = united(factors, n_states)
+    whole = united(factors, hybrid.engine.n_states)
     clusters = _clusters([scope])
     v = _where(scope, clusters, hybrid)
     _, found = _propagated(hybrid.with_clusters(clusters), rows.codes[:, pattern.rows], {}, [v], n_jobs)
@@ -213,13 +240,14 @@ def _answer_singly(
     hybrid: HybridEngine, rows: Rows, question: Question, factors: list[LogFactor], constants: np.ndarray
 ) -> Answered:
     """Answer rows one at a time, their factors as tables of the discrete network."""
-    n, sizes = len(question.pattern.rows), hybrid.engine.n_states
+    n = len(question.pattern.rows)
     log_evidence = np.empty(n)
-    found = {s: np.full((n, math.prod(sizes[list(s)].tolist())), np.nan) for s in question.scopes}
+    found = {s: np.full((n, _n_configurations(hybrid, s)), np.nan) for s in question.scopes}
     for i, row in enumerate(question.pattern.rows.tolist()):
-        made = [factor_child(hybrid.engine, f._replace(logs=f.logs[i : i + 1]), k) for k, f in enumerate(factors)]
-        engine = hybrid.with_children([f.scope for f in factors], [table for table, _ in made])
         hard = {v: int(code) for v, code in enumerate(rows.codes[:, row]) if code >= 0}
+        own = _of_row(hybrid, [f._replace(logs=f.logs[i : i + 1]) for f in factors], hard)
+        made = [factor_child(hybrid.engine, f, k) for k, f in enumerate(own)]
+        engine = hybrid.with_children([f.scope for f in own], [table for table, _ in made])
         hard |= {hybrid.engine.n_variables + k: 0 for k in range(len(made))}
         evidence = Evidence(hard, {}, float(constants[i]) + sum(top for _, top in made))
         log_evidence[i] = engine.log_probability(evidence)
@@ -229,3 +257,19 @@ def _answer_singly(
                 assert joint is not None
                 out[i] = joint.ravel()
     return Answered(log_evidence, found)
+
+
+def _of_row(hybrid: HybridEngine, factors: list[LogFactor], known: Mapping[int, int]) -> list[LogFactor]:
+    """Return the factors of one row without what it knows, and where need be without what is impossible."""
+    kept = []
+    for factor in factors:
+        at = (slice(None), *(known.get(d, slice(None)) for d in factor.scope))
+        kept.append(LogFactor(tuple(d for d in factor.scope if d not in known), factor.logs[at]))
+    scope = sorted({d for factor in kept for d in factor.scope})
+    if not np.any(has_small(kept)) or _n_configurations(hybrid, scope) > LARGEST_UNION:
+        return kept
+    chances = hybrid.engine.run(Evidence(dict(known), {}), [], joint=scope)
+    if chances.log_evidence == -math.inf or chances.joint is None:
+        return kept
+    whole = united(kept, hybrid.engine.n_states)
+    return [whole._replace(logs=np.where(chances.joint[None] > 0.0, whole.logs, -np.inf))]

@@ -123,7 +123,7 @@ class Variable:
         """Whether the variable is a number without states."""
         return self.states is None
 
-    @property
+    @cached_property
     def n_states(self) -> int:
         """How many states there are (0 for a continuous variable)."""
         return 0 if self.states is None else len(self.states)

@@ -139,7 +139,7 @@ def graph_and_table(dag: Any, frame: Any, hidden: Hidden | None = None) -> tuple
     if not graph.nodes:
         raise DataError("the graph must have a node; got one without any.")
     table = _table_for(dag, frame) if isinstance(dag, BayesianNetwork) else as_table(frame)
-    if not isinstance(dag, BayesianNetwork):
+    if not isinstance(dag, BayesianNetwork) and not isinstance(frame, Table):  # whose kinds have been said
         _warn_of_codes(graph, table)
     unseen = _checked_hidden(graph, table, hidden or {})
     columns = set(table.names)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from os import PathLike
 from types import MappingProxyType
 from typing import Any, final
@@ -125,13 +126,16 @@ class BayesianNetwork:
     def _settle(self, cpts: tuple[ConditionalTable, ...], name: str, properties: dict[str, tuple[str, ...]]) -> None:
         parts = NetworkParts(name, cpts, properties)  # which checks that the tables fit together
         self._parts = parts
-        self._dag = DAG(
-            [cpt.variable.name for cpt in cpts], [(p.name, cpt.variable.name) for cpt in cpts for p in cpt.parents]
-        )
         self._index = {cpt.variable.name: v for v, cpt in enumerate(cpts)}
         is_mixed = any(cpt.variable.is_continuous for cpt in cpts)
         self._hybrid = hybrid_engine.HybridEngine(cpts) if is_mixed else None
         self._discrete = None if is_mixed else Engine(cpts)
+
+    @cached_property
+    def _dag(self) -> DAG:
+        """The graph, made when somebody looks at it: a network that is updated row by row is mostly not looked at."""
+        arcs = [(p.name, cpt.variable.name) for cpt in self._parts.cpts for p in cpt.parents]
+        return DAG(list(self._index), arcs)
 
     @property
     def _engine(self) -> Engine:
@@ -166,7 +170,7 @@ class BayesianNetwork:
     @property
     def nodes(self) -> tuple[str, ...]:
         """The names of the variables."""
-        return self._dag.nodes
+        return tuple(self._index)
 
     @property
     def cpts(self) -> Mapping[str, ConditionalTable]:

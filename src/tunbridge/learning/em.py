@@ -32,28 +32,26 @@ likelihood in multivariate Gaussian mixture models. Computational Statistics & D
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Literal, final
 
 import numpy as np
 
-from tunbridge._check import check_number, check_whole, counted, warn_user
-from tunbridge.errors import ConvergenceWarning
+from tunbridge._check import check_number, check_whole
 from tunbridge.graph import DAG
 from tunbridge.inference.expectations import ExpectedCounts
 from tunbridge.inference.forward import entropy_of
-from tunbridge.learning.fitting import INTERRUPTED, Fit, FitStep, Fitter, Hidden, graph_and_table
+from tunbridge.learning.fitting import Fit, Fitter, Hidden, graph_and_table
 from tunbridge.learning.hybrid_em import fit_mixed
 from tunbridge.learning.incomplete import Incomplete, prepare
+from tunbridge.learning.iteration import Climb, best_climb, leap, warn_unsettled
 from tunbridge.learning.priors import DEFAULT_PRIOR, Prior, as_prior
 from tunbridge.learning.progress import Report, watched
 from tunbridge.network import BayesianNetwork
 
-_TRIAL = 15  # iterations of each start before the best is chosen
-_FIRST_LEAP = 4.0
 _ROUNDING = 1e-9  # by this share the objective may seem to fall
 _LOST = "stopped where a step would have made rows impossible by rounding; weights may be too far apart"
-_FURTHEST = 50.0  # by which a logarithm may change in a leap
 _SMALLEST = 1e-300  # what is possible stays so
 
 
@@ -127,60 +125,27 @@ class EM(Fitter):
                 )
         problem = prepare(graph, table, as_prior(prior, graph.nodes), n_jobs=n_jobs)
         starts = problem.starts(start, self.restarts, np.random.default_rng(entropy_of(random_state)))
+        began = perf_counter()
         with watched(progress) as report:
-            run = self._best(problem, starts, report)
-        if run.note == _LOST:
-            warn_user(f"EM {_LOST}.", ConvergenceWarning)
-        elif not run.converged and not run.note:
-            _warn_unsettled(run, self)
+            run = best_climb([partial(_Climb, problem, self, tables, began) for tables in starts], self, report)
+        warn_unsettled(run)
         return Fit(
             problem.network(run.tables, run.counts), tuple(run.trace), run.converged, problem.weight, note=run.note
         )
 
-    def _best(self, problem: Incomplete, starts: list[np.ndarray], report: Report | None) -> _Climb:
-        """Return the climb that is kept: each start goes a few iterations, and the best of them to its end."""
-        began, best = perf_counter(), None
-        try:
-            for i, tables in enumerate(starts):
-                climb = _Climb(problem, self, tables, began)
-                best = climb if best is None else best
-                if len(starts) > 1:
-                    climb.go(min(_TRIAL, self.max_iterations), report, f"EM, start {i + 1}")
-                best = max(best, climb, key=lambda c: c.objective)
-            assert best is not None
-            best.go(self.max_iterations, report, "EM")
-        except KeyboardInterrupt:
-            if best is None:
-                raise
-            best.note = INTERRUPTED
-        return best
 
-
-class _Climb:
+@final
+class _Climb(Climb):
     """One climb: the tables it has reached, the counts they were estimated from, and those expected under them."""
 
     def __init__(self, problem: Incomplete, settings: EM, tables: np.ndarray, began: float) -> None:
-        self.problem, self.settings, self.began = problem, settings, began
-        self.trace: list[FitStep] = []
-        self.converged, self.note = False, ""
+        super().__init__(settings, problem.weight, began)
+        self.problem = problem
         self._base: np.ndarray | None = None
-        self._longest = _FIRST_LEAP
         self._settle(tables, None, problem.rows.expected_counts(tables))
         problem.check_start(tables, self.objective)
 
-    @property
-    def objective(self) -> float:
-        """What is maximised, at the present tables."""
-        return self.trace[-1].objective
-
-    def go(self, max_iterations: int, report: Report | None, what: str) -> None:
-        """Iterate until it settles, or has done so many iterations."""
-        while not self.converged and not self.note and len(self.trace) <= max_iterations:
-            self._iterate()
-            if report is not None:
-                report(f"{what}, iteration {len(self.trace) - 1}", self.objective)
-
-    def _iterate(self) -> None:
+    def iterate(self) -> None:
         """Go where the expected counts lead; every other time try to leap further."""
         counts = self._expected.counts
         target = self.problem.estimate(counts)
@@ -204,35 +169,21 @@ class _Climb:
         first = np.log(np.maximum(self.tables, _SMALLEST)) - np.log(np.maximum(base, _SMALLEST))
         bend = np.log(np.maximum(target, _SMALLEST)) - np.log(np.maximum(self.tables, _SMALLEST)) - first
         weight = self._expected.counts + self.problem.pseudo_counts
-        length, curve = weight @ first**2, weight @ bend**2
-        step = min(np.sqrt(length / curve), self._longest) if curve > 0.0 else self._longest
-        if step <= 1.0:
+        length = self.leap_length(first, bend, weight)
+        if not length > 1.0:
             return False
-        change = np.clip(2.0 * step * first + step**2 * bend, -_FURTHEST, _FURTHEST)
-        ahead = self.problem.normalised(base * np.exp(change))
+        ahead = self.problem.normalised(base * np.exp(leap(first, bend, length)))
         found = self.problem.rows.expected_counts(ahead)
-        if not found.log_likelihood + self.problem.penalty(ahead) >= self.objective:
-            self._longest = max(_FIRST_LEAP, step / _FIRST_LEAP)
-            return False
-        if step == self._longest:
-            self._longest *= _FIRST_LEAP
-        self._settle(ahead, None, found)
-        return True
+        is_higher = found.log_likelihood + self.problem.penalty(ahead) >= self.objective
+        self.leap_tried(length, is_higher=is_higher)
+        if is_higher:
+            self._settle(ahead, None, found)
+        return is_higher
 
     def _settle(self, tables: np.ndarray, counts: np.ndarray | None, expected: ExpectedCounts) -> None:
         """Be at these tables; those that were not estimated from counts have the ones expected under them behind."""
         objective = expected.log_likelihood + self.problem.penalty(tables)
-        step = FitStep(expected.log_likelihood, objective, perf_counter() - self.began)
+        step = self.step_to(expected.log_likelihood, objective)
         self.tables, self._expected = tables, expected
         self.counts = expected.counts if counts is None else counts
         self.trace.append(step)
-
-
-def _warn_unsettled(climb: _Climb, settings: EM) -> None:
-    last = climb.trace[-1].objective - climb.trace[-2].objective
-    warn_user(
-        f"EM did not settle within {counted(settings.max_iterations, 'iteration')}: the last raised the objective by "
-        f"{last / max(climb.problem.weight, 1.0):.2g} a row, above the tolerance of {settings.tolerance:g}. Raise "
-        "max_iterations or the tolerance.",
-        ConvergenceWarning,
-    )

@@ -247,10 +247,7 @@ def _summary(
 def _complete_text(table: Table) -> str:
     if not table.missing:
         return ""
-    import numpy as np
-
-    holes = [c.values < 0 if c.variable.is_categorical else np.isnan(c.values) for c in table]
-    n = int((~np.logical_or.reduce(holes)).sum())
+    n = int(table.complete.sum())
     return f"{counted(n, 'row')} of {table.n_rows} ({100 * n / max(1, table.n_rows):.1f} %)"
 
 

@@ -270,7 +270,7 @@ def _about_table(
         "every row counts: what is missing is inferred along with the network"
         if together
         else "each variable, with its parents, is scored in the rows that have all their cells; its table is by EM",
-        f"{_n_complete(material.table)} of {counted(whole.n_rows, 'row')} have all cells",
+        f"{int(material.table.complete.sum())} of {counted(whole.n_rows, 'row')} have all cells",
     ]
     odd = [*odd_number_lines(material.read), *many_state_lines(material.table)]
     return [
@@ -282,14 +282,6 @@ def _about_table(
         ("Cut", shortlist(material.cut, most=SHOWN, separator="\n")),
         ("Look at", shortlist(odd, most=SHOWN, separator="\n")),
     ]
-
-
-def _n_complete(table: Table) -> int:
-    """Return how many rows miss nothing."""
-    import numpy as np
-
-    known = [c.values >= 0 if c.variable.is_categorical else ~np.isnan(c.values) for c in table]
-    return int(np.logical_and.reduce(known).sum())
 
 
 def _about_file(net: BayesianNetwork, file: Path) -> list[tuple[str, str]]:

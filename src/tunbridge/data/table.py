@@ -173,6 +173,12 @@ class Table:
         """The number of missing cells of each column that has any."""
         return {name: facts.n_missing for name, facts in self._facts.items() if facts.n_missing}
 
+    @property
+    def complete(self) -> np.ndarray:
+        """Which rows have no missing cell, as a mask."""
+        known = [c.values >= 0 if c.variable.is_categorical else ~np.isnan(c.values) for c in self]
+        return np.logical_and.reduce(known) if known else np.ones(self.n_rows, bool)
+
     @cached_property
     def _facts(self) -> dict[str, Facts]:
         return {c.variable.name: facts_of(c.values) for c in self}

@@ -20,7 +20,7 @@ from tunbridge._memory import check_memory, memory_limit
 from tunbridge._threads import map_threads, n_threads
 from tunbridge.inference.few_rows import few_rows
 from tunbridge.inference.flat import FlatNetwork, starts_of
-from tunbridge.kernels import elimination, expectations
+from tunbridge.kernels import component_programs, components, elimination, expectations
 from tunbridge.kernels.compiled import announce, is_compiled
 
 _MOST_PIECES = 32
@@ -51,7 +51,7 @@ class ExpectedCounts:
 class IncompleteRows:
     """Rows of data prepared for expected counts under many settings of the tables.
 
-    What is hidden in the rows is found, and compiled, once (:mod:`tunbridge.kernels.expectations`).
+    What is hidden in the rows is found, and compiled, once (:mod:`tunbridge.kernels.components`).
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class IncompleteRows:
         flat, (child_start, children) = self.flat, _children(self.flat)
         limit = max(memory_limit(), _LEAST_MEMORY)
         self._complete = np.zeros(len(flat.tables))
-        starts, arena, *self._components, n_rows = expectations.find_components(
+        starts, arena, *self._components, n_rows = components.find_components(
             flat.n_states, flat.order, flat.parent_start, flat.parents, flat.table_start, child_start, children,
             _ranks(flat), rows, weights, limit / _BYTES_A_NUMBER, self._complete,
         )  # fmt: skip
@@ -99,7 +99,7 @@ class IncompleteRows:
             check_memory(share, limit * len(rows) / max(1, n_rows) + 1.0, ways_out=_MANY_ROWS, limit=limit)
         n_tasks = min(n_threads(self.n_jobs), max(1, len(self._components[2])))
         largest = limit / 8.0 / n_tasks
-        *self._programs, sizes = expectations.compile_programs(
+        *self._programs, sizes = component_programs.compile_programs(
             flat.n_states, flat.parent_start, flat.parents, starts, arena, largest
         )
         widest = float(sizes.max(initial=0.0))

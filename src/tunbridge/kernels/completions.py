@@ -27,6 +27,8 @@ D. Blackman, S. Vigna (2021). Scrambled linear pseudorandom number generators. A
 import numpy as np
 from numba import njit
 
+from tunbridge.kernels.rows import _grow
+
 DONE = np.int8(0)
 TOO_LARGE = np.int8(1)
 IMPOSSIBLE = np.int8(2)
@@ -36,6 +38,7 @@ HIDDEN = np.int64(-2)
 
 MOST_MEMBERS = np.int64(64)
 
+# What matters is zero: the components are those of rows.py, whose barren variables are all the others here.
 _MATTERS, _WAITS, _IDLE = np.uint8(0), np.uint8(1), np.uint8(2)
 _NONE, _ONE = np.uint64(0), np.uint64(1)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -113,30 +116,6 @@ def _sort_hidden(order, child_start, children, states, draws, role):
             idle = idle and role[children[j]] == _IDLE
             waits = waits and role[children[j]] != _MATTERS
         role[v] = _IDLE if idle else _WAITS if waits else _MATTERS
-
-
-@njit(cache=True, nogil=True)
-def _grow(start, parent_start, parents, child_start, children, states, role, seen, used, members, tables):
-    """Collect the hidden component of a variable, and the tables that hold one of its members. (sizes of both)"""
-    members[0], seen[start] = start, 1
-    n_members, n_tables, at = 1, 0, 0
-    while at < n_members:
-        v = members[at]
-        at += 1
-        for j in range(child_start[v] - 1, child_start[v + 1]):
-            f = v if j < child_start[v] else children[j]
-            if role[f] != _MATTERS or used[f]:
-                continue
-            used[f] = 1
-            tables[n_tables] = f
-            n_tables += 1
-            for i in range(parent_start[f] - 1, parent_start[f + 1]):
-                u = f if i < parent_start[f] else parents[i]
-                if states[u] < 0 and not seen[u]:
-                    seen[u] = 1
-                    members[n_members] = u
-                    n_members += 1
-    return n_members, n_tables
 
 
 @njit(cache=True, nogil=True)

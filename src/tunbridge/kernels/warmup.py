@@ -16,6 +16,8 @@ from tunbridge.kernels import (
     buffer,
     climbing,
     completions,
+    component_programs,
+    components,
     counts,
     elimination,
     encode,
@@ -41,9 +43,9 @@ from tunbridge.kernels import (
 )
 
 _MODULES = (
-    buffer, climbing, completions, counts, elimination, encode, expectations, extensions, families, groups, information,
-    junction, likelihood, moments, orders, pair_measures, partitions, planes, potentials, propagation, rows, sampling,
-    subsets, text, trees,
+    buffer, climbing, component_programs, components, completions, counts, elimination, encode, expectations,
+    extensions, families, groups, information, junction, likelihood, moments, orders, pair_measures, partitions, planes,
+    potentials, propagation, rows, sampling, subsets, text, trees,
 )  # fmt: skip
 
 _CODES = (np.int8, np.int16, np.int32)
@@ -185,8 +187,8 @@ def _warm_expectations() -> None:
     two, starts, one = np.full(2, 2), np.array([0, 0, 1]), np.zeros(1, np.int64)
     network = (two, np.arange(2), starts, one, np.array([0, 2, 6]), np.array([0, 1, 1]), np.ones(1, np.int64))
     counts, codes = np.zeros(6), np.array([[-1, 0]], np.int32)
-    found = expectations.find_components(*network, np.arange(2), codes, np.ones(1), 1e6, counts)
-    code_starts, code, _ = expectations.compile_programs(two, starts, one, found[0], found[1], 1e6)
+    found = components.find_components(*network, np.arange(2), codes, np.ones(1), 1e6, counts)
+    code_starts, code, _ = component_programs.compile_programs(two, starts, one, found[0], found[1], 1e6)
     tables = np.full(6, 0.5)
     expectations.expect(code_starts, code, found[2], found[3], found[4], 0, 1, tables, tables, counts)
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from tunbridge._check import check_choice
-from tunbridge.data import Table
 from tunbridge.errors import DataError
 from tunbridge.learning.constraints import Constraints
 from tunbridge.learning.em import EM
 from tunbridge.learning.fitting import Fitter, Hidden
-from tunbridge.learning.parameters import Missing, fit_parameters
+from tunbridge.learning.parameters import Missing, complete_cases, fit_parameters
 from tunbridge.learning.priors import DEFAULT_PRIOR, Prior, as_prior
 from tunbridge.learning.problem import Search
 from tunbridge.learning.scores import NodeAverage, Score, as_score
@@ -73,7 +70,7 @@ def learn_network(
         settings = StructuralEM(way, criterion, em=fitter or EM())
         return settings.fit(table, prior, constraints=constraints, hidden=hidden, **options).network
     if missing == "complete":
-        table = _whole_rows(table)
+        table = complete_cases(table, "to learn from")
     dag = learn_structure(table, criterion, way, constraints, **options)
     told = {name: options[name] for name in ("n_jobs", "random_state", "progress") if name in options}
     return fit_parameters(dag, table, prior, missing=missing, **told)
@@ -100,12 +97,3 @@ def _fitter(missing: Any, hidden: Hidden | None) -> Fitter | None:
     if hidden and missing != "em":
         raise DataError(f"missing must be 'em' where variables are hidden; got {missing!r}.")
     return EM() if missing == "em" else None
-
-
-def _whole_rows(table: Table) -> Table:
-    """Return the rows without a hole."""
-    known = [c.values >= 0 if c.variable.is_categorical else ~np.isnan(c.values) for c in table]
-    whole = table.take(np.logical_and.reduce(known))
-    if not whole.n_rows:
-        raise DataError("missing='complete' must leave rows to learn from; every row has a hole. Use missing='em'.")
-    return whole

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
-
 from tunbridge._check import check_choice, listed
 from tunbridge.counts.families import count_families
 from tunbridge.data import Table
@@ -98,7 +96,7 @@ def fit_parameters(
     if way is not None:
         found = way.fit(graph, table, prior, random_state=random_state, n_jobs=n_jobs, progress=progress)
         return found.network
-    return _counted(graph, _complete(table), rule, n_jobs)
+    return _counted(graph, complete_cases(table), rule, n_jobs)
 
 
 def _as_fitter(missing: Missing) -> Fitter | None:
@@ -121,12 +119,11 @@ def _check_seen(table: Table) -> None:
         )
 
 
-def _complete(table: Table) -> Table:
-    """Return the rows without a hole."""
-    holes = [c.values < 0 if c.variable.is_categorical else np.isnan(c.values) for c in table]
-    whole = table.take(~np.logical_or.reduce(holes))
+def complete_cases(table: Table, purpose: str = "to count") -> Table:
+    """Return the rows without a hole; raise when there are none."""
+    whole = table.take(table.complete)
     if not whole.n_rows:
-        raise DataError("missing='complete' must leave rows to count; every row has a hole. Use missing='em'.")
+        raise DataError(f"missing='complete' must leave rows {purpose}; every row has a hole. Use missing='em'.")
     return whole
 
 

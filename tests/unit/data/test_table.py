@@ -395,3 +395,9 @@ def test_a_million_states_are_looked_at_quickly() -> None:
     assert table.codes("id").dtype == np.int32
     assert table.identifiers == ("id",)
     assert repr(table).endswith("0, 1, 10, 100, 1000, … (1000000 states)  looks like an identifier")
+
+
+def test_complete_rows_have_no_hole_in_any_kind_of_column():
+    table = as_table({"a": ["x", None, "y", "x"], "b": [1.5, 2.5, float("nan"), -3.0]})
+    assert table.complete.tolist() == [True, False, False, True]
+    assert table.select([]).complete.tolist() == []

@@ -1,11 +1,11 @@
-"""Naive Bayes as a file: its parameters and its sufficient statistics, as plain data.
+"""The statistics of naive Bayes as a file: plain data.
 
 Everything else is derived from these again when the file is read, so a model that was loaded can go on learning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,31 +15,11 @@ from tunbridge.counts import Counts, Moments
 from tunbridge.data import Variable
 from tunbridge.data.discretisation import Discretisation
 from tunbridge.probability.kernel_density import Points
-from tunbridge.probability.smoothing import Laplace, MEstimate
-
-KIND = "naive-bayes"
 
 
-def model_content(
-    parameters: Mapping[str, Any], statistics: Statistics, *, target_name: str | None, has_feature_names: bool
-) -> dict[str, Any]:
-    """Return what a native file holds of a classifier."""
-    return {
-        "parameters": {name: _plain(value) for name, value in parameters.items()},
-        "target_name": target_name,
-        "has_feature_names": has_feature_names,
-        "statistics": _statistics_content(statistics),
-    }
-
-
-def model_parts(content: Mapping[str, Any]) -> tuple[dict[str, Any], Statistics]:
-    """Return the parameters and the statistics that a native file holds; raise where they do not fit each other."""
-    statistics = _statistics(content["statistics"])
-    _check_shapes(statistics)
-    return {name: _rule(value) for name, value in content["parameters"].items()}, statistics
-
-
-def _statistics_content(s: Statistics) -> dict[str, Any]:
+def statistics_content(statistics: Statistics) -> dict[str, Any]:
+    """Return what a native file holds of naive Bayes' statistics."""
+    s = statistics
     return {
         "target": s.target,
         "class_weight": s.class_weight,
@@ -52,9 +32,10 @@ def _statistics_content(s: Statistics) -> dict[str, Any]:
     }
 
 
-def _statistics(content: Mapping[str, Any]) -> Statistics:
+def statistics_of(content: Mapping[str, Any]) -> Statistics:
+    """Return the statistics that a native file holds; raise ValueError where they do not fit each other."""
     target: Variable = content["target"]
-    return Statistics(
+    statistics = Statistics(
         target,
         content["class_weight"],
         tuple(content["variables"]),
@@ -64,6 +45,8 @@ def _statistics(content: Mapping[str, Any]) -> Statistics:
         {p["feature"]: tuple(Points(*q) for q in p["classes"]) for p in content["points"]},
         {d["feature"]: Discretisation(tuple(d["cuts"])) for d in content["cuts"]},
     )
+    _check_shapes(statistics)
+    return statistics
 
 
 def _check_shapes(s: Statistics) -> None:
@@ -97,30 +80,3 @@ def _states(s: Statistics, feature: int) -> Any:
 
 def _is_weight(array: np.ndarray) -> bool:
     return bool(array.dtype.kind in "iuf" and np.isfinite(array).all() and (array >= 0).all())
-
-
-def _plain(value: Any) -> Any:
-    """Return a parameter as content of a native file."""
-    if isinstance(value, Laplace):
-        return {"rule": "laplace", "gamma": value.gamma}
-    if isinstance(value, MEstimate):
-        p = value.p if isinstance(value.p, str) else [list(pair) for pair in value.p.items()]
-        return {"rule": "m-estimate", "m": value.m, "p": p}
-    if isinstance(value, Mapping):
-        return {"rule": "by-column", "columns": [[name, _plain(v)] for name, v in value.items()]}
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return np.asarray(value).tolist() if hasattr(value, "__array__") else list(value)
-    return value
-
-
-def _rule(value: Any) -> Any:
-    """Return the parameter that ``_plain`` wrote."""
-    if not isinstance(value, Mapping):
-        return value
-    if value["rule"] == "laplace":
-        return Laplace(value["gamma"])
-    if value["rule"] == "m-estimate":
-        guess: Any = value["p"]
-        guess = guess if isinstance(guess, str) else dict(guess)
-        return MEstimate(value["m"], guess)
-    return {name: _rule(v) for name, v in value["columns"]}

@@ -6,21 +6,19 @@ missing value adds nothing to any class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from tunbridge._check import check_choice, listed
 from tunbridge._threads import map_threads, row_pieces
 from tunbridge.classifiers.batch import Batch
+from tunbridge.classifiers.posteriors import Finish
 from tunbridge.classifiers.statistics import Statistics
 from tunbridge.counts.radix import SMALL_CELLS
 from tunbridge.data import Variable
 from tunbridge.data.discretisation import Discretisation
-from tunbridge.errors import DataError
 from tunbridge.probability.kernel_density import Points, bandwidth, log_density
 from tunbridge.probability.smoothing import Smoothing, smooth
 
@@ -77,7 +75,7 @@ class Likelihood:
     numeric: Mapping[int, int]
     roles: tuple[str, ...]
 
-    def joint(self, batch: Batch, finish: Callable[[np.ndarray], np.ndarray], n_jobs: int | None = None) -> np.ndarray:
+    def joint(self, batch: Batch, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
         """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); finish works on class × row pieces."""
         out = np.empty((batch.n_rows, len(self.log_prior)))
         n_numbers = len(self.numeric)
@@ -125,52 +123,6 @@ class Likelihood:
         else:
             codes = self.cuts[j].codes(block[self.numeric[j]]) if j in self.cuts else batch.codes[j]
             _add_categorical(codes if j in self.cuts else codes[start : start + out.shape[1]], self.tables[j], out)
-
-
-def posterior(joint: np.ndarray) -> np.ndarray:
-    """Return P(c | x) from log P(x, c), class × row."""
-    shares = np.exp(joint - joint.max(axis=0))
-    shares /= shares.sum(axis=0)
-    return shares
-
-
-def log_posterior(joint: np.ndarray) -> np.ndarray:
-    """Return log P(c | x) from log P(x, c), class × row."""
-    shifted = joint - joint.max(axis=0)
-    return shifted - np.log(np.exp(shifted).sum(axis=0))
-
-
-def class_prior(given: Any, statistics: Statistics) -> np.ndarray:
-    """Return log P(c): relative frequencies, uniform, or as given."""
-    n_classes, total = statistics.target.n_states, statistics.class_weight.sum()
-    if total <= 0:
-        raise DataError("some row must have a weight above zero; all sample weights are zero.")
-    if given is None:
-        prior = statistics.class_weight / total
-    elif isinstance(given, str):
-        check_choice("class_prior", given, ("uniform",))
-        prior = np.full(n_classes, 1.0 / n_classes)
-    else:
-        prior = _given_prior(given, statistics.target)
-    with np.errstate(divide="ignore"):
-        return np.log(prior)
-
-
-def _given_prior(given: Any, target: Variable) -> np.ndarray:
-    if isinstance(given, Mapping):
-        by_code = {target.code(label): value for label, value in given.items()}
-        absent = [s for k, s in enumerate(target.states or ()) if k not in by_code]
-        if absent:
-            raise DataError(f"class_prior must give every class a probability; {listed(absent)} has none.")
-        given = [by_code[k] for k in range(target.n_states)]
-    prior = np.array(given, np.float64)
-    if prior.shape != (target.n_states,):
-        raise DataError(
-            f"class_prior must have one probability for each of {target.n_states} classes; got {prior.shape}."
-        )
-    if not (np.isfinite(prior) & (prior >= 0)).all() or abs(prior.sum() - 1.0) > 1e-6:
-        raise DataError(f"class_prior must be probabilities that sum to one; got {prior.tolist()}.")
-    return prior / prior.sum()
 
 
 def derive(

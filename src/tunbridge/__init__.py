@@ -12,7 +12,12 @@ from tunbridge._version import __version__
 
 if TYPE_CHECKING:
     from tunbridge import plots
-    from tunbridge.classifiers import Discretiser, NaiveBayesClassifier
+    from tunbridge.classifiers import (
+        Discretiser,
+        KDBClassifier,
+        NaiveBayesClassifier,
+        TANClassifier,
+    )
     from tunbridge.counts import (
         Counter,
         Counts,
@@ -175,6 +180,7 @@ __all__ = [
     "GraphComparison",
     "HillClimbing",
     "ImpossibleEvidenceError",
+    "KDBClassifier",
     "KDependence",
     "Laplace",
     "LearnedDAG",
@@ -199,6 +205,7 @@ __all__ = [
     "StructuralEM",
     "StructuralFit",
     "StructuralStep",
+    "TANClassifier",
     "Table",
     "Tabu",
     "TracedMove",
@@ -242,7 +249,12 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "classifiers": ("Discretiser", "NaiveBayesClassifier"),
+    "classifiers": (
+        "Discretiser",
+        "KDBClassifier",
+        "NaiveBayesClassifier",
+        "TANClassifier",
+    ),
     "counts": ("Counter", "Counts", "PairCounts", "conditional_mutual_information", "entropy", "mutual_information"),
     "data": ("Discretisation", "Table", "Variable", "as_table", "discretise", "read_table", "with_indicators"),
     "decisions": ("Explanation",),

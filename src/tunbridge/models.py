@@ -5,7 +5,7 @@ What a kind of model needs is imported when a file of that kind is read: a netwo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -59,10 +59,13 @@ def _network_file(path: str | PathLike[str]) -> FormatError | None:
     return FormatError(f"a model must be a file that save() wrote; got {name!r}. read_network reads network files.")
 
 
-def _naive_bayes(content: Mapping[str, Any]) -> Any:
-    from tunbridge.classifiers import NaiveBayesClassifier
+def _classifier(name: str) -> Callable[[Mapping[str, Any]], Any]:
+    def load(content: Mapping[str, Any]) -> Any:
+        from tunbridge import classifiers
 
-    return NaiveBayesClassifier.from_content(content)
+        return getattr(classifiers, name).from_content(content)
+
+    return load
 
 
 def _network(content: Mapping[str, Any]) -> Any:
@@ -73,4 +76,9 @@ def _network(content: Mapping[str, Any]) -> Any:
     return BayesianNetwork.from_tables(parts.cpts, name=parts.name, properties=parts.properties)
 
 
-_LOADERS = {"naive-bayes": _naive_bayes, "network": _network}
+_LOADERS = {
+    "kdb": _classifier("KDBClassifier"),
+    "naive-bayes": _classifier("NaiveBayesClassifier"),
+    "network": _network,
+    "tan": _classifier("TANClassifier"),
+}

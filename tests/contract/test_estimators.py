@@ -16,6 +16,10 @@ CLASSIFIERS = [
     tb.NaiveBayesClassifier(numeric="kernel"),
     tb.NaiveBayesClassifier(numeric="discretise"),
     tb.NaiveBayesClassifier(smoothing=0.5, class_prior="uniform", variance="mle", variance_floor=1e-6),
+    tb.TANClassifier(),
+    tb.TANClassifier(forest="bic", smoothing=0.5, class_prior="uniform", missing="state"),
+    tb.KDBClassifier(),
+    tb.KDBClassifier(k=1, smoothing=tb.MEstimate(5, "marginal"), missing="state"),
 ]
 
 EXPECTED_FAILURES: dict[str, str] = {}

@@ -74,6 +74,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     _goes_on: ClassVar[bool] = True
     """Whether it can learn from further rows."""
 
+    _model: Any
     n_jobs: int | None
     class_prior: Any
     categorical: Any

@@ -6,7 +6,7 @@ of one byte each. Everything else (frames, dicts, tables) comes column by column
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -75,6 +75,22 @@ class Batch:
         )
         codes = {j: c[start:stop] for j, c in self.codes.items()}
         return Batch(self.variables, codes, numbers, min(stop, self.n_rows) - start)
+
+    def take(self, which: np.ndarray) -> Batch:
+        """Return the rows that a mask or positions name, in their order."""
+        numbers = self.numbers[which] if isinstance(self.numbers, np.ndarray) else [c[which] for c in self.numbers]
+        codes = {j: c[which] for j, c in self.codes.items()}
+        return Batch(self.variables, codes, numbers, int(which.sum()) if which.dtype == np.bool_ else len(which))
+
+    def without(self, features: Collection[int]) -> Batch:
+        """Return the same rows with all cells of some features missing."""
+        codes = {j: np.full_like(c, -1) if j in features else c for j, c in self.codes.items()}
+        hidden = [i for j, i in self.numeric.items() if j in features]
+        if not hidden:
+            return Batch(self.variables, codes, self.numbers, self.n_rows)
+        numbers = self.number_block(0, self.n_rows).copy()
+        numbers[hidden] = np.nan
+        return Batch(self.variables, codes, list(numbers), self.n_rows)
 
     def value(self, feature: int, row: int) -> Any:
         """Return the value of one cell; None when it is missing."""

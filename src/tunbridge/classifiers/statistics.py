@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tunbridge.classifiers.batch import Batch
-from tunbridge.classifiers.target import sorted_labels
+from tunbridge.classifiers.target import sorted_target
 from tunbridge.counts import Counter, Counts, Moments, moments_within
 from tunbridge.data import Column, Table, Variable
 from tunbridge.data.columns import code_type
@@ -130,13 +130,6 @@ def collect(
         },
         found,
     )
-
-
-def sorted_target(a: Variable, b: Variable) -> Variable:
-    """Return the class variable with the classes of both, in sorted order."""
-    if a.states == b.states:
-        return a
-    return Variable(a.name, sorted_labels([*(a.states or ()), *(b.states or ())]))
 
 
 def _class_counts(

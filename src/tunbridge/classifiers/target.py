@@ -72,6 +72,13 @@ def sorted_labels(labels: Iterable[Any]) -> list[Any]:
     return sorted(distinct)
 
 
+def sorted_target(a: Variable, b: Variable) -> Variable:
+    """Return the class variable with the classes of both, in sorted order."""
+    if a.states == b.states:
+        return a
+    return Variable(a.name, sorted_labels([*(a.states or ()), *(b.states or ())]))
+
+
 def _label_kind(label: Any) -> str:
     if isinstance(label, bool):
         return "truth value"

@@ -239,6 +239,33 @@ class PairCounts:
         i, j = self._position(a), self._position(b)
         return self.matrix[..., self.first[i] : self.first[i + 1], self.first[j] : self.first[j + 1]]
 
+    def over(self, variables: Sequence[Variable], given: Variable | None = None) -> PairCounts:
+        """Return the same counts over variables, in the same order, that have at least the states of ours.
+
+        Examples
+        --------
+        >>> import tunbridge as tb
+        >>> pairs = tb.Counter({"a": ["x", "y"], "b": ["u", "u"]}).pairs()
+        >>> pairs.over([Variable("a", ["y", "x"]), Variable("b", ["u", "v"])]).table("a", "b").tolist()
+        [[1, 0], [1, 0]]
+        """
+        wider = PairCounts(tuple(variables), self.matrix, given)
+        at = np.concatenate(
+            [
+                first + np.array([new.code(s) for s in old.states or ()], np.intp)
+                for first, old, new in zip(wider.first, self.variables, variables, strict=False)
+            ]
+        )
+        size = int(wider.first[-1])
+        if self.given is None or given is None:
+            matrix = np.zeros((size, size), self.matrix.dtype)
+            matrix[np.ix_(at, at)] = self.matrix
+        else:
+            within = np.array([given.code(s) for s in self.given.states or ()], np.intp)
+            matrix = np.zeros((given.n_states, size, size), self.matrix.dtype)
+            matrix[np.ix_(within, at, at)] = self.matrix
+        return replace(wider, matrix=matrix)
+
     @cached_property
     def _positions(self) -> dict[str, int]:
         return {v.name: i for i, v in enumerate(self.variables)}

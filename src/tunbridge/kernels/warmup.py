@@ -13,6 +13,7 @@ from types import ModuleType
 import numpy as np
 
 from tunbridge.kernels import (
+    augmented,
     buffer,
     climbing,
     completions,
@@ -43,7 +44,7 @@ from tunbridge.kernels import (
 )
 
 _MODULES = (
-    buffer, climbing, component_programs, components, completions, counts, elimination, encode, expectations,
+    augmented, buffer, climbing, component_programs, components, completions, counts, elimination, encode, expectations,
     extensions, families, groups, information, junction, likelihood, moments, orders, pair_measures, partitions, planes,
     potentials, propagation, rows, sampling, subsets, text, trees,
 )  # fmt: skip
@@ -147,6 +148,9 @@ def _warm_likelihood() -> None:
         for codes in _both(np.zeros(8, kind)):
             likelihood.add_categorical(codes, np.zeros((2, 3)), out)
     likelihood.add_gaussian(block, parameter, parameter, parameter, out)
+    some, out = np.zeros((2, 8), np.int32), np.zeros((8, 2))
+    one, ends = np.zeros(2, np.int64), np.array([0, 2])
+    augmented.add_families(some, one, one, ends, one[:1], np.zeros((1, 2)), out, np.zeros(8, np.bool_))
     likelihood.add_kernel_density(np.zeros(8), np.zeros(3), np.zeros(3), 1.0, 1e150, np.zeros(8))
 
 

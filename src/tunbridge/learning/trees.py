@@ -39,7 +39,9 @@ from typing import ClassVar
 import numpy as np
 
 from tunbridge._check import check_number, check_whole, did_you_mean, listed, shortened
+from tunbridge.counts import PairCounts
 from tunbridge.counts.fused import pair_information
+from tunbridge.counts.information import information_and_rows, information_with_given
 from tunbridge.errors import DataError
 from tunbridge.learning.families import Families
 from tunbridge.learning.problem import TIE, Journal, Problem, Search, SearchResult
@@ -93,7 +95,7 @@ class ChowLiu(Search):
 
     def __post_init__(self) -> None:
         _check_name("root", self.root, optional=True)
-        _check_forest(self.forest)
+        check_forest(self.forest)
 
     def run(self, problem: Problem) -> SearchResult:
         """Return the tree, or forest."""
@@ -182,7 +184,7 @@ class FAN(Search):
     def __post_init__(self) -> None:
         _check_name("target", self.target)
         _check_root(self.root, self.target)
-        _check_forest(self.forest)
+        check_forest(self.forest)
         if self.forest is False:
             raise DataError("forest must be 'bic', 'aic', 'mean' or a number; got False. Use TAN for a whole tree.")
 
@@ -229,12 +231,8 @@ class KDependence(Search):
         target = _checked_target(problem, self.target)
         pairs = _pairs_of(problem.families, target)
         others = [v for v in range(problem.n) if v != target]
-        ranked = np.argsort(-_rounded(np.asarray(pairs.with_target)), kind="stable").tolist()
-        information = _rounded(pairs.information)
         parents: list[tuple[int, ...]] = [()] * problem.n
-        for i, x in enumerate(ranked):
-            before = np.array(sorted(ranked[:i]), np.intp)
-            best = before[np.argsort(-information[x, before], kind="stable")[: self.k]].tolist()
+        for x, best in enumerate(pairs.dependences(self.k)):
             parents[others[x]] = tuple(sorted([target, *(others[c] for c in best)]))
         return SearchResult(tuple(parents))
 
@@ -276,11 +274,48 @@ class Pairs:
             weights, least = self.information, self.mean if forest == "mean" else float(forest)
         return np.where(weights > least + _NOISE, weights, -np.inf)
 
+    def tree(self, forest: Forest = False, *, root: int | None = None) -> list[int]:
+        """Return each variable's parent in the tree (or forest) of most information, −1 for none."""
+        return direct(spanning_forest(_rounded(self.weights(forest))), len(self.information), root=root)
+
+    def ranked(self) -> list[int]:
+        """Return the variables by what they tell about the class, most first."""
+        return np.argsort(-_rounded(np.asarray(self.with_target)), kind="stable").tolist()
+
+    def dependences(self, k: int) -> list[tuple[int, ...]]:
+        """Return each variable's parents: those k that stand before it in the ranking and tell most about it.
+
+        They come in the order of what they tell, most first.
+        """
+        ranked, information = self.ranked(), _rounded(self.information)
+        parents: list[tuple[int, ...]] = [()] * len(ranked)
+        for i, x in enumerate(ranked):
+            before = np.array(sorted(ranked[:i]), np.intp)
+            parents[x] = tuple(before[np.argsort(-information[x, before], kind="stable")[:k]].tolist())
+        return parents
+
     @property
     def mean(self) -> float:
         """The mean information of two different variables."""
         n = len(self.information)
         return float(self.information[np.triu_indices(n, 1)].mean()) if n > 1 else 0.0
+
+
+def pairs_within(counts: PairCounts) -> Pairs:
+    """Return what pairs that were counted within the classes tell.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> pairs = pairs_within(tb.Counter(tb.datasets.play_tennis()).pairs_within("play"))
+    >>> pairs.tree()
+    [-1, 0, 1, 0]
+    """
+    information, rows = information_and_rows(counts)
+    n_free = np.array([max(0, v.n_states - 1) for v in counts.variables], np.float64)
+    margins = np.diagonal(counts.matrix, axis1=1, axis2=2)
+    with_target = information_with_given(margins, counts.first)
+    return Pairs(information, rows, n_free, len(counts.matrix), with_target)
 
 
 def _pairs_of(families: Families, target: int | None = None) -> Pairs:
@@ -312,10 +347,8 @@ def _augmented(problem: Problem, target_name: str, root_name: str | None, forest
     journal, target = Journal(0.0), _checked_target(problem, target_name)
     root = None if root_name is None else _position("root", root_name, problem.families.names)
     pairs = _pairs_of(problem.families, target)
-    edges = spanning_forest(_rounded(pairs.weights(forest)))
     shifted = None if root is None else root - (root > target)
-    parents = direct(edges, problem.n - 1, root=shifted)
-    return _result(parents, pairs, journal, target)
+    return _result(pairs.tree(forest, root=shifted), pairs, journal, target)
 
 
 def _rounded(weights: np.ndarray) -> np.ndarray:
@@ -364,7 +397,8 @@ def _check_root(root: object, target: str) -> None:
         raise DataError(f"root must be an attribute; got {root!r}, which is the target. Name another, or none.")
 
 
-def _check_forest(forest: object) -> None:
+def check_forest(forest: object) -> None:
+    """Raise for what does not say which edges a forest has."""
     if isinstance(forest, str):
         if forest not in _FORESTS:
             hint = did_you_mean(forest, _FORESTS)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -90,10 +91,10 @@ def _class_array(y: Any) -> np.ndarray:
     values = column_or_1d(np.asarray(y), warn=True)
     if values.dtype.kind in "mM":
         raise DataError("classes must be text, numbers or truth values; got dates or times. Turn them into text.")
+    if values.dtype.kind == "O" and _is_all_text(values):
+        return values
     if values.dtype.kind == "O":
         _check_missing(np.array([is_missing(v) for v in values], bool))
-        if all(isinstance(v, str) for v in values) and values.size:
-            return values.astype(str)
         sorted_labels(values.tolist())
     if values.dtype.kind == "f":
         _check_missing(np.isnan(values))
@@ -113,8 +114,17 @@ def _check_missing(missing: np.ndarray) -> None:
     )
 
 
+def _is_all_text(values: np.ndarray) -> bool:
+    """Return whether every value is a text, as Arrow sees it: it refuses mixtures."""
+    try:
+        column = pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return False
+    return bool(values.size) and column.null_count == 0 and pa.types.is_string(column.type)
+
+
 def _distinct(values: np.ndarray) -> tuple[list[Any], np.ndarray]:
-    if values.dtype.kind in "iu":
+    if values.dtype.kind in "iu" or (values.dtype.kind == "O" and isinstance(values[0], str)):
         return distinct_values("y", values)
     distinct, codes = np.unique(values, return_inverse=True)
     return distinct.tolist(), codes
@@ -132,5 +142,8 @@ def _without(X: Any, name: str) -> Any:
 
 def _classes_of(X: Any, name: str) -> np.ndarray:
     if isinstance(X, Table):
-        return column_to_arrow(X.column(name)).to_numpy(zero_copy_only=False)
+        column = X.column(name)
+        if column.variable.is_categorical:
+            return np.array([*(column.variable.states or ()), None], object)[column.values]
+        return column_to_arrow(column).to_numpy(zero_copy_only=False)
     return np.asarray(X[name])

@@ -92,18 +92,27 @@ def encode(data: Any, variables: Sequence[Variable]) -> tuple[Table, dict[str, l
     >>> table.codes("sky").tolist(), unseen
     ([0, -1], {'sky': ['green']})
     """
-    columns = {c.variable.name: _dictionary(c) for c in data} if isinstance(data, Table) else frame_columns(data)
+    columns: dict[str, Any] = {c.variable.name: c for c in data} if isinstance(data, Table) else frame_columns(data)
     absent = [v.name for v in variables if v.name not in columns]
     if absent:
         raise DataError(f"the data must have the columns {listed(absent)}. {did_you_mean(absent[0], columns)}")
     parts, unseen, checked = [], {}, _is_finite_matrix(data)
     for variable in variables:
-        values = columns[variable.name]
-        values, unknown = (values, []) if checked and variable.is_continuous else encode_column(variable, values)
+        values, unknown = _encoded(variable, columns[variable.name], checked=checked)
         parts.append(Column(variable, values, pa.float64() if variable.is_continuous else state_type(variable)))
         if unknown:
             unseen[variable.name] = unknown
     return Table.of(parts, weights=data.weights if isinstance(data, Table) else None), unseen
+
+
+def _encoded(variable: Variable, values: Any, *, checked: bool) -> tuple[np.ndarray, list[State]]:
+    """Return codes or floats; those of a column of a Table with the same states, and finite numbers, as they are."""
+    if isinstance(values, Column):
+        known = values.variable
+        if variable.is_categorical and (known.states, known.cuts) == (variable.states, variable.cuts):
+            return values.values, []
+        values = _dictionary(values)
+    return (values, []) if checked and variable.is_continuous else encode_column(variable, values)
 
 
 def frame_columns(data: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from tunbridge._check import did_you_mean, listed, warn_user
-from tunbridge._threads import row_pieces
+from tunbridge._threads import map_threads, row_pieces
 from tunbridge.classifiers.integers import coded_integers, encoded_integers, has_few_values
 from tunbridge.counts.moments import block_of
 from tunbridge.data import Column, State, Table, Variable, encode
@@ -117,7 +117,8 @@ def learn_batch(
         return _batch_of_array(data, names, kinds, n_jobs)
     data = data if known is None else _by_position(estimator, data, known)
     names = list(data) if known is None else [v.name for v in known]
-    columns = [_column(data[n], n, k) for n, k in zip(names, _kinds(categorical, names, known), strict=True)]
+    kinds = zip(names, _kinds(categorical, names, known), strict=True)
+    columns = map_threads(lambda each: _column(data[each[0]], *each), kinds, n_jobs)
     return Batch(
         tuple(c.variable for c in columns),
         {j: c.values for j, c in enumerate(columns) if c.variable.is_categorical},
@@ -132,7 +133,7 @@ def known_batch(estimator: Any, X: Any, variables: Sequence[Variable], n_jobs: i
     if isinstance(data, np.ndarray):
         batch, unseen = _encode_array(data, variables, n_jobs)
     else:
-        table, unseen = encode(_frame_of(_by_position(estimator, data, variables)), variables)
+        table, unseen = encode(_frame_of(_by_position(estimator, data, variables)), variables, n_jobs=n_jobs)
         numbers = [c.values for c in table if c.variable.is_continuous]
         codes = {j: c.values for j, c in enumerate(table) if c.variable.is_categorical}
         batch = Batch(tuple(variables), codes, numbers, table.n_rows)

@@ -78,7 +78,9 @@ def as_table(data: Any, *, kinds: Mapping[str, Kind] | Kind | None = None, weigh
     return _weighted(Table.of(_inferred(data, columns, wanted)), weights)
 
 
-def encode(data: Any, variables: Sequence[Variable]) -> tuple[Table, dict[str, list[State]]]:
+def encode(
+    data: Any, variables: Sequence[Variable], *, n_jobs: int | None = None
+) -> tuple[Table, dict[str, list[State]]]:
     """Return the frame's columns of known variables as a Table, and for each column the states that are unknown.
 
     A value is in the state that it equals, or else that reads like it: 1, 1.0 and ``"1"`` are one state. Unknown
@@ -96,12 +98,13 @@ def encode(data: Any, variables: Sequence[Variable]) -> tuple[Table, dict[str, l
     absent = [v.name for v in variables if v.name not in columns]
     if absent:
         raise DataError(f"the data must have the columns {listed(absent)}. {did_you_mean(absent[0], columns)}")
-    parts, unseen, checked = [], {}, _is_finite_matrix(data)
-    for variable in variables:
-        values, unknown = _encoded(variable, columns[variable.name], checked=checked)
-        parts.append(Column(variable, values, pa.float64() if variable.is_continuous else state_type(variable)))
-        if unknown:
-            unseen[variable.name] = unknown
+    checked = _is_finite_matrix(data)
+    found = map_threads(lambda v: _encoded(v, columns[v.name], checked=checked), variables, n_jobs)
+    parts = [
+        Column(v, values, pa.float64() if v.is_continuous else state_type(v))
+        for v, (values, _) in zip(variables, found, strict=True)
+    ]
+    unseen = {v.name: unknown for v, (_, unknown) in zip(variables, found, strict=True) if unknown}
     return Table.of(parts, weights=data.weights if isinstance(data, Table) else None), unseen
 
 

@@ -22,13 +22,16 @@ from tunbridge._threads import map_threads, row_pieces
 from tunbridge.data import Variable, encode
 from tunbridge.data.frames import frame_columns
 from tunbridge.errors import DataError, DataWarning, UnseenStateWarning, ZeroProbabilityWarning
+from tunbridge.inference.elimination import TooLargeError
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import Evidence, find_variable
+from tunbridge.inference.running import run_plainly
 from tunbridge.kernels import propagation, rows
 from tunbridge.kernels.buffer import MARGINALS, UP
-from tunbridge.kernels.compiled import announce
+from tunbridge.kernels.compiled import announce, is_compiled
 
 _PIECE = 2**13
+_FEW_ROWS = 64  # as long as the kernels have not been compiled
 _LARGEST_COMPONENT = 256
 _LANES = 16
 _LANE_ENTRIES = 2**22  # of all tables of a batch; above, fewer rows go together
@@ -139,6 +142,11 @@ def answer(engine: Engine, codes: np.ndarray, asked: Sequence[int], *, n_jobs: i
     width = int(engine.n_states[list(asked)].sum())
     n_rows = codes.shape[1]
     check_memory("the answers", 2 * 8.0 * n_rows * (width + 1), ways_out="Give the rows in pieces.")
+    if n_rows <= _FEW_ROWS and not is_compiled(rows.answer_rows):
+        try:
+            return _answer_plainly(engine, codes, asked)
+        except TooLargeError:
+            pass
     announce(rows.answer_rows, "answers for rows")
     first = np.empty(n_rows, np.int64)
     rows.distinct_rows(codes, first)
@@ -154,6 +162,20 @@ def answer(engine: Engine, codes: np.ndarray, asked: Sequence[int], *, n_jobs: i
     if len(distinct) == n_rows:
         return found
     return Answers(found.marginals[where], found.log_evidence[where])
+
+
+def _answer_plainly(engine: Engine, codes: np.ndarray, asked: Sequence[int]) -> Answers:
+    """Return the same for a few rows by plain elimination, which needs no compiler."""
+    parts = [slice(*engine.states.starts[v : v + 2]) for v in asked]
+    marginals, log_evidence = [], []
+    for row in codes.T.tolist():
+        evidence = Evidence({v: code for v, code in enumerate(row) if code >= 0}, {})
+        found = run_plainly(engine.cpts, engine.parents, evidence, engine.states, asked, ())
+        certain = np.concatenate([found.marginals[part] for part in parts] or [np.empty(0)])
+        marginals.append(certain if np.isfinite(found.log_evidence) else np.full_like(certain, np.nan))
+        log_evidence.append(found.log_evidence)
+    width = int(engine.n_states[list(asked)].sum())
+    return Answers(np.array(marginals).reshape(len(log_evidence), width), np.array(log_evidence))
 
 
 def _answer_small(

@@ -142,3 +142,15 @@ def test_odd_columns_are_told():
         net.predict_proba({"xray": ["yes"]}, "lungs")
     with pytest.raises(DataError, match="target must name one variable"):
         net.predict_proba({"xray": ["yes"]}, ["lung"])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_few_rows_without_kernels_get_the_same_answers(seed):
+    rng = np.random.default_rng(seed)
+    engine = tb.BayesianNetwork.from_tables(random_network(rng))._engine
+    n = engine.n_variables
+    codes = rng.integers(-1, engine.n_states, (12, n)).T.astype(np.int16)
+    asked = [0, n - 1] if n > 1 else [0]
+    plain, fast = batches._answer_plainly(engine, codes, asked), batches.answer(engine, codes, asked)
+    np.testing.assert_allclose(plain.log_evidence, fast.log_evidence, rtol=1e-12)
+    np.testing.assert_allclose(plain.marginals, fast.marginals, rtol=1e-10, atol=1e-15)

@@ -1,0 +1,1 @@
+"""How accurate the classifiers are, on real data, beside what others measured on the same files."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+    from tunbridge.cli.losses import Losses
     from tunbridge.cli.rows import Rows
 
 PREDICTION, RISK = "prediction", "risk"
@@ -42,20 +43,22 @@ class Deciding:
     cost: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="TRUE:CHOSEN=LOSS", help="The loss of a choice, where it is not 1 if wrong, 0 if right; repeatable."
+            metavar="TRUE:CHOSEN=LOSS",
+            help="The loss of a choice, where it is not 1 if wrong, 0 if right; TRUE=LOSS: of missing a class. LOSS is "
+            "a number, or a column of the rows. Repeatable.",
         ),
     ] = None
     reject: Annotated[
         float | None, typer.Option(metavar="LOSS", help="The loss of no decision; rows that risk more get none.")
     ] = None
 
-    def losses(self, classes: list[Any]) -> Any:
-        """Return the loss matrix; None when the most probable class is to be chosen."""
+    def losses(self, classes: list[Any], rows: Path, reading: Reading) -> Losses | None:
+        """Return the losses; None when the most probable class is to be chosen."""
         from tunbridge.cli.losses import given_losses
 
         if self.loss is None and not self.cost and self.reject is None:
             return None
-        return given_losses(classes, self.loss, self.cost or [])
+        return given_losses(classes, self.loss, self.cost or [], reading.column_names(rows) if self.cost else None)
 
 
 def predict(
@@ -90,6 +93,7 @@ def predict(
     tunbridge predict model.tb rows.csv
     tunbridge predict model.tb rows.csv -o predicted.parquet --proba
     tunbridge predict model.tb patients.csv --keep patient_id --cost ill:well=20 --reject 0.5
+    tunbridge predict model.tb loans.csv --cost bad=amount --cost good=100
     tunbridge predict alarm.bif rows.csv --target HYPOVOLEMIA
     """
     import numpy as np
@@ -107,11 +111,12 @@ def predict(
     is_number = isinstance(classifier, NetworkTarget) and classifier.is_number
     if is_number and deciding != Deciding():
         raise UsageError(f"--proba and losses must come with a target that has states; {target!r} is continuous.")
-    losses = None if is_number else deciding.losses(classifier.classes_.tolist())
+    losses = None if is_number else deciding.losses(classifier.classes_.tolist(), rows, reading)
     if isinstance(classifier, NetworkTarget):
         reading = classifier.reading(reading)
     batches = iter_rows(classifier, rows, reading, verbatim=not only)
     chosen: Counter[str] = Counter()
+    expected: list[float] = []
     impossible = ImpossibleRows()
 
     def predicted() -> Iterator[pa.Table]:
@@ -123,8 +128,11 @@ def predict(
             else:
                 scores, proba = _probabilities(classifier, batch)
                 impossible.add(np.isnan(proba[:, 0]))
-                added = _predictions(classifier, scores, proba, losses, deciding)
+                matrix = None if losses is None else losses.of(batch.features, rows, chosen.total())
+                added = _predictions(classifier, scores, proba, matrix, deciding)
                 chosen.update(_counts(added[PREDICTION]))
+                if losses is not None:
+                    expected.append(float(np.nansum(added[RISK].to_numpy())))
             kept = _typed(classifier, batch) if _is_typed(output) else batch
             yield _combined(kept, added, rows, keep=[] if only else keep or None)
 
@@ -135,6 +143,9 @@ def predict(
     elif output is not None:
         counts = shortlist([f"{name} {n}" for name, n in chosen.most_common()], most=_SHOWN)
         say(f"{counted(chosen.total(), 'row')} in {output}; {PREDICTION}: {counts}")
+        if losses is not None:
+            n = chosen.total() - impossible.n
+            say(f"Expected loss: {sum(expected):.6g} in all, {sum(expected) / n if n else 0.0:.4g} a row")
 
 
 def _predictor(path: Path, rows: Path, target: str | None) -> Any:

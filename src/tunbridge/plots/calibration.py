@@ -2,45 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tunbridge._check import check_number
+from tunbridge._check import counted
+from tunbridge.decisions import CalibrationTable, calibration_table
 from tunbridge.errors import DataError
-from tunbridge.plots.axes import FOR, NEUTRAL, new_axes
+from tunbridge.plots.axes import AGAINST, FOR, NEUTRAL, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-class Bins(NamedTuple):
-    """For each bin that has rows: the mean probability, the share of rows in which it came true, the number of rows."""
-
-    predicted: np.ndarray
-    observed: np.ndarray
-    n_rows: np.ndarray
+_COLOURS = (FOR, AGAINST, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")  # Okabe and Ito's
+_SHAPES = ("o", "s", "D", "^", "v", "P", "X")
 
 
-def reliability(came_true: Any, probabilities: Any, ax: Axes | None = None, *, n_bins: int = 10) -> Axes:
+def reliability(
+    came_true: Any, probabilities: Any, ax: Axes | None = None, *, n_bins: int = 10, sample_weight: Any = None
+) -> Axes:
     """Draw how often what was predicted came true against its probability, and return the axes.
 
     Parameters
     ----------
     came_true : array-like of shape (n_rows,)
         Whether the row is of the class, such as ``y == "yes"``.
-    probabilities : array-like of shape (n_rows,)
-        The probability that was given to that class.
+    probabilities : array-like of shape (n_rows,), or mapping of name to such an array
+        The probability that was given to that class; by several models under their names, up to seven.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
     n_bins : int
         The number of equally wide bins of probabilities.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
 
     Returns
     -------
     matplotlib.axes.Axes
         A point lies on the diagonal where probabilities are right, below it where they are too high; its area grows
-        with the number of rows.
+        with the number of rows. The legend has the expected calibration error of each model.
 
     Examples
     --------
@@ -50,41 +49,50 @@ def reliability(came_true: Any, probabilities: Any, ax: Axes | None = None, *, n
     >>> ax = tb.plots.reliability([True, False, True, True], [0.9, 0.2, 0.7, 0.95])
     >>> ax.get_xlabel()
     'predicted probability'
+    >>> ax = tb.plots.reliability([True, False, True, True], {"raw": [0.9, 0.2, 0.7, 1], "flat": [0.75] * 4})
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['raw: error 0.15', 'flat: error 0.00']
     """
-    bins = reliability_bins(came_true, probabilities, n_bins=n_bins)
+    given = probabilities if isinstance(probabilities, Mapping) else {"": probabilities}
+    if not 1 <= len(given) <= len(_COLOURS):
+        raise DataError(f"a diagram must show one to {len(_COLOURS)} models; got {counted(len(given), 'model')}.")
+    tables = {
+        str(name): calibration_table(came_true, p, n_bins=n_bins, sample_weight=sample_weight)
+        for name, p in given.items()
+    }
     axes = new_axes(ax, 4.6, 4.6)
     axes.plot([0, 1], [0, 1], color=NEUTRAL, linewidth=0.8, linestyle="--", zorder=1)
-    area = 20 + 180 * bins.n_rows / bins.n_rows.max()
-    axes.plot(bins.predicted, bins.observed, color=FOR, linewidth=1.0, zorder=2)
-    axes.scatter(bins.predicted, bins.observed, s=area, color=FOR, edgecolor="white", linewidth=0.8, zorder=3)
+    for i, (name, table) in enumerate(tables.items()):
+        _draw(axes, table, name, _COLOURS[i], _SHAPES[i])
+    _finish(axes, legend=isinstance(probabilities, Mapping))
+    return axes
+
+
+def _draw(axes: Axes, table: CalibrationTable, name: str, colour: str, shape: str) -> None:
+    area = 20 + 180 * table.n_rows / table.n_rows.max()
+    axes.plot(table.predicted, table.observed, color=colour, linewidth=1.0, zorder=2)
+    axes.scatter(
+        table.predicted,
+        table.observed,
+        s=area,
+        color=colour,
+        marker=shape,
+        edgecolor="white",
+        linewidth=0.8,
+        zorder=3,
+        label=f"{name}: error {table.error:.2f}",
+    )
+
+
+def _finish(axes: Axes, *, legend: bool) -> None:
     axes.set_xlim(-0.05, 1.05)
     axes.set_ylim(-0.05, 1.05)
     axes.set_aspect("equal")
     axes.set_xlabel("predicted probability")
     axes.set_ylabel("share that came true")
     axes.spines[["top", "right"]].set_visible(False)
-    return axes
-
-
-def reliability_bins(came_true: Any, probabilities: Any, *, n_bins: int = 10) -> Bins:
-    """Return what was predicted and what came true in equally wide bins of probabilities.
-
-    Examples
-    --------
-    >>> bins = reliability_bins([1, 0, 1, 1], [0.9, 0.2, 0.7, 1.0], n_bins=2)
-    >>> bins.observed.tolist(), bins.n_rows.tolist()
-    ([0.0, 1.0], [1, 3])
-    """
-    n = int(check_number("n_bins", n_bins, low=1))
-    p, y = np.asarray(probabilities, np.float64), np.asarray(came_true).astype(np.float64)
-    if p.ndim != 1 or p.shape != y.shape or not p.size:
-        raise DataError(f"came_true and probabilities must be equally long lists; got shapes {y.shape} and {p.shape}.")
-    if not ((p >= 0) & (p <= 1)).all():
-        raise DataError(f"probabilities must lie between 0 and 1; got {p[~((p >= 0) & (p <= 1))][0]}.")
-    if not np.isin(y, (0.0, 1.0)).all():
-        raise DataError("came_true must be a truth value a row. Compare the classes with one of them first.")
-    where = np.minimum((p * n).astype(np.int64), n - 1)
-    rows = np.bincount(where, minlength=n)
-    used = rows > 0
-    mean = [np.bincount(where, weights=values, minlength=n)[used] / rows[used] for values in (p, y)]
-    return Bins(mean[0], mean[1], rows[used])
+    if legend:
+        shown = axes.legend(loc="upper left", frameon=False, fontsize=9)
+        for handle in shown.legend_handles:
+            if handle is not None and hasattr(handle, "set_sizes"):
+                handle.set_sizes([45.0])

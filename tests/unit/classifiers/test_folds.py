@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import numpy as np
+
+from tunbridge.classifiers.batch import Batch
+from tunbridge.classifiers.folds import deal_folds, row_keys
+from tunbridge.data import Variable
+
+
+def batch(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    variables = (Variable("a", ["p", "q", "r"]), Variable("x"), Variable("y"))
+    return Batch(variables, {0: rng.integers(-1, 3, n)}, rng.normal(size=(n, 2)).round(1), n)
+
+
+def shares(folds):
+    return np.stack([folds.held_out(f) for f in range(folds.n_folds)])
+
+
+def test_every_row_is_held_out_once_and_classes_are_spread_evenly():
+    rows, classes = batch(), np.repeat([0, 1, 2], [31, 22, 7])
+    found = shares(deal_folds(rows, classes, None, n_folds=5, seed=0))
+    np.testing.assert_array_equal(found.sum(axis=0), np.ones(60))
+    for k in range(3):
+        sizes = found[:, classes == k].sum(axis=1)
+        assert sizes.max() - sizes.min() <= 1
+
+
+def test_weights_are_dealt_as_rows():
+    rows, classes = batch(), np.arange(60) % 2
+    weights = np.where(np.arange(60) < 30, 3.0, 0.7)
+    weights[5] = 0.0
+    found = shares(deal_folds(rows, classes, weights, n_folds=4, seed=0))
+    assert found[:, 5].tolist() == [0, 0, 0, 0]
+    np.testing.assert_allclose(np.sort(found[:, 6]), [0, 1 / 3, 1 / 3, 1 / 3], rtol=1e-12)
+    assert sorted(found[:, 40].tolist()) == [0, 0, 0, 1]
+
+
+def test_rows_that_are_never_held_out():
+    classes = np.array([-1, 0, 0, 1, 2, 2])
+    found = shares(deal_folds(batch(6), classes, None, n_folds=3, seed=0))
+    assert found.sum(axis=0).tolist() == [0, 1, 1, 0, 1, 1]
+
+
+def test_folds_follow_what_rows_hold():
+    rows, classes = batch(), np.arange(60) % 3
+    found = shares(deal_folds(rows, classes, None, n_folds=5, seed=0))
+    order = np.random.default_rng(1).permutation(60)
+    shuffled = deal_folds(rows.take(order), classes[order], None, n_folds=5, seed=0)
+    np.testing.assert_array_equal(shares(shuffled), found[:, order])
+    renamed = deal_folds(rows, 2 - classes, None, n_folds=5, seed=0)
+    np.testing.assert_array_equal(shares(renamed), found)
+    assert (shares(deal_folds(rows, classes, None, n_folds=5, seed=1)) != found).any()
+
+
+def test_keys_do_not_depend_on_the_order_of_states_and_columns():
+    rows = batch()
+    other = (Variable("y"), Variable("a", ["r", "q", "p"]), Variable("x"))
+    codes = np.where(rows.codes[0] < 0, -1, 2 - rows.codes[0])
+    same = Batch(other, {1: codes}, rows.numbers[:, ::-1], rows.n_rows)
+    np.testing.assert_array_equal(row_keys(rows, 3), row_keys(same, 3))
+    assert len(set(row_keys(rows, 3))) > 55
+
+
+def test_missing_and_signed_zero_have_keys():
+    variables = (Variable("x"),)
+    keys = row_keys(Batch(variables, {}, np.array([[0.0], [-0.0], [np.nan], [-np.nan], [1.0]]), 5), 0)
+    assert keys[0] == keys[1]
+    assert keys[2] == keys[3]
+    assert len(set(keys.tolist())) == 3

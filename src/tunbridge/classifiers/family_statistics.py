@@ -59,7 +59,8 @@ class FamilyStatistics:
         """Return the statistics of the rows of both, which have the same structure; states may be new."""
         target, coding = sorted_target(self.target, other.target), self.coding.merge(other.coding)
         a, b = (s._over(target, coding) for s in (self, other))
-        counts = {j: replace(c, table=c.table + b.counts[j].table) for j, c in a.counts.items()}
+        known = {j for j in a.counts if self.parents[j] == other.parents[j]}  # else no row of theirs has the family
+        counts = {j: replace(c, table=c.table + b.counts[j].table) if j in known else c for j, c in a.counts.items()}
         return FamilyStatistics(target, a.class_weight + b.class_weight, coding, self.parents, counts)
 
     def _over(self, target: Variable, coding: Coding) -> FamilyStatistics:

@@ -57,6 +57,7 @@ _LEAST, _MOST = 1e-100, 1e100  # beyond these products leave the range of floats
 _WEAKEST = 1e-3
 _SPREAD = np.log(10.0)
 _STEPS, _ROUNDS = 9, 3
+_GRID = np.linspace(0.0, 1.0, _STEPS)
 _CLEARLY = 2.0  # nats
 _FEW_CELLS = 10_000  # up to so many cells all strengths are tried at once
 _COPIES = 12  # arrays of the size of the counts that are held at once
@@ -120,6 +121,14 @@ class BackOff:
     def added_and_unseen(self, counts: Counts) -> tuple[np.ndarray, np.ndarray]:
         """Return both for the price of one."""
         return self._chain(counts)[:2]
+
+    def left_out(self, counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+        """Return P(k | parents) of each cell without one row of that cell, and without one that differs from it.
+
+        The other row has the same state k, but another one of the first parent, which is dropped last: where rows are
+        counted, only the variable by itself is estimated without it. The strengths are those of all rows.
+        """
+        return self._chain(counts)[3:]
 
     def _chain(self, counts: Counts) -> _Chain:
         check_memory(
@@ -237,11 +246,17 @@ class _Chain(NamedTuple):
         The estimate without parents.
     left_out : float
         The log-likelihood of the rows, each given all others.
+    without : ndarray
+        The estimates of the cells of the family, each given all rows but one of its own.
+    without_other : ndarray
+        The same, given all rows but one that has nothing but the state in common.
     """
 
     borrowed: np.ndarray
     bottom: np.ndarray
     left_out: float
+    without: np.ndarray
+    without_other: np.ndarray
 
 
 def _climb(levels: Sequence[_Level], strength: float | None, *, votes: bool = False) -> _Chain:
@@ -251,17 +266,18 @@ def _climb(levels: Sequence[_Level], strength: float | None, *, votes: bool = Fa
     below only where no other row casts it.
     """
     r = levels[0].table.shape[1]
-    estimate = without = np.full((1, r), 1.0 / max(r, 1))
+    estimate = without = without_other = np.full((1, r), 1.0 / max(r, 1))
     for i, (n, below) in enumerate(levels):
         n_j, one, base = n.sum(axis=1, keepdims=True), np.minimum(n, 1.0), estimate[below]
         base_without = np.where(n <= 1.0, without[below], base) if votes else without[below]
         s = _best_strength(n, base_without) if strength is None else strength
         estimate = (n + s * base) / (n_j + s)
         without = (n - one + s * base_without) / (n_j - one + s)
+        without_other = (n + s * without_other[below]) / (n_j + s) if i or votes else without
         if i == 0:
             bottom = estimate[0]
     seen = n > 0.0
-    return _Chain(s * base, bottom, float(n[seen] @ np.log(without[seen])))
+    return _Chain(s * base, bottom, float(n[seen] @ np.log(without[seen])), without, without_other)
 
 
 def _best_strength(n: np.ndarray, base_without: np.ndarray) -> float:
@@ -271,7 +287,7 @@ def _best_strength(n: np.ndarray, base_without: np.ndarray) -> float:
     cells = n[told], (n - one)[told], (n_j - one)[told], base_without[told]
     low, high = _WEAKEST, max(1.0, float(n_j.sum()))
     for _ in range(_ROUNDS):
-        tried = np.geomspace(low, high, _STEPS)
+        tried = low * (high / low) ** _GRID
         best = int(np.argmax(_left_out(tried, *cells)))
         low, high = tried[max(0, best - 1)], tried[min(_STEPS - 1, best + 1)]
     return float(tried[best])

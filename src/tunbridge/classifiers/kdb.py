@@ -12,7 +12,7 @@ using hierarchical Dirichlet processes. Machine Learning 107, 1303–1331.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,17 @@ from tunbridge.classifiers.family_statistics import (
     families_content,
     families_statistics,
 )
+from tunbridge.classifiers.gaussian_structure import dependence_structure
+from tunbridge.classifiers.mixed_pairs import collect_mixed
+from tunbridge.classifiers.network_columns import NUMERIC_RULES, keeps_numbers, learn_columns
+from tunbridge.classifiers.network_model import NetworkModel
+from tunbridge.classifiers.network_statistics import (
+    NetworkStatistics,
+    collect_network,
+    network_content,
+    network_statistics,
+)
+from tunbridge.classifiers.network_tables import class_network
 from tunbridge.counts import Counter
 from tunbridge.counts.fused import pair_information
 from tunbridge.data import Table, Variable
@@ -43,7 +54,7 @@ class KDBClassifier(BayesClassifier):
     ----------
     k : int
         The most features that a feature depends on beside the class; 0 is naive Bayes.
-    categorical, smoothing, class_prior, missing, n_jobs
+    categorical, numeric, smoothing, class_prior, missing, n_jobs
         As in :class:`TANClassifier`. Hierarchical smoothing goes from (class, parents) over ever fewer parents, the
         least telling dropped first, to the class, and from there to the feature by itself.
 
@@ -67,7 +78,7 @@ class KDBClassifier(BayesClassifier):
     >>> import tunbridge as tb
     >>> clf = tb.KDBClassifier(k=2).fit(tb.datasets.play_tennis(), "play")
     >>> clf.parents_["temperature"]
-    ('humidity', 'outlook')
+    ('outlook', 'humidity')
     >>> day = {"outlook": "Sunny", "temperature": "Cool", "humidity": "High", "wind": "Strong"}
     >>> clf.predict(day).tolist()
     ['no']
@@ -80,6 +91,7 @@ class KDBClassifier(BayesClassifier):
         k: int = 2,
         *,
         categorical: Any = None,
+        numeric: str = "discretise",
         smoothing: Any = HIERARCHICAL,
         class_prior: Any = None,
         missing: str = "marginal",
@@ -87,6 +99,7 @@ class KDBClassifier(BayesClassifier):
     ) -> None:
         self.k = k
         self.categorical = categorical
+        self.numeric = numeric
         self.smoothing = smoothing
         self.class_prior = class_prior
         self.missing = missing
@@ -95,16 +108,20 @@ class KDBClassifier(BayesClassifier):
     @property
     def parents_(self) -> dict[str, tuple[str, ...]]:
         """The features on which each feature depends beside the class, the most telling first."""
-        return named_parents(self.statistics_)
+        names = [v.name for v in self.variables_]
+        return {names[j]: tuple(names[u] for u in p) for j, p in enumerate(self._model.parents) if p is not None}
 
     def _check_parameters(self) -> None:
         check_whole("k", self.k, low=0)
+        check_choice("numeric", self.numeric, NUMERIC_RULES)
         check_choice("missing", self.missing, MISSING_RULES)
         as_table_prior(self.smoothing)
 
     def _collect(
         self, batch: Batch, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
-    ) -> FamilyStatistics:
+    ) -> FamilyStatistics | NetworkStatistics:
+        if keeps_numbers(self.numeric, batch, before):
+            return self._regressed(batch, classes, target, weights, before)
         coding = coding_for(batch, classes, weights, before, missing=self.missing)
         table = coding.table(batch, classes, target, weights)
         parents: Sequence[Any] = (
@@ -112,11 +129,35 @@ class KDBClassifier(BayesClassifier):
         )
         return collect_families(table, classes, target, coding, parents, n_jobs=self.n_jobs)
 
-    def _derive(self, statistics: FamilyStatistics, log_prior: np.ndarray) -> FamilyModel:
+    def _regressed(
+        self, batch: Batch, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
+    ) -> NetworkStatistics:
+        known = None if before is None else before.columns
+        columns = learn_columns(batch, classes, weights, known, numeric="gaussian", missing=self.missing)
+        if before is None:
+            pairs = collect_mixed(batch, classes, target, weights, columns, n_jobs=self.n_jobs)
+            structure = dependence_structure(pairs, self.k)
+        else:
+            structure = before.parents
+        table = columns.table(batch, classes, target, weights)
+        return collect_network(table, columns, target, structure, n_jobs=self.n_jobs, settled=before is not None)
+
+    def _derive(
+        self, statistics: FamilyStatistics | NetworkStatistics, log_prior: np.ndarray
+    ) -> FamilyModel | NetworkModel:
+        if isinstance(statistics, NetworkStatistics):
+            return class_network(statistics, log_prior, self.smoothing)
         return family_model(statistics, log_prior, self.smoothing)
 
-    _content = staticmethod(families_content)
-    _statistics = staticmethod(families_statistics)
+    @staticmethod
+    def _content(statistics: FamilyStatistics | NetworkStatistics) -> dict[str, Any]:
+        if isinstance(statistics, NetworkStatistics):
+            return network_content(statistics)
+        return families_content(statistics)
+
+    @staticmethod
+    def _statistics(content: Mapping[str, Any]) -> FamilyStatistics | NetworkStatistics:
+        return network_statistics(content) if "moments" in content else families_statistics(content)
 
 
 def coding_for(batch: Batch, classes: np.ndarray, weights: np.ndarray | None, before: Any, *, missing: str) -> Coding:

@@ -1,4 +1,8 @@
-"""The parameters of a classifier as a file: numbers, texts, lists, and the small objects that stand for rules."""
+"""The parameters of a classifier as a file: numbers, texts, lists, the small objects that stand for rules, estimators.
+
+An estimator that is a parameter of another one is written as its kind and its own parameters, so that nothing in a file
+names code: only the kinds that this room has are made again. Lists may hold estimators, also in pairs with a name.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tunbridge.classifiers.learning_options import RULES, option_content, option_of
 from tunbridge.probability.smoothing import Laplace, MEstimate
 
 
@@ -20,6 +25,27 @@ def parameters_of(content: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _rule(value) for name, value in content.items()}
 
 
+def fitted_content(estimator: Any) -> dict[str, Any]:
+    """Return a fitted classifier, a part of another one, as content of a native file."""
+    return {"kind": estimator.kind, "content": estimator.to_content()}
+
+
+def fitted_of(content: Mapping[str, Any]) -> Any:
+    """Return the fitted classifier that ``fitted_content`` wrote."""
+    return class_of(content["kind"]).from_content(content["content"])
+
+
+def class_of(kind: str) -> Any:
+    """Return the classifier of a kind; raise ValueError when there is none."""
+    from tunbridge import classifiers
+
+    known = [getattr(classifiers, name) for name in classifiers.__all__]
+    for each in known:
+        if getattr(each, "kind", None) == kind:
+            return each
+    raise ValueError(f"there is no classifier of kind {kind!r}")
+
+
 def _plain(value: Any) -> Any:
     """Return a parameter as content of a native file."""
     if isinstance(value, Laplace):
@@ -27,15 +53,27 @@ def _plain(value: Any) -> Any:
     if isinstance(value, MEstimate):
         p = value.p if isinstance(value.p, str) else [list(pair) for pair in value.p.items()]
         return {"rule": "m-estimate", "m": value.m, "p": p}
+    if (option := option_content(value, _plain)) is not None:
+        return option
+    if hasattr(value, "kind") and hasattr(value, "get_params"):
+        parameters = parameters_content(value.get_params(deep=False))
+        return {"rule": "estimator", "kind": value.kind, "parameters": parameters}
     if isinstance(value, Mapping):
         return {"rule": "by-column", "columns": [[name, _plain(v)] for name, v in value.items()]}
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return np.asarray(value).tolist() if hasattr(value, "__array__") else list(value)
+        return np.asarray(value).tolist() if hasattr(value, "__array__") else _plain_list(value)
     return value
+
+
+def _plain_list(values: Iterable[Any]) -> list[Any] | tuple[Any, ...]:
+    plain = [_plain(v) for v in values]
+    return tuple(plain) if isinstance(values, tuple) else plain
 
 
 def _rule(value: Any) -> Any:
     """Return the parameter that ``_plain`` wrote."""
+    if isinstance(value, list | tuple):
+        return type(value)(_rule(v) for v in value)
     if not isinstance(value, Mapping):
         return value
     if value["rule"] == "laplace":
@@ -44,4 +82,8 @@ def _rule(value: Any) -> Any:
         guess: Any = value["p"]
         guess = guess if isinstance(guess, str) else dict(guess)
         return MEstimate(value["m"], guess)
+    if value["rule"] in RULES:
+        return option_of(value, _rule)
+    if value["rule"] == "estimator":
+        return class_of(value["kind"])(**parameters_of(value["parameters"]))
     return {name: _rule(v) for name, v in value["columns"]}

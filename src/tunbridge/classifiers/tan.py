@@ -16,6 +16,7 @@ the smoothing of section 4.2 is ``MEstimate(5, "marginal")``).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,16 @@ from tunbridge.classifiers.batch import Batch
 from tunbridge.classifiers.coding import MISSING_RULES
 from tunbridge.classifiers.family_model import HIERARCHICAL, FamilyModel, as_table_prior, family_model
 from tunbridge.classifiers.family_statistics import FamilyStatistics
+from tunbridge.classifiers.gaussian_structure import check_root, mixed_information, tree_network
+from tunbridge.classifiers.mixed_pairs import (
+    MixedPairs,
+    collect_mixed,
+    mixed_content,
+    mixed_statistics,
+)
+from tunbridge.classifiers.network_columns import NUMERIC_RULES, keeps_numbers, learn_columns
+from tunbridge.classifiers.network_model import NetworkModel
+from tunbridge.classifiers.network_tables import class_network
 from tunbridge.classifiers.pair_statistics import PairStatistics, collect_pairs, pairs_content, pairs_statistics
 from tunbridge.data import Variable
 from tunbridge.learning.trees import Forest, check_forest, pairs_within
@@ -45,8 +56,11 @@ class TANClassifier(BayesClassifier):
     root : str, optional
         The feature that the arcs point away from; the first by default. Equivalent trees, slightly different smoothing.
     categorical : None, "all", list of columns, or mapping of column to bool
-        Which columns are categorical; see :class:`NaiveBayesClassifier`. Others are cut into intervals by Fayyad &
-        Irani's method, at points that the training rows give.
+        Which columns are categorical; see :class:`NaiveBayesClassifier`.
+    numeric : {"discretise", "gaussian"}
+        What the other columns are. ``"discretise"`` cuts them into intervals by Fayyad & Irani's method, at points that
+        the training rows give. ``"gaussian"`` leaves them numbers: each has a linear regression on its parent for every
+        class (and state, where the parent is a category), and a category has only a category as its parent.
     smoothing : "hierarchical", number, or prior
         How counts become tables P(x | parent, class). ``"hierarchical"`` draws a configuration with few rows towards
         P(x | class), and that towards P(x); a number is Laplace's γ; ``MEstimate(5, "marginal")`` is the smoothing of
@@ -54,7 +68,8 @@ class TANClassifier(BayesClassifier):
     class_prior : None, "uniform", array-like or mapping of class to probability
         P(c); ``None`` takes the relative frequencies of the classes.
     missing : {"marginal", "state"}
-        What a missing cell is: nothing (at prediction it is summed out exactly), or a state of its own.
+        What a missing cell is: nothing (at prediction it is summed out exactly), or a state of its own. A number that
+        stays a number has no states: where it is missing it is integrated out.
     n_jobs : int, optional
         Threads; ``None`` takes every core. Results do not depend on it.
 
@@ -68,7 +83,7 @@ class TANClassifier(BayesClassifier):
     Notes
     -----
     ``partial_fit`` is exact: what is learned from batches is what would be learned from all rows at once, the tree
-    included (cut points are those of the first batch).
+    included (cut points are those of the first batch). So it is where numbers stay numbers.
 
     References
     ----------
@@ -93,6 +108,7 @@ class TANClassifier(BayesClassifier):
         forest: Forest = False,
         root: str | None = None,
         categorical: Any = None,
+        numeric: str = "discretise",
         smoothing: Any = HIERARCHICAL,
         class_prior: Any = None,
         missing: str = "marginal",
@@ -101,6 +117,7 @@ class TANClassifier(BayesClassifier):
         self.forest = forest
         self.root = root
         self.categorical = categorical
+        self.numeric = numeric
         self.smoothing = smoothing
         self.class_prior = class_prior
         self.missing = missing
@@ -114,17 +131,26 @@ class TANClassifier(BayesClassifier):
 
     def _check_parameters(self) -> None:
         check_forest(self.forest)
+        check_choice("numeric", self.numeric, NUMERIC_RULES)
         check_choice("missing", self.missing, MISSING_RULES)
         as_table_prior(self.smoothing)
 
     def _collect(
         self, batch: Batch, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
-    ) -> PairStatistics:
+    ) -> PairStatistics | MixedPairs:
+        if keeps_numbers(self.numeric, batch, before):
+            known = None if before is None else before.columns
+            columns = learn_columns(batch, classes, weights, known, numeric="gaussian", missing=self.missing)
+            return collect_mixed(batch, classes, target, weights, columns, n_jobs=self.n_jobs)
         return collect_pairs(batch, classes, target, weights, before, missing=self.missing, n_jobs=self.n_jobs)
 
-    def _derive(self, statistics: PairStatistics, log_prior: np.ndarray) -> FamilyModel:
+    def _derive(self, statistics: PairStatistics | MixedPairs, log_prior: np.ndarray) -> FamilyModel | NetworkModel:
         names = [v.name for v in statistics.variables]
         root = None if self.root is None else self._position(names)
+        if isinstance(statistics, MixedPairs):
+            check_root(root, statistics)
+            tree = mixed_information(statistics).tree(self.forest, root=root)
+            return class_network(tree_network(statistics, tree), log_prior, self.smoothing)
         parents = pairs_within(statistics.pairs).tree(self.forest, root=root)
         return family_model(tree_families(statistics, parents), log_prior, self.smoothing)
 
@@ -132,8 +158,13 @@ class TANClassifier(BayesClassifier):
         check_columns("root", {str(self.root): None}, names, "a feature")
         return names.index(str(self.root))
 
-    _content = staticmethod(pairs_content)
-    _statistics = staticmethod(pairs_statistics)
+    @staticmethod
+    def _content(statistics: PairStatistics | MixedPairs) -> dict[str, Any]:
+        return mixed_content(statistics) if isinstance(statistics, MixedPairs) else pairs_content(statistics)
+
+    @staticmethod
+    def _statistics(content: Mapping[str, Any]) -> PairStatistics | MixedPairs:
+        return mixed_statistics(content) if "moments" in content else pairs_statistics(content)
 
 
 def tree_families(statistics: PairStatistics, parents: list[int]) -> FamilyStatistics:

@@ -39,7 +39,7 @@ from tunbridge.inference.hybrid_rows import (
 def log_likelihood(hybrid: HybridEngine, frame: Any, *, n_jobs: int | None = None) -> np.ndarray:
     """Return ln p(row) for every row, a density where it has numbers; what is missing is summed or integrated out."""
     rows = read_rows(hybrid, frame)
-    return _answers(hybrid, rows, [], n_jobs)[0]
+    return answer_rows(hybrid, rows, [], n_jobs)[0]
 
 
 def predict_proba(hybrid: HybridEngine, frame: Any, target: str, *, n_jobs: int | None = None) -> np.ndarray:
@@ -49,7 +49,7 @@ def predict_proba(hybrid: HybridEngine, frame: Any, target: str, *, n_jobs: int 
         hint = "predict() gives its expected value."
         raise DataError(f"predict_proba() must be asked about a categorical variable; {target!r} is continuous. {hint}")
     rows = read_rows(hybrid, frame, leave_out=v)
-    log_evidence, found = _answers(hybrid, rows, [hybrid.place[v]], n_jobs)
+    log_evidence, found = answer_rows(hybrid, rows, [hybrid.place[v]], n_jobs)
     batches.warn_impossible(log_evidence)
     return found[0]
 
@@ -68,7 +68,7 @@ def predict(hybrid: HybridEngine, frame: Any, target: str, *, n_jobs: int | None
 def posteriors(hybrid: HybridEngine, frame: Any, *, n_jobs: int | None = None) -> dict[str, np.ndarray]:
     """Return, for every variable and row, the posterior of a category, or mean and standard deviation of a number."""
     rows = read_rows(hybrid, frame)
-    log_evidence, found = _answers(hybrid, rows, list(range(len(hybrid.discrete))), n_jobs)
+    log_evidence, found = answer_rows(hybrid, rows, list(range(len(hybrid.discrete))), n_jobs)
     batches.warn_impossible(log_evidence)
     _, moments = _moments(hybrid, rows, hybrid.part.numbers, n_jobs)
     return {
@@ -83,7 +83,7 @@ def _target(hybrid: HybridEngine, target: Any) -> int:
     return find_variable(hybrid.index, target, "target")
 
 
-def _answers(
+def answer_rows(
     hybrid: HybridEngine, rows: Rows, asked: list[int], n_jobs: int | None
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return ln p(row), and the posteriors of categories (by the engine's numbers); a known one is certain."""

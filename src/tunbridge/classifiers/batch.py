@@ -117,8 +117,8 @@ def learn_batch(
         return _batch_of_array(data, names, kinds, n_jobs)
     data = data if known is None else _by_position(estimator, data, known)
     names = list(data) if known is None else [v.name for v in known]
-    kinds = zip(names, _kinds(categorical, names, known), strict=True)
-    columns = map_threads(lambda each: _column(data[each[0]], *each), kinds, n_jobs)
+    asked = dict(zip(names, _kinds(categorical, names, known), strict=True))
+    columns = map_threads(lambda name: _column(data[name], name, asked[name]), names, n_jobs)
     return Batch(
         tuple(c.variable for c in columns),
         {j: c.values for j, c in enumerate(columns) if c.variable.is_categorical},

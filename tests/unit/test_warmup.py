@@ -31,8 +31,17 @@ def work() -> None:
         counter.extend("y", ["v"])
         counter.family("y", ["w", "v"])
     tb.NaiveBayesClassifier().fit(words, "y").predict(words)
+    classify(words, numbers, y)
     ask()
     learn()
+
+
+def classify(words: tb.Table, numbers: np.ndarray, y: np.ndarray) -> None:
+    """Learn and ask classifiers of every make."""
+    forest = tb.BayesForestClassifier(2, random_state=0)
+    for X, target in ((words.take(slice(0, 3000)), "y"), (numbers[:3000], y[:3000])):
+        for clf in (tb.TANClassifier(), tb.KDBClassifier(), tb.AODEClassifier(), forest):
+            clf.fit(X, target).predict_proba(X)
 
 
 def ask() -> None:

@@ -63,8 +63,8 @@ class _Blocks(NamedTuple):
 def _class_blocks(values: np.ndarray, classes: np.ndarray, mass: np.ndarray) -> _Blocks:
     """Return the blocks of these rows, in one set."""
     distinct, rank = np.unique(values, return_inverse=True)
-    labels, code = np.unique(classes, return_inverse=True)
-    keys, cell = np.unique(rank * labels.size + code, return_inverse=True)
+    labels, code = _distinct(classes)
+    keys, cell = _distinct(rank * labels.size + code)
     rank, code = np.divmod(keys, labels.size)  # from here on of cells: a value and a class
     joined = _joins_previous(rank, code)
     cells, heads = np.flatnonzero(~joined[rank]), np.flatnonzero(~joined)
@@ -73,6 +73,14 @@ def _class_blocks(values: np.ndarray, classes: np.ndarray, mass: np.ndarray) -> 
     weights, code = np.add.reduceat(np.bincount(cell, mass), cells), code[cells]
     running = _running_weights(code, weights, labels.size)
     return _Blocks(distinct[heads], high, first, code, weights, *running, np.empty(labels.size))
+
+
+def _distinct(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct numbers, sorted, and which of them each is; codes of a small range need no sorting."""
+    if numbers.dtype.kind not in "iu" or not numbers.size or numbers.min() < 0 or numbers.max() > 4 * numbers.size:
+        return np.unique(numbers, return_inverse=True)
+    occurs = np.bincount(numbers) > 0
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[numbers]
 
 
 def _joins_previous(rank: np.ndarray, code: np.ndarray) -> np.ndarray:

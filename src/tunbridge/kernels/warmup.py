@@ -13,6 +13,7 @@ from types import ModuleType
 import numpy as np
 
 from tunbridge.kernels import (
+    ande,
     augmented,
     buffer,
     climbing,
@@ -23,11 +24,14 @@ from tunbridge.kernels import (
     elimination,
     encode,
     expectations,
+    exponents,
     extensions,
     families,
+    forests,
     groups,
     information,
     junction,
+    leave_one_out,
     likelihood,
     moments,
     orders,
@@ -41,12 +45,14 @@ from tunbridge.kernels import (
     subsets,
     text,
     trees,
+    triples,
 )
 
 _MODULES = (
+    ande, triples,
     augmented, buffer, climbing, component_programs, components, completions, counts, elimination, encode, expectations,
-    extensions, families, groups, information, junction, likelihood, moments, orders, pair_measures, partitions, planes,
-    potentials, propagation, rows, sampling, subsets, text, trees,
+    exponents, extensions, families, forests, groups, information, junction, leave_one_out, likelihood, moments,
+    orders, pair_measures, partitions, planes, potentials, propagation, rows, sampling, subsets, text, trees,
 )  # fmt: skip
 
 _CODES = (np.int8, np.int16, np.int32)
@@ -60,6 +66,9 @@ def warm_up() -> int:
     _warm_moments()
     _warm_encode()
     _warm_likelihood()
+    _warm_leave_one_out()
+    _warm_averages()
+    _warm_forests()
     _warm_inference()
     _warm_rows()
     _warm_expectations()
@@ -152,6 +161,54 @@ def _warm_likelihood() -> None:
     one, ends = np.zeros(2, np.int64), np.array([0, 2])
     augmented.add_families(some, one, one, ends, one[:1], np.zeros((1, 2)), out, np.zeros(8, np.bool_))
     likelihood.add_kernel_density(np.zeros(8), np.zeros(3), np.zeros(3), 1.0, 1e150, np.zeros(8))
+
+
+def _warm_leave_one_out() -> None:
+    """Leave out rows of one feature with one state."""
+    codes, classes, one = np.zeros((1, 8), np.int32), np.zeros(8, np.int64), np.zeros(1, np.int64)
+    layout = (one, np.arange(2), np.ones(1, np.int64), np.zeros((1, 1), np.int64))
+    room = (np.empty((8, 1, 2)), np.empty((8, 1, 2), np.int32), np.empty((8, 1), np.bool_))
+    tables, prior = np.ones((1, 2)), np.full((2, 2), 0.5)
+    leave_one_out.add_losses(codes, classes, np.ones(8), *layout, tables, tables, prior, 0, *room, np.zeros((2, 1)))
+
+
+def _warm_forests() -> None:
+    codes, classes, weights = np.zeros((2, 8), np.int32), np.zeros(8, np.int64), np.ones(8)
+    forests.cut_histogram(np.ones((4, 2)), 0.5, 1.0, 3, np.zeros(4, np.bool_))
+    forests.count_pairs_within(codes, np.arange(3), classes, weights, np.zeros((2, 2, 2)))
+    node, child, cell, row_cell = (
+        np.zeros(8, np.int64),
+        np.empty(1, np.int32),
+        np.empty(1, np.int32),
+        np.zeros(8, np.int64),
+    )
+    forests.grow_level(node, codes[0], 1, weights, 2.0, child)
+    forests.number_cells(node, codes[0], 1, cell, row_cell)
+    totals, counts, estimate = np.zeros((1, 2)), np.zeros((1, 2)), np.full((8, 2), 0.5)
+    forests.add_by_class(node, classes, weights, totals)
+    forests.add_by_class(row_cell, classes, weights, counts)
+    known = (node, row_cell, classes, weights, totals, counts)
+    forests.best_strength(*known, estimate, np.ones(1), 1)
+    forests.leave_rows_out(*known, 1.0, estimate)
+    one, two, entry = np.zeros(1, np.int64), np.array([0, 1]), np.zeros(1, np.int32)
+    trie = (one, np.ones(1), two, np.ones(1), two, one - 1, one + 1, np.ones(1), two, entry, two, entry, one + 1, two)
+    forests.add_log_estimates(codes, *trie, two, entry, np.ones(1), two, entry, np.ones(1), np.zeros((8, 2)))
+    terms, shares = np.zeros((8, 2, 2)), np.full((8, 2), 0.5)
+    exponents.fill_shares(terms, np.zeros(2), classes, weights, np.ones(2), shares)
+    exponents.add_derivatives(terms, classes, weights, shares, np.zeros(2), np.zeros((2, 2)))
+
+
+def _warm_averages() -> None:
+    """Average over the super-parents of rows of three features with one state each, and count their triples."""
+    codes, first, lost = np.zeros((3, 8), np.int32), np.arange(4), np.zeros(8, np.bool_)
+    tables, shares, prior, out = np.zeros((3, 3, 2)), np.zeros(3), np.zeros(2), np.zeros((8, 2))
+    ande.average_one(codes, first, tables, shares, prior, out)
+    ande.average_two(codes, first, np.zeros((3, 3), np.int64), tables, shares, prior, out, lost)
+    ande.drop_implied(codes, first, np.zeros((3, 3), np.bool_))
+    rows, classes = np.zeros((8, 3), np.int32), np.zeros(8, np.int32)
+    triples.add_triples(rows, classes, np.ones(8, np.int64), first, 0, 1, 2, np.zeros(2, np.int64))
+    for weights in _both(np.ones(8)):
+        triples.add_triples(rows, classes, weights, first, 0, 1, 2, np.zeros(2))
 
 
 def _warm_inference() -> None:

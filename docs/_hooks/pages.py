@@ -31,12 +31,17 @@ def _pictures() -> dict[str, bytes]:
     day = {"outlook": "Sunny", "temperature": "Cool", "humidity": "High", "wind": "Strong"}
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     found = cross_val_predict(tb.NaiveBayesClassifier(), X, y, cv=10, method="predict_proba")
+    calibrated = tb.CalibratedClassifier(method="isotonic")
+    right = cross_val_predict(calibrated, X, y, cv=10, method="predict_proba")
+    shares = {"naive Bayes": found[:, 1], "isotonic": right[:, 1]}
     asia = tb.example_network("asia")
     walk = tb.learn_structure(asia.sample(2000, random_state=5), search=tb.Tabu(restarts=0))
     votes = tb.bootstrap_structure(asia.sample(1000, random_state=0), 100, random_state=0)
     return {
         "explanation": _svg(tb.plots.explanation(tennis.explain(day))),
-        "reliability": _svg(tb.plots.reliability(y == 1, found[:, 1], n_bins=5)),
+        "importance": _svg(tb.plots.importance(tennis.importance())),
+        "nomogram": _svg(tb.plots.nomogram(tennis)),
+        "reliability": _svg(tb.plots.reliability(y == 1, shares, n_bins=5)),
         "trace": _svg(tb.plots.trace(walk, skip=5)),
         "strengths": _svg(tb.plots.strengths(votes)),
     }

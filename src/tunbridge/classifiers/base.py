@@ -21,15 +21,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from tunbridge._check import did_you_mean, warn_user
+from tunbridge._check import check_choice, did_you_mean, warn_user
 from tunbridge._threads import n_threads, row_pieces
 from tunbridge.classifiers.batch import Batch, is_frame, known_batch, learn_batch
+from tunbridge.classifiers.contributions import conditions
+from tunbridge.classifiers.importance import importance_of
 from tunbridge.classifiers.parameters import parameters_content, parameters_of
 from tunbridge.classifiers.posteriors import Finish, log_class_prior, log_posterior, posterior
 from tunbridge.classifiers.target import encode_target, split_target
+from tunbridge.classifiers.what_if import changes
 from tunbridge.data import Variable
 from tunbridge.data.table import check_weights
-from tunbridge.decisions import REJECT, Explanation, explanation, loss_matrix, minimum_risk
+from tunbridge.decisions import Decisions, Explanation, decide, explanation
+from tunbridge.decisions.importance import METHODS, Importance
+from tunbridge.decisions.what_if import WhatIf
 from tunbridge.errors import DataError, ZeroProbabilityWarning
 from tunbridge.formats import is_other_file, write_model
 
@@ -188,6 +193,21 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         new = self._collect(batch, codes, target, weights, before)
         self._adopt(new if before is None else before.merge(new), target_name)
 
+    def _fit_batch(
+        self,
+        batch: Batch,
+        classes: np.ndarray,
+        target: Variable,
+        weights: np.ndarray | None = None,
+        target_name: str | None = None,
+    ) -> Self:
+        """Learn from rows that have been read: what an estimator around this one calls."""
+        n_threads(self.n_jobs)
+        self._check_parameters()
+        self._adopt(self._collect(batch, classes, target, weights, None), target_name)
+        self.n_features_in_ = len(batch.variables)
+        return self
+
     def _encoded_target(self, y: Any, classes: Any, name: str, n_rows: int) -> tuple[Variable, np.ndarray]:
         return encode_target(y, classes, name, n_rows)
 
@@ -218,20 +238,37 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         found = self.predict_log_proba(X)
         return self.classes_[found.argmax(axis=1)]
 
-    def decide(self, X: Any, loss: Any, *, reject: float | None = None, return_risk: bool = False) -> Any:
-        """Return for each row the class of least expected loss.
+    def decide(
+        self,
+        X: Any,
+        loss: Any = None,
+        *,
+        utility: Any = None,
+        actions: Any = None,
+        reject: Any = None,
+        return_risk: bool = False,
+    ) -> Any:
+        """Return for each row the choice of least expected loss.
 
         Parameters
         ----------
         X : as in :meth:`fit`
             The rows.
-        loss : array-like of shape (n_classes, n_classes), or mapping
-            λ_ij, the loss of choosing j when i is true; or ``{true: {chosen: loss}}``, in which what is not named
-            costs 0 if right and 1 if wrong.
-        reject : float, optional
+        loss : None, array-like, pandas frame, or mapping
+            What it costs to choose j when i is true: a matrix (n_classes, n_classes) in the order of ``classes_``, or
+            ``{true: {chosen: loss}}``, in which what is not named costs 0 if right and 1 if wrong, or
+            ``{true: cost}``, the cost of missing that class. Losses by row are an array (n_rows, n_classes,
+            n_classes), or a mapping with columns of numbers. ``None``: the fewest errors, which is the most probable
+            class.
+        utility : as loss, optional
+            What it is worth, instead of what it costs.
+        actions : sequence, optional
+            What can be chosen, where that is not a class; the losses are then a matrix (n_classes, n_actions) or
+            ``{true: {action: loss}}``.
+        reject : float or array-like of shape (n_rows,), optional
             The loss of not deciding; rows whose every choice risks more get ``None``.
         return_risk : bool
-            Return the expected losses of the choices as well.
+            Return the expected losses of the choices as well; :meth:`decisions` returns more.
 
         Examples
         --------
@@ -242,13 +279,30 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         >>> clf.predict(sunny).tolist(), clf.decide(sunny, {"yes": {"no": 5}}).tolist()
         (['no'], ['yes'])
         """
+        decided = self.decisions(X, loss, utility=utility, actions=actions, reject=reject)
+        return (decided.labels, decided.risks) if return_risk else decided.labels
+
+    def decisions(
+        self, X: Any, loss: Any = None, *, utility: Any = None, actions: Any = None, reject: Any = None
+    ) -> Decisions:
+        """Return the choices of least expected loss with what they are expected to cost.
+
+        Parameters
+        ----------
+        X, loss, utility, actions, reject
+            As in :meth:`decide`.
+
+        Examples
+        --------
+        >>> import tunbridge as tb
+        >>> table = tb.datasets.play_tennis()
+        >>> clf = tb.NaiveBayesClassifier().fit(table, "play")
+        >>> clf.decisions(table, {"no": 3}, reject=0.5)
+        14 decisions: no 4, yes 4, none 6; expected loss 0.3952 a row, 5.533 in all
+        """
         check_is_fitted(self)
-        decided = minimum_risk(self.predict_proba(X), loss_matrix(loss, self.classes_.tolist()), reject=reject)
-        labels = self.classes_[decided.choices]
-        if reject is not None:
-            labels = labels.astype(object)
-            labels[decided.choices == REJECT] = None
-        return (labels, decided.risks) if return_risk else labels
+        classes = self.classes_.tolist()
+        return decide(self.predict_proba(X), classes, loss, utility=utility, actions=actions, reject=reject)
 
     def explain(self, X: Any, label: Any = None, against: Any = None) -> Explanation | list[Explanation]:
         """Return why each row is given its class: the weight of evidence of every feature.
@@ -289,6 +343,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _explained(self, batch: Batch, label: Any, against: Any) -> list[Explanation]:
         terms, probabilities = self._model.terms(batch), self._posterior(batch, posterior)
         classes, names = self.classes_.tolist(), [v.name for v in batch.variables]
+        given = conditions(self._model, batch)
         found = []
         for row, shares in enumerate(probabilities):
             c, d = self._compared(shares, label, against)
@@ -300,9 +355,87 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 values=[batch.value(j, row) for j in range(len(names))],
                 weights=[_difference(t[c, row], t[d, row]) for t in terms],
                 probabilities=dict(zip(classes, shares.tolist(), strict=True)),
+                given=None if given is None else [[names[u] for u in each] for each in given[row]],
             )
             found.append(evidence)
         return found
+
+    def what_if(self, X: Any, *, to: Any = None, features: Any = None) -> WhatIf | list[WhatIf]:
+        """Return which single changes would give each row another class.
+
+        Each feature is given every other state; a number that is cut into intervals, a value of every other interval; a
+        number with a density, the nearest value at which the class flips (where none does, the one that comes nearest
+        to it); and each that is known is taken away.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`, or a mapping of feature to value
+            The rows, or one row.
+        to : class, optional
+            The class that is wanted; any other than the present one by default.
+        features : list of str, or mapping of str to list, (low, high) or None, optional
+            The features that may change; all by default. A mapping says what each may become: a list of values, for a
+            number also a range; None is whatever it can be.
+
+        Returns
+        -------
+        WhatIf, or list of WhatIf when X holds rows
+
+        Examples
+        --------
+        >>> import tunbridge as tb
+        >>> clf = tb.NaiveBayesClassifier().fit(tb.datasets.play_tennis(), "play")
+        >>> day = {"outlook": "Sunny", "temperature": "Cool", "humidity": "High", "wind": "Strong"}
+        >>> print(clf.what_if(day, features=["outlook", "humidity"]))
+        no: P(no) = 0.72. 2 of 5 single changes give another class.
+        <BLANKLINE>
+        feature   value  instead   class  probability
+        outlook   Sunny  Overcast  yes          0.722  flips
+        humidity  High   Normal    yes           0.63  flips
+        outlook   Sunny  unknown   yes          0.437
+        humidity  High   unknown   yes          0.433
+        outlook   Sunny  Rain      yes          0.409
+        """
+        check_is_fitted(self)
+        if len(self.classes_) < 2:
+            raise DataError(f"a what-if must have another class; the model knows only {self.classes_.tolist()[0]!r}.")
+        batch = self._batch(X)
+
+        def log_joint(rows: Batch) -> np.ndarray:
+            return self._model_of(rows, lambda joint: joint)
+
+        found = changes(self._model, self.statistics_, batch, log_joint=log_joint, to=to, features=features)
+        return found[0] if is_one_row(X) else found
+
+    def importance(self, method: str = "information") -> Importance:
+        """Return what each feature tells about the class over all rows that were learned from.
+
+        Parameters
+        ----------
+        method : {"information", "weight"}
+            The mutual information of feature and class, beside the feature's parents where it has any; or the expected
+            weight of evidence, by which a value of the feature moves the log-odds of the true class on average.
+
+        Returns
+        -------
+        Importance
+            A mapping of features to nats, the most important first.
+
+        Examples
+        --------
+        >>> import tunbridge as tb
+        >>> print(tb.NaiveBayesClassifier().fit(tb.datasets.play_tennis(), "play").importance())
+        What each feature tells about play: H(play) = 0.652 nats
+        <BLANKLINE>
+        feature        nats   share
+        outlook      0.1710  26.2 %  ++++++++++++++++++++++++
+        humidity     0.1052  16.1 %  +++++++++++++++
+        wind         0.0334   5.1 %  +++++
+        temperature  0.0203   3.1 %  +++
+        """
+        check_is_fitted(self)
+        check_choice("method", method, METHODS)
+        return importance_of(self._model, self.statistics_, method)
 
     def _compared(self, probabilities: np.ndarray, label: Any, against: Any) -> tuple[int, int]:
         """Return the positions of the class to explain and of the one to compare it with."""

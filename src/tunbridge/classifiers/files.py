@@ -29,6 +29,7 @@ def statistics_content(statistics: Statistics) -> dict[str, Any]:
         "moments": {"count": s.moments.count, "mean": s.moments.mean, "m2": s.moments.m2},
         "points": [{"feature": j, "classes": [[q.values, q.weights] for q in p]} for j, p in s.points.items()],
         "cuts": [{"feature": j, "cuts": list(d.cuts)} for j, d in s.cuts.items()],
+        "extent": s.extent,
     }
 
 
@@ -44,6 +45,7 @@ def statistics_of(content: Mapping[str, Any]) -> Statistics:
         Moments(**content["moments"]),
         {p["feature"]: tuple(Points(*q) for q in p["classes"]) for p in content["points"]},
         {d["feature"]: Discretisation(tuple(d["cuts"])) for d in content["cuts"]},
+        content.get("extent"),
     )
     _check_shapes(statistics)
     return statistics
@@ -69,6 +71,7 @@ def _check_shapes(s: Statistics) -> None:
         all(np.isfinite(a).all() for a in (s.class_weight, *moments, *(p.values for p in points))),
         all(_is_weight(a) for a in (s.class_weight, moments[0], moments[2], *(p.weights for p in points))),
         all(_is_weight(c.table) for c in s.counts.values()),
+        s.extent is None or (s.extent.shape == (2, len(of_role["gaussian"])) and not np.isinf(s.extent).any()),
     ]
     if not all(fits):
         raise ValueError("its parts do not belong together")

@@ -24,6 +24,8 @@ from tunbridge.probability.kernel_density import Points, points_of
 
 NUMERIC_ROLES = ("gaussian", "kernel", "discretise")
 
+_EXTENT_ROWS, _EXTENT_CELLS = 4096, 1 << 22
+
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
@@ -47,6 +49,9 @@ class Statistics:
         Points of each kernel feature, for each class.
     cuts : mapping of int to Discretisation
         The cut points of discretised features.
+    extent : ndarray of shape (2, n_gaussian), optional
+        The least and the greatest value of each Gaussian feature in a sample of the rows: nothing is estimated from
+        them, they say where values lie.
     """
 
     target: Variable
@@ -57,6 +62,7 @@ class Statistics:
     moments: Moments
     points: Mapping[int, tuple[Points, ...]]
     cuts: Mapping[int, Discretisation]
+    extent: np.ndarray | None = None
 
     def merge(self, other: Statistics) -> Statistics:
         """Return the statistics of the rows of both; classes and states may be new."""
@@ -73,6 +79,7 @@ class Statistics:
             counts=counts,
             moments=a.moments.merge(b.moments),
             points={j: tuple(map(Points.merge, p, b.points[j])) for j, p in a.points.items()},
+            extent=_merged_extent(a.extent, b.extent),
         )
 
     def _over(self, target: Variable) -> Statistics:
@@ -129,6 +136,7 @@ def collect(
             if roles[j] == "kernel"
         },
         found,
+        _extent(batch, [i for j, i in numeric.items() if roles[j] == "gaussian"], weights),
     )
 
 
@@ -175,6 +183,22 @@ def _class_moments(
             "by a constant first."
         )
     return moments
+
+
+def _extent(batch: Batch, which: list[int], weights: np.ndarray | None) -> np.ndarray:
+    """Return the least and the greatest value of some numbers in up to 4096 rows, evenly taken; NaN without any."""
+    rows = np.arange(batch.n_rows) if weights is None else np.flatnonzero(weights > 0)
+    most = max(64, min(_EXTENT_ROWS, _EXTENT_CELLS // max(1, len(batch.variables))))
+    some = batch.take(rows[np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.intp)])
+    columns = [some.number_column(i) for i in which]
+    found = [(np.fmin.reduce(c, initial=np.nan), np.fmax.reduce(c, initial=np.nan)) for c in columns]
+    return np.array(found).reshape(-1, 2).T
+
+
+def _merged_extent(a: np.ndarray | None, b: np.ndarray | None) -> np.ndarray | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return np.array([np.fmin(a[0], b[0]), np.fmax(a[1], b[1])])
 
 
 def _class_points(values: np.ndarray, classes: np.ndarray, target: Variable, weights: np.ndarray) -> tuple[Points, ...]:

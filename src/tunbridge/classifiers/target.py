@@ -144,6 +144,8 @@ def _classes_of(X: Any, name: str) -> np.ndarray:
     if isinstance(X, Table):
         column = X.column(name)
         if column.variable.is_categorical:
-            return np.array([*(column.variable.states or ()), None], object)[column.values]
+            states = np.array(column.variable.states or ())
+            whole = states.dtype.kind in "iub" and bool((column.values >= 0).all())
+            return (states if whole else np.array([*(column.variable.states or ()), None], object))[column.values]
         return column_to_arrow(column).to_numpy(zero_copy_only=False)
     return np.asarray(X[name])

@@ -15,7 +15,7 @@ from tunbridge.cli.output import counted, note, say, say_json, shortlist
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
-    from tunbridge.decisions import Explanation
+    from tunbridge.decisions import Explanation, Importance, WhatIf
 
 _SHOWN = 6
 _PICTURES = (".png", ".svg", ".pdf")
@@ -31,8 +31,24 @@ def explain(
     ] = None,
     label: Annotated[str | None, typer.Option(metavar="CLASS", help="The class to explain.")] = None,
     against: Annotated[str | None, typer.Option(metavar="CLASS", help="The class to compare it with.")] = None,
+    what_if: Annotated[
+        bool, typer.Option("--what-if", help="Show which single changes would give the case another class.")
+    ] = False,
+    to: Annotated[str | None, typer.Option(metavar="CLASS", help="With --what-if: the class that is wanted.")] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="With --what-if: a feature that may change; repeatable. All unless said."),
+    ] = None,
+    importance: Annotated[
+        bool, typer.Option("--importance", help="Show what each feature tells about the class over all rows.")
+    ] = False,
+    nomogram: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the nomogram of a naive Bayes model into a .png, .svg or .pdf file."),
+    ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw it into a .png, .svg or .pdf file as well.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the explanation, or the importances, into such a file as well."),
     ] = None,
     as_json: AsJson = False,
     *,
@@ -48,24 +64,65 @@ def explain(
     tunbridge explain tennis.tb --given outlook=Sunny --given wind=Strong
     tunbridge explain model.tb rows.csv --row 3 --against no
     tunbridge explain model.tb rows.csv --row 3 --plot why.png
+    tunbridge explain model.tb rows.csv --row 3 --what-if --change income --change debt
+    tunbridge explain model.tb --importance
+    tunbridge explain model.tb --nomogram nomogram.pdf
     """
     from tunbridge.cli.models import load_model
     from tunbridge.cli.writers import check_output
 
-    check_output(plot, inputs=[], suffixes=_PICTURES)
-    if (rows is None) == (not given):
+    for file in (plot, nomogram):
+        check_output(file, inputs=[], suffixes=_PICTURES)
+    has_case = rows is not None or bool(given)
+    _check_use(
+        what_if=what_if,
+        importance=importance,
+        has_case=has_case,
+        plots=plot is not None,
+        changes=to is not None or bool(change),
+        compares=label is not None or against is not None,
+        draws_all=nomogram is not None,
+    )
+    if (rows is None) == (not given) and (has_case or not (importance or nomogram)):
         raise UsageError("an explanation must have a case: a table with --row N, or --given NAME=VALUE.")
     if row is not None and rows is None:
-        raise UsageError("--row must come with a table; got --given.")
+        raise UsageError(f"--row must come with a table; got {'--given' if given else 'none'}.")
     classifier = load_model(model, swapped_with=rows)
-    case = given_case(classifier, given or []) if rows is None else row_case(classifier, rows, row or 1, reading)
-    found = classifier.explain(case, label=label, against=against)
-    if as_json:
+    found: Any = None
+    if importance:
+        found = classifier.importance()
+    elif has_case:
+        case = given_case(classifier, given or []) if rows is None else row_case(classifier, rows, row or 1, reading)
+        found = (
+            classifier.what_if(case, to=to, features=change or None)
+            if what_if
+            else classifier.explain(case, label=label, against=against)
+        )
+    if found is not None and as_json:
         say_json(found.to_dict())
-    else:
+    elif found is not None:
         _show(found)
     if plot is not None:
-        _draw(found, plot)
+        _draw("importance" if importance else "explanation", plot, found)
+    if nomogram is not None:
+        _draw("nomogram", nomogram, classifier, label, against)
+
+
+def _check_use(
+    *, what_if: bool, importance: bool, has_case: bool, plots: bool, changes: bool, compares: bool, draws_all: bool
+) -> None:
+    """Raise for options that do not go together."""
+    if importance and (has_case or what_if):
+        raise UsageError("--importance must stand alone: it is about all rows that the model was learned from.")
+    if changes and not what_if:
+        raise UsageError("--to and --change must come with --what-if.")
+    if compares and not draws_all and (what_if or importance):
+        hint = "--to names the class that is wanted" if what_if else "importance is about all classes"
+        raise UsageError(f"--label and --against must come with an explanation or --nomogram; {hint}.")
+    if plots and what_if:
+        raise UsageError("--plot must come without --what-if: it draws an explanation. --json writes the changes.")
+    if plots and not (has_case or importance):
+        raise UsageError("--plot must have something to draw: a case, or --importance.")
 
 
 def given_case(model: Any, given: list[str]) -> dict[str, Any]:
@@ -113,9 +170,11 @@ def _value(variable: Any, text: str) -> Any:
         raise DataError(f"--given must have a number for {variable.name!r}; got {text!r}.") from None
 
 
-def _show(found: Explanation) -> None:
-    ranked = sorted(found.probabilities.items(), key=lambda pair: -pair[1])
-    lines = [str(found), "", shortlist([f"P({c}) = {p:.3g}" for c, p in ranked], most=_SHOWN)]
+def _show(found: Explanation | WhatIf | Importance) -> None:
+    lines = [str(found)]
+    if hasattr(found, "probabilities"):
+        ranked = sorted(found.probabilities.items(), key=lambda pair: -pair[1])
+        lines += ["", shortlist([f"P({c}) = {p:.3g}" for c, p in ranked], most=_SHOWN)]
     if not sys.stdout.isatty():
         say("\n".join(lines))
         return
@@ -123,17 +182,18 @@ def _show(found: Explanation) -> None:
     from rich.text import Text
 
     text = Text("\n".join(lines))
-    text.highlight_regex(r"(?m) \++$", "bold blue")
+    text.highlight_regex(r"(?m) (\++|flips)$", "bold blue")
     text.highlight_regex(r"(?m) -+$", "bold dark_orange")
     Console(highlight=False, soft_wrap=True).print(text)
 
 
-def _draw(found: Explanation, path: Path) -> None:
+def _draw(name: str, path: Path, *what: Any) -> None:
+    """Draw what a function of :mod:`tunbridge.plots` makes of something into a file."""
     from tunbridge import plots
     from tunbridge.cli.writers import replacing
 
     plots.draw_off_screen()
-    figure: Any = plots.explanation(found).figure
+    figure: Any = getattr(plots, name)(*what).figure
     with replacing(path) as file:
         figure.savefig(file, dpi=150)
-    note(f"The picture is in {path}.")
+    note(f"The {'nomogram' if name == 'nomogram' else 'picture'} is in {path}.")

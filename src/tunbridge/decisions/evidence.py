@@ -6,6 +6,9 @@ Under naive Bayes the log-odds of class c against c′ are a sum with one term a
 
 and each term is the weight of evidence (Good 1950) that the feature's value speaks for c. A missing value says nothing:
 weight 0. A weight of 0.69 doubles the odds, one of −0.69 halves them.
+
+In a model with dependences between features a term is log P(x_f | parents, c)/P(x_f | parents, c′): what the value says
+beside the values of its parents. The terms still add up, and each names what it is conditional on.
 """
 
 from __future__ import annotations
@@ -14,17 +17,56 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, inf, isfinite, isinf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 _BAR = 12
+_GIVEN_SHOWN = 3
 
 
-class Evidence(NamedTuple):
-    """What one feature says: its name, its value (None when missing), and its weight in nats."""
-
+class _Weight(NamedTuple):
     feature: str
     value: Any
     weight: float
+
+
+class Evidence(_Weight):
+    """What one feature says: its name, its value (None when missing), and its weight in nats.
+
+    It is a tuple of these three. ``given`` names the features beside whose values the weight is meant; it is empty
+    where a feature speaks for itself.
+
+    Examples
+    --------
+    >>> Evidence("humidity", "High", 0.88)
+    Evidence(feature='humidity', value='High', weight=0.88)
+    >>> Evidence("humidity", "High", 0.88, given=("temperature",)).given
+    ('temperature',)
+    """
+
+    given: tuple[str, ...] = ()
+
+    def __new__(cls, feature: str, value: Any, weight: float, given: Sequence[str] = ()) -> Self:
+        """Return the evidence of one feature."""
+        self = super().__new__(cls, feature, value, weight)
+        self.given = tuple(given)
+        return self
+
+    def __repr__(self) -> str:
+        more = f", given={self.given!r}" if self.given else ""
+        return f"Evidence(feature={self.feature!r}, value={self.value!r}, weight={self.weight!r}{more})"
+
+    @property
+    def name(self) -> str:
+        """The feature as it is shown: with what it is conditional on, the first three of many."""
+        if not self.given:
+            return self.feature
+        more = ", …" if len(self.given) > _GIVEN_SHOWN else ""
+        return f"{self.feature} | {', '.join(self.given[:_GIVEN_SHOWN])}{more}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as values that JSON knows; an infinite weight as text."""
+        given = {"given": list(self.given)} if self.given else {}
+        return {"feature": self.feature, "value": json_value(self.value), "weight": json_value(self.weight), **given}
 
 
 @dataclass(frozen=True)
@@ -38,7 +80,8 @@ class Explanation:
     prior : float
         log P(label)/P(against) before any evidence.
     evidence : tuple of Evidence
-        One a feature, the heaviest (in absolute value) first; ``prior`` plus all weights is ``log_odds``.
+        One a feature, the heaviest (in absolute value) first; ``prior`` plus all weights is ``log_odds``. In text a
+        feature that is conditional on others stands as «humidity | temperature».
     probabilities : mapping
         The posterior probability of every class.
     """
@@ -63,20 +106,17 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as values that JSON knows; infinite weights and other odd ones as text."""
         return {
-            "label": _json_value(self.label),
-            "against": _json_value(self.against),
-            "prior": _json_value(self.prior),
-            "evidence": [
-                {"feature": e.feature, "value": _json_value(e.value), "weight": _json_value(e.weight)}
-                for e in self.evidence
-            ],
-            "log_odds": _json_value(self.log_odds),
+            "label": json_value(self.label),
+            "against": json_value(self.against),
+            "prior": json_value(self.prior),
+            "evidence": [e.to_dict() for e in self.evidence],
+            "log_odds": json_value(self.log_odds),
             "probabilities": {str(c): p for c, p in self.probabilities.items()},
         }
 
     def rows(self) -> list[tuple[str, str, float]]:
         """Return (feature, value, weight) lines: the prior, the evidence, heaviest first, and the sum."""
-        found = [(e.feature, _value_text(e.value), e.weight) for e in self.evidence]
+        found = [(e.name, value_text(e.value), e.weight) for e in self.evidence]
         return [("prior", "", self.prior), *found, ("sum", "", self.log_odds)]
 
     def __str__(self) -> str:
@@ -118,20 +158,24 @@ def explanation(
     values: Sequence[Any],
     weights: Sequence[float],
     probabilities: Mapping[Any, float],
+    given: Sequence[Sequence[str]] | None = None,
 ) -> Explanation:
     """Return an Explanation with the evidence sorted, the heaviest first (ties in the order of the features)."""
-    evidence = [Evidence(n, v, float(w)) for n, v, w in zip(names, values, weights, strict=True)]
+    beside = [()] * len(names) if given is None else given
+    evidence = [Evidence(n, v, float(w), g) for n, v, w, g in zip(names, values, weights, beside, strict=True)]
     ordered = sorted(evidence, key=lambda e: -abs(e.weight))
     return Explanation(label, against, float(prior), tuple(ordered), dict(probabilities))
 
 
-def _json_value(value: Any) -> Any:
+def json_value(value: Any) -> Any:
+    """Return a value as JSON knows it: infinities and what is no plain value as text."""
     if isinstance(value, float) and not isfinite(value):
         return "Infinity" if value > 0 else "-Infinity"
     return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)
 
 
-def _value_text(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """Return a value as a table shows it."""
     if value is None:
         return "missing"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -7,8 +7,21 @@ apart, and no colour says anything that a number, a shape or a side does not say
 
 from tunbridge.plots.axes import draw_off_screen
 from tunbridge.plots.calibration import reliability
+from tunbridge.plots.comparisons import versus
 from tunbridge.plots.evidence import explanation
 from tunbridge.plots.fits import iterations
+from tunbridge.plots.importances import importance
+from tunbridge.plots.nomograms import nomogram
 from tunbridge.plots.traces import strengths, trace
 
-__all__ = ["draw_off_screen", "explanation", "iterations", "reliability", "strengths", "trace"]
+__all__ = [
+    "draw_off_screen",
+    "explanation",
+    "importance",
+    "iterations",
+    "nomogram",
+    "reliability",
+    "strengths",
+    "trace",
+    "versus",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from textwrap import fill
@@ -84,14 +85,17 @@ def bars(explanation: Explanation, *, most: int) -> list[Bar]:
     evidence = explanation.evidence
     shown = evidence if len(evidence) <= most + 1 else evidence[:most]
     rest = evidence[len(shown) :]
-    middle = [Bar(_feature(e.feature, e.value), e.weight) for e in shown]
+    middle = [Bar(_feature(e.feature, e.value, e.given), e.weight) for e in shown]
     if rest:
         middle.append(Bar(f"{len(rest)} other features", sum(e.weight for e in rest)))
     return [Bar("prior", explanation.prior), *middle, Bar("sum", explanation.log_odds, total=True)]
 
 
-def _feature(name: str, value: Any) -> str:
-    """Return a feature with its value, both of a length that leaves room for the bars."""
+def _feature(name: str, value: Any, given: Sequence[str] = ()) -> str:
+    """Return a feature with its value, of a length that leaves room for the bars, and what it is conditional on."""
+    if given:
+        others = f"{given[0]}{', …' if len(given) > 1 else ''}"
+        return f"{_feature(name, value)} | {_middle_out(others, _NAME_WIDTH)}"
     if value is None:
         return f"{_middle_out(name, _NAME_WIDTH)} is missing"
     text = f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split())

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import copy
 import json
 from math import inf
 
 import pytest
 
-from tunbridge.decisions import explanation
+from tunbridge.decisions import Evidence, explanation
 
 
 def example(weights=(0.5, -2.0, 0.0), prior=0.25):
@@ -54,3 +55,31 @@ def test_infinite_weights(weights, log_odds):
     found = example(weights)
     assert found.log_odds == log_odds
     assert "nan" not in str(found)
+
+
+def test_what_a_weight_is_conditional_on():
+    found = explanation(
+        "yes",
+        "no",
+        prior=0.0,
+        names=["a", "b", "c"],
+        values=["x", "y", "z"],
+        weights=[3.0, 2.0, 1.0],
+        probabilities={"yes": 0.5, "no": 0.5},
+        given=[(), ["a"], ["a", "b", "d", "e"]],
+    )
+    assert [e.given for e in found.evidence] == [(), ("a",), ("a", "b", "d", "e")]
+    assert [line.split("  ")[0] for line in str(found).splitlines()[4:7]] == ["a", "b | a", "c | a, b, d, …"]
+    told = found.to_dict()["evidence"]
+    assert "given" not in told[0]
+    assert told[2]["given"] == ["a", "b", "d", "e"]
+    assert "b | a" in found._repr_html_()
+
+
+def test_evidence_is_still_a_tuple_of_three():
+    one = Evidence("a", "x", 0.5, ("b",))
+    feature, value, weight = one
+    assert (feature, value, weight) == ("a", "x", 0.5) == one
+    assert repr(Evidence("a", "x", 0.5)) == "Evidence(feature='a', value='x', weight=0.5)"
+    assert repr(one) == "Evidence(feature='a', value='x', weight=0.5, given=('b',))"
+    assert copy.deepcopy(one).given == ("b",)

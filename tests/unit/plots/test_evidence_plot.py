@@ -98,6 +98,37 @@ def test_long_and_odd_texts_stay_inside_the_figure(tmp_path):
     assert labels(axes)[2] == "$x^{ is missing"
 
 
+def test_what_a_bar_is_conditional_on():
+    evidence = (Evidence("a", "x", 2.0, ("b",)), Evidence("c", None, 1.0, ("a", "b")), Evidence("b", "y", 0.5))
+    axes = tb.plots.explanation(Explanation("yes", "no", 0.1, evidence, {"yes": 0.9}))
+    assert labels(axes)[1:4] == ["a = x | b", "c is missing | a, …", "b = y"]
+
+
+class TestImportance:
+    def test_bars_are_the_values(self):
+        clf = tb.TANClassifier().fit(tb.datasets.play_tennis(), "play")
+        found = clf.importance()
+        axes = tb.plots.importance(found)
+        assert widths(axes) == list(found.values())
+        assert labels(axes) == [f.name for f in found.features]
+        assert axes.texts[0].get_text() == f"{found.features[0].value:.3f} ({100 * found.shares['wind']:.0f} %)"
+
+    def test_most_and_infinite(self):
+        clf = tb.NaiveBayesClassifier(smoothing=0).fit(tb.datasets.play_tennis(), "play")
+        axes = tb.plots.importance(clf.importance("weight"), most=2)
+        assert len(axes.patches) == 2
+        assert axes.texts[0].get_text() == "∞"
+        assert axes.get_xlabel() == "expected weight of evidence (nats); 2 more features are left out"
+        assert axes.get_xlim()[1] > widths(axes)[0]
+
+    def test_wrong_use(self):
+        clf = tb.NaiveBayesClassifier().fit(tb.datasets.play_tennis(), "play")
+        with pytest.raises(DataError, match="what is drawn must be an Importance; got NaiveBayesClassifier"):
+            tb.plots.importance(clf)
+        with pytest.raises(DataError, match="most must be at least 1"):
+            tb.plots.importance(clf.importance(), most=0)
+
+
 def test_given_axes_are_used():
     from matplotlib.figure import Figure
 

@@ -77,8 +77,20 @@ def _network(content: Mapping[str, Any]) -> Any:
 
 
 _LOADERS = {
+    "bayes-optimal": _classifier("BayesOptimalClassifier"),
+    "bayes-forest": _classifier("BayesForestClassifier"),
+    "a2de": _classifier("A2DEClassifier"),
+    "aode": _classifier("AODEClassifier"),
+    "bayes-net": _classifier("BayesNetClassifier"),
+    "calibrated": _classifier("CalibratedClassifier"),
+    "joined-naive-bayes": _classifier("JoinedNaiveBayesClassifier"),
     "kdb": _classifier("KDBClassifier"),
+    "multinet": _classifier("MultinetClassifier"),
     "naive-bayes": _classifier("NaiveBayesClassifier"),
     "network": _network,
+    "selective-kdb": _classifier("SelectiveKDBClassifier"),
+    "selective-naive-bayes": _classifier("SelectiveNaiveBayesClassifier"),
+    "semi-supervised": _classifier("SemiSupervisedClassifier"),
     "tan": _classifier("TANClassifier"),
+    "weighted-naive-bayes": _classifier("WeightedNaiveBayesClassifier"),
 }

@@ -99,6 +99,8 @@ def _check_options(structure: Structure, learning: Learning, target: str | None)
     structure.check(target)
     if learning.numeric is Numeric.kernel:
         raise UsageError("--numeric must be discretise for a network, which has no densities; got kernel.")
+    if learning.calibrate is not None:
+        raise UsageError("--calibrate must come with a classifier: with --target, and without --search.")
     if learning.prior:
         hint = "The pseudo-counts of its tables are --smoothing."
         raise UsageError(f"--prior must come with a classifier, whose classes it is about; got a network. {hint}")

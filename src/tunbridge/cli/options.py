@@ -98,22 +98,33 @@ class Numeric(StrEnum):
     discretise = "discretise"
 
 
+class Calibrate(StrEnum):
+    """How posteriors are calibrated."""
+
+    auto = "auto"
+    isotonic = "isotonic"
+    platt = "platt"
+    temperature = "temperature"
+
+
 @dataclass(frozen=True)
 class Learning:
-    """How a classifier is learned; but for the prior, these options have a meaning for networks too."""
+    """How a classifier is learned; but for the prior and calibration, these options have a meaning for networks too."""
 
     numeric: Annotated[
-        Numeric,
+        Numeric | None,
         typer.Option(
-            help="What numbers follow in each class: a normal density, a kernel density, or intervals.",
+            help="What numbers follow in each class, in naive Bayes: a normal density (unless said), a kernel density, "
+            "or intervals.",
             rich_help_panel=_MODEL_PANEL,
         ),
-    ] = Numeric.gaussian
+    ] = None
     smoothing: Annotated[
         float | None,
         typer.Option(
             metavar="G",
-            help="Laplace's γ, added to every count; 0 for none. Unless said 1, and in a network one row's worth.",
+            help="Laplace's γ, added to every count; 0 for none. Unless said 1 in naive Bayes, one row's worth in a "
+            "network, and by hierarchy in other models.",
             min=0,
             rich_help_panel=_MODEL_PANEL,
         ),
@@ -123,6 +134,13 @@ class Learning:
         typer.Option(
             metavar="uniform|CLASS=P",
             help="The classes' probabilities before any evidence; repeat CLASS=P for each. Otherwise as in the data.",
+            rich_help_panel=_MODEL_PANEL,
+        ),
+    ] = None
+    calibrate: Annotated[
+        Calibrate | None,
+        typer.Option(
+            help="Put the probabilities right by rows that are held out in turns; auto takes the best way.",
             rich_help_panel=_MODEL_PANEL,
         ),
     ] = None

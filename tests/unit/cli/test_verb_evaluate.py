@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,14 @@ from sklearn.metrics import (
     confusion_matrix,
     log_loss,
     precision_recall_fscore_support,
+    roc_auc_score,
 )
+from typer.testing import CliRunner
 
 import tunbridge as tb
-from tunbridge.cli.evaluate import assign_folds
-from tunbridge.cli.scores import Scores
+from tunbridge.cli.app import app
+from tunbridge.cli.rows import iter_rows
+from tunbridge.evaluation.candidates import Candidate
 
 
 def test_a_model_on_new_rows_against_scikit_learn(run, tennis, model):
@@ -30,10 +34,21 @@ def test_a_model_on_new_rows_against_scikit_learn(run, tennis, model):
     assert found["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(y, guess), rel=1e-12)
     assert found["log_loss"] == pytest.approx(log_loss(y, proba), rel=1e-12)
     assert found["brier_score"] == pytest.approx(brier_score_loss(y, proba[:, 1], pos_label="yes"), rel=1e-12)
-    precision, recall, _, support = precision_recall_fscore_support(y, guess, labels=labels)
+    auc = roc_auc_score(np.array(y) == "yes", proba[:, 1])
+    assert found["auc"] == pytest.approx(auc, rel=1e-12)
+    precision, recall, f1, support = precision_recall_fscore_support(y, guess, labels=labels)
     for k, label in enumerate(labels):
         assert found["classes"][label] == pytest.approx(
-            {"precision": precision[k], "recall": recall[k], "support": support[k]}, rel=1e-12
+            {
+                "precision": precision[k],
+                "recall": recall[k],
+                "specificity": recall[1 - k],
+                "npv": precision[1 - k],
+                "f1": f1[k],
+                "auc": auc,
+                "support": support[k],
+            },
+            rel=1e-12,
         )
         assert list(found["confusion"][label].values()) == confusion_matrix(y, guess)[k].tolist()
     assert found["baseline"]["class"] == "yes"
@@ -41,35 +56,30 @@ def test_a_model_on_new_rows_against_scikit_learn(run, tennis, model):
     assert found["baseline"]["balanced_accuracy"] == 0.5
 
 
-def test_scores_of_several_classes_and_weights_against_scikit_learn():
-    rng = np.random.default_rng(3)
-    proba = rng.dirichlet(np.ones(4), size=200)
-    true, weights = rng.integers(0, 4, 200), rng.random(200)
-    parts = [Scores.of(tuple("abcd"), true[s], np.log(proba[s]), weights[s]) for s in (slice(0, 70), slice(70, 200))]
-    found = parts[0].merge(parts[1])
-    names, guess = np.array(list("abcd")), proba.argmax(axis=1)
-    assert found.log_loss == pytest.approx(log_loss(names[true], proba, sample_weight=weights), rel=1e-12)
-    assert found.brier == pytest.approx(brier_score_loss(names[true], proba, sample_weight=weights), rel=1e-12)
-    assert found.accuracy == pytest.approx(np.average(guess == true, weights=weights), rel=1e-12)
-    expected = balanced_accuracy_score(true, guess, sample_weight=weights)
-    assert found.balanced_accuracy == pytest.approx(expected, rel=1e-12)
-    assert found.n_rows == 200
-
-
 def test_cross_validation_says_what_it_did(run, tennis):
     result = run("evaluate", tennis, "--target", "play")
     assert "5 folds instead of 10, because a class has only 5 rows" in result.stderr
     assert "5-fold cross-validation" in result.stdout
-    for word in ("accuracy", "balanced accuracy", "log-loss", "Brier score", "precision", "recall", "support"):
+    for word in ("accuracy", "balanced accuracy", "log-loss", "Brier score", "AUC", "± s.e.", "Time a fold"):
         assert word in result.stdout
+    for word in ("precision", "recall", "specificity", "NPV", "F1", "support", "(PPV)", "sensitivity"):
+        assert word in result.stdout
+    assert "nb does not have less log-loss than the frequencies of the classes" in result.stdout
     assert "always yes" in result.stdout
 
 
+def evaluated(run, tennis, *options):
+    """Return what a cross-validation says as JSON, without the times."""
+    found = json.loads(run("evaluate", tennis, "--target", "play", "--json", *options).stdout)
+    assert found.pop("fit_seconds") > 0
+    assert found.pop("predict_seconds") > 0
+    return found
+
+
 def test_cross_validation_holds_every_row_out_once_and_keeps_its_seed(run, tennis):
-    first = run("evaluate", tennis, "--target", "play", "--folds", "3", "--json").stdout
-    assert first == run("evaluate", tennis, "--target", "play", "--folds", "3", "--json").stdout
-    assert first != run("evaluate", tennis, "--target", "play", "--folds", "3", "--json", "--seed", "5").stdout
-    found = json.loads(first)
+    found = evaluated(run, tennis, "--folds", "3")
+    assert found == evaluated(run, tennis, "--folds", "3")
+    assert found != evaluated(run, tennis, "--folds", "3", "--seed", "5")
     assert found["rows"] == 14
     assert {c: v["support"] for c, v in found["classes"].items()} == {"no": 5.0, "yes": 9.0}
     assert len(found["accuracy_by_fold"]) == 3
@@ -79,19 +89,6 @@ def test_options_of_learning_change_the_result(run, tennis):
     plain = json.loads(run("evaluate", tennis, "--target", "play", "--json").stdout)
     strong = json.loads(run("evaluate", tennis, "--target", "play", "--json", "--smoothing", "50").stdout)
     assert plain["log_loss"] != strong["log_loss"]
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_folds_are_even_and_spread_the_classes(seed):
-    rng = np.random.default_rng(seed)
-    codes = np.repeat([0, 1, 2], [53, 17, 1])[rng.permutation(71)]
-    folds = assign_folds(codes, 5, seed)
-    assert folds[codes == 2].tolist() == [-1]
-    for c in (0, 1):
-        sizes = np.bincount(folds[codes == c], minlength=5)
-        assert sizes.max() - sizes.min() <= 1
-    assert np.ptp(np.bincount(folds[folds >= 0])) <= 1
-    assert not np.array_equal(folds, assign_folds(codes, 5, seed + 1))
 
 
 def test_a_class_of_one_row_is_never_held_out(run, tmp_path: Path):
@@ -174,4 +171,134 @@ def test_whole_numbers_written_with_a_point(run):
     assert (
         run("evaluate", "m.tb", "b.csv").stdout.splitlines()[2:]
         == run("evaluate", "m.tb", "a.csv").stdout.splitlines()[2:]
+    )
+
+
+@pytest.fixture
+def fever(run) -> Path:
+    run("datasets", "flu_malaria_fever", "-o", "fever.csv")
+    return Path("fever.csv")
+
+
+def test_several_models_in_one_table(run, fever):
+    result = run("evaluate", fever, "-t", "fever", "--models", "nb,TAN,forest", "--folds", "5")
+    lines = result.stdout.splitlines()
+    assert lines[0] == "5-fold cross-validation on fever.csv, target fever, seed 0: 100 rows"
+    assert lines[2].split() == ["model", "accuracy", "log-loss", "Brier", "score", "AUC", "fit", "predict"]
+    assert {line.split()[0] for line in lines[3:6]} == {"nb", "tan", "forest"}
+    assert lines[6].startswith("always no")
+    assert lines[7].startswith("Least log-loss: ")
+    best = lines[3].split()[0]
+    assert f"{best}, class by class:" in lines
+    assert "Rows by true class (down) and predicted class (across):" in lines
+
+
+def test_several_models_as_json_are_those_of_the_library(run, fever):
+    found = json.loads(run("evaluate", fever, "-t", "fever", "--models", "nb,tan", "--folds", "5", "--json").stdout)
+    expected = tb.compare_classifiers(tb.datasets.flu_malaria_fever(), "fever", ["nb", "tan"], folds=5)
+    assert found["best"] == expected.best
+    for name in ("nb", "tan"):
+        for key, metric in (("accuracy", "accuracy"), ("log_loss", "log-loss"), ("auc", "AUC")):
+            assert found["models"][name][key]["mean"] == pytest.approx(expected.summary(name)[metric].mean, rel=1e-12)
+            assert found["models"][name][key]["error"] == pytest.approx(expected.summary(name)[metric].error, rel=1e-12)
+    assert found["scores_of_best"]["confusion"] == expected.scores(expected.best).to_dict()["confusion"]
+
+
+@pytest.mark.parametrize("options", [["nb, tan"], ["nb tan"], ["nb", "--models", "tan"]])
+def test_models_are_listed_in_any_way(run, fever, options):
+    found = json.loads(run("evaluate", fever, "-t", "fever", "--folds", "2", "--json", "--models", *options).stdout)
+    assert set(found["models"]) == {"nb", "tan"}
+
+
+def test_one_model_that_is_named(run, fever):
+    found = json.loads(run("evaluate", fever, "-t", "fever", "--model", "tan", "--folds", "5", "--json").stdout)
+    expected = tb.compare_classifiers(tb.datasets.flu_malaria_fever(), "fever", "tan", folds=5)
+    assert found["model"] == "tan"
+    assert found["log_loss"] == pytest.approx(expected.scores("tan").log_loss, rel=1e-12)
+    assert found["standard_errors"]["log_loss"] == pytest.approx(expected.summary("tan")["log-loss"].error, rel=1e-12)
+
+
+def test_options_reach_every_model(run, fever):
+    plain = json.loads(run("evaluate", fever, "-t", "fever", "--models", "nb,tan", "--json").stdout)
+    options = ("--smoothing", "20", "--prior", "uniform")
+    other = json.loads(run("evaluate", fever, "-t", "fever", "--models", "nb,tan", "--json", *options).stdout)
+    for name in ("nb", "tan"):
+        assert plain["models"][name]["log_loss"] != other["models"][name]["log_loss"]
+
+
+BAD_MODELS = {
+    "near": (["--models", "nb,tann"], "--models must name models; got 'tann'. Did you mean 'tan'?"),
+    "far": (["--models", "svm"], "--models must name models; got 'svm'. Known: nb, nb-gaussian, "),
+    "twice": (["--models", "nb,tan,NB"], "--models must name each model once; got 'nb' twice"),
+    "none": (["--models", ","], "--models must name a model, such as nb; got ','"),
+    "density of a tree": (
+        ["--models", "nb,tan", "--numeric", "kernel"],
+        "--numeric must be one of 'discretise', 'gaussian'; got 'kernel'. That is what tan knows",
+    ),
+    "settled": (["--models", "nb-kernel", "--numeric", "kernel"], "--numeric must be left out with nb-kernel, whose"),
+    "density of a forest": (
+        ["--models", "nb,forest", "--numeric", "kernel"],
+        "--numeric must come with models that know it, such as 'nb'",
+    ),
+    "smoothed forest": (["--models", "forest", "--smoothing", "2"], "'forest' does not"),
+    "prior of boosting": (["--models", "boosting", "--prior", "uniform"], "--prior must come with models that know it"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_MODELS)
+def test_models_and_options_that_do_not_fit(run, fever, case):
+    options, message = BAD_MODELS[case]
+    assert message in run("evaluate", fever, "-t", "fever", *options, code=2).stderr
+
+
+def test_models_are_for_cross_validation_only(run, model, tennis):
+    told = run("evaluate", model, tennis, "--models", "tan", code=2).stderr
+    assert "--models must be left out when a model is evaluated; it has been learned already" in told
+
+
+def test_columns_that_look_like_mistakes_are_told(run):
+    lines = [f"P{i:03},{'abc'[i % 3]},{'yes' if i % 2 else 'no'}" for i in range(30)]
+    Path("d.csv").write_text("id,x,y\n" + "\n".join(lines) + "\n")
+    told = run("evaluate", "d.csv", "-t", "y", "--folds", "3").stderr
+    assert "Note: id looks like an identifier: --ignore id leaves it out." in told
+    assert "identifier" not in run("evaluate", "d.csv", "-t", "y", "--folds", "3", "--ignore", "id").stderr
+
+
+def test_the_auc_of_a_file_does_not_depend_on_its_batches(run, fever, monkeypatch):
+    run("learn", fever, "-t", "fever", "-o", "f.tb")
+    whole = json.loads(run("evaluate", "f.tb", fever, "--json").stdout)
+    monkeypatch.setattr("tunbridge.cli.rows.iter_rows", partial(iter_rows, batch_rows=7))
+    pieces = json.loads(run("evaluate", "f.tb", fever, "--json").stdout)
+    assert pieces["auc"] == pytest.approx(whole["auc"], rel=1e-12)
+    assert pieces["log_loss"] == pytest.approx(whole["log_loss"], rel=1e-12)
+
+
+def test_ctrl_c_shows_the_folds_that_are_done(run, fever, monkeypatch):
+    fits = []
+
+    def fit(self, rows):
+        fits.append(self.name)
+        if len(fits) == 6:
+            raise KeyboardInterrupt
+        return fitted(self, rows)
+
+    fitted = Candidate.fitted
+    monkeypatch.setattr(Candidate, "fitted", fit)
+    result = run_raw("evaluate", fever, "-t", "fever", "--models", "nb,tan", "--folds", "5")
+    assert result.exit_code == 130
+    assert "2 folds of 5-fold cross-validation on fever.csv" in result.stdout
+    assert "interrupted after 2 of 5 folds; the numbers are those of these folds" in result.stderr
+
+
+def run_raw(*args):
+    return CliRunner().invoke(app, [str(a) for a in args], prog_name="tunbridge")
+
+
+@pytest.mark.parametrize("name", ["tan", "kdb2", "aode", "snb"])
+def test_models_of_every_kind_are_evaluated_on_rows(run, tennis, name):
+    run("learn", tennis, "-t", "play", "--model", name, "-o", "m.tb")
+    found = json.loads(run("evaluate", "m.tb", tennis, "--json").stdout)
+    table = tb.datasets.play_tennis()
+    assert found["log_loss"] == pytest.approx(
+        log_loss(table.to_arrow()["play"].to_pylist(), tb.load("m.tb").predict_proba(table)), rel=1e-12
     )

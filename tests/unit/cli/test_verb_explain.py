@@ -75,3 +75,63 @@ def test_wrong_use(run, model, tennis):
     assert "must end in '.png'" in run("explain", model, *DAY, "--plot", "why.bmp", code=1).stderr
     assert "Did you mean 'tennis.csv'?" in run("explain", model, "tenis.csv", code=1).stderr
     assert "must be an undamaged Tunbridge model" in run("explain", tennis, *DAY, code=1).stderr
+
+
+class TestWhatIf:
+    def test_changes(self, run, model, tennis):
+        case = {"outlook": "Sunny", "temperature": "Cool", "humidity": "High", "wind": "Strong"}
+        told = run("explain", model, *DAY, "--what-if").stdout
+        assert told == f"{tb.load(model).what_if(case)}\n"
+        found = json.loads(run("explain", model, tennis, "--row", "1", "--what-if", "--json").stdout)
+        assert found["label"] == "no"
+        assert all(
+            {"feature", "value", "new_value", "label", "probability", "flips"} <= c.keys() for c in found["changes"]
+        )
+
+    def test_to_and_change(self, run, model):
+        found = json.loads(
+            run(
+                "explain", model, *DAY, "--what-if", "--to", "yes", "--change", "wind", "--change", "humidity", "--json"
+            ).stdout
+        )
+        assert found["to"] == "yes"
+        assert {c["feature"] for c in found["changes"]} == {"wind", "humidity"}
+
+    def test_wrong_use(self, run, model, tennis):
+        assert "--to and --change must come with --what-if" in run("explain", model, *DAY, "--to", "yes", code=2).stderr
+        assert (
+            "--plot must come without --what-if"
+            in run("explain", model, *DAY, "--what-if", "--plot", "a.png", code=2).stderr
+        )
+        assert "--to names the class" in run("explain", model, *DAY, "--what-if", "--label", "yes", code=2).stderr
+        assert "must have a case" in run("explain", model, "--what-if", code=2).stderr
+        assert "Did you mean 'wind'?" in run("explain", model, *DAY, "--what-if", "--change", "wnd", code=1).stderr
+        assert "Did you mean 'yes'?" in run("explain", model, *DAY, "--what-if", "--to", "yess", code=1).stderr
+
+
+class TestAllRows:
+    def test_importance(self, run, model, tmp_path: Path):
+        found = tb.load(model).importance()
+        assert run("explain", model, "--importance").stdout == f"{found}\n"
+        told = json.loads(run("explain", model, "--importance", "--json").stdout)
+        assert told == json.loads(json.dumps(found.to_dict()))
+        pytest.importorskip("matplotlib")
+        assert "The picture is in i.png." in run("explain", model, "--importance", "--plot", "i.png").stderr
+        assert (tmp_path / "i.png").read_bytes()[:4] == b"\x89PNG"
+
+    def test_nomogram(self, run, model, tmp_path: Path):
+        pytest.importorskip("matplotlib")
+        result = run("explain", model, "--nomogram", "n.svg")
+        assert result.stdout == ""
+        assert "The nomogram is in n.svg." in result.stderr
+        assert b"<svg" in (tmp_path / "n.svg").read_bytes()
+        both = run("explain", model, *DAY, "--nomogram", "n.svg", "--label", "no", "--against", "yes")
+        assert both.stdout.startswith("no rather than yes")
+
+    def test_wrong_use(self, run, model, tennis):
+        assert "--importance must stand alone" in run("explain", model, tennis, "--importance", code=2).stderr
+        assert "--importance must stand alone" in run("explain", model, "--importance", "--what-if", code=2).stderr
+        assert "about all classes" in run("explain", model, "--importance", "--label", "yes", code=2).stderr
+        assert "--plot must have something to draw" in run("explain", model, "--plot", "a.png", code=2).stderr
+        assert "must end in '.png'" in run("explain", model, "--nomogram", "n.bmp", code=1).stderr
+        assert "--row must come with a table" in run("explain", model, "--importance", "--row", "2", code=2).stderr

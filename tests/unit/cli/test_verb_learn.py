@@ -129,6 +129,17 @@ BAD = {
     "wrong delimiter": ("x,ill\na,no\n", ["-t", "ill", "--delimiter", ";;"], 1, "delimiter must be one"),
     "unknown format": ("x,ill\na,no\n", ["-t", "ill", "--format", "xls"], 1, "format must be one of"),
     "option of networks": ("x,ill\na,no\n", ["-t", "ill", "--score", "bic"], 2, "--score must come with --search"),
+    "number of parents": ("x,ill\na,no\n", ["-t", "ill", "--model", "kdb", "--k", "3"], 2, "--model kdb3"),
+    "seed of one model": ("x,ill\na,no\n", ["-t", "ill", "--seed", "3"], 2, "--seed must come with a model"),
+    "unknown model": ("x,ill\na,no\n", ["-t", "ill", "--model", "tann"], 2, "got 'tann'. Did you mean 'tan'?"),
+    "near auto": ("x,ill\na,no\n", ["-t", "ill", "--model", "autp"], 2, "got 'autp'. Did you mean 'auto'?"),
+    "no file for a forest": ("x,ill\na,no\n", ["-t", "ill", "--model", "forest"], 2, "'forest' is scikit-learn's"),
+    "folds of one model": ("x,ill\na,no\n", ["-t", "ill", "--model", "tan", "--folds", "3"], 2, "--folds must come"),
+    "densities of a tree": ("x,ill\na,no\n", ["-t", "ill", "--model", "tan", "--numeric", "kernel"], 2, "tan knows"),
+    "model without target": ("x,ill\na,no\n", ["--model", "tan"], 2, "--model must come with --target"),
+    "model and search": (
+        "x,ill\na,no\n", ["-t", "ill", "--model", "tan", "--search", "tan"], 2, "--model must come without --search",
+    ),
     "name of a network": ("x,ill\na,no\n", ["-t", "ill", "-o", "d.bif"], 2, "must not be that of a network"),
     "unknown kind of density": ("x,ill\na,no\n", ["-t", "ill", "--numeric", "gausian"], 2, "'gausian' is not one of"),
     "negative smoothing": ("x,ill\na,no\n", ["-t", "ill", "--smoothing", "-1"], 2, "--smoothing"),
@@ -179,3 +190,52 @@ def test_a_column_of_numbers_with_one_odd_word_is_told(run):
     assert "age is categorical, but 29 of its 30 cells are numbers; 'n/a' is none: --missing n/a" in told
     assert "row looks like an identifier" in told
     assert "numbers" not in run("learn", "ages.csv", "-t", "ill", "--missing", "n/a").stdout
+
+
+@pytest.mark.parametrize(("name", "expected"), [("tan", tb.TANClassifier()), ("KDB3", tb.KDBClassifier(k=3))])
+def test_a_model_that_is_named(run, tennis, tmp_path, name, expected):
+    told = run("learn", tennis, "-t", "play", "--model", name).stdout
+    assert f"Model     {name.lower()}: " in told
+    table = tb.datasets.play_tennis()
+    found = tb.load(tmp_path / "tennis.tb")
+    assert type(found) is type(expected)
+    np.testing.assert_array_equal(found.predict_proba(table), expected.fit(table, "play").predict_proba(table))
+
+
+def test_options_reach_other_models_too(run, tmp_path):
+    write(tmp_path / "d.csv", "ward,dose,w,ill\n" + "3,0.5,1,no\n4,1.5,2,yes\n3,2.5,1,yes\n5,0.25,1,no\n" * 3)
+    told = run(
+        "learn", "d.csv", "-t", "ill", "--model", "tan", "--categorical", "ward", "--weights", "w",
+        "--smoothing", "2", "--prior", "uniform",
+    ).stdout  # fmt: skip
+    clf = tb.load(tmp_path / "d.tb")
+    assert clf.smoothing == 2.0
+    assert clf.variables_[0].states == ("3", "4", "5")
+    np.testing.assert_allclose(np.exp(clf.class_log_prior_), [0.5, 0.5], rtol=1e-12, atol=0)
+    assert "1 categorical, 1 numeric (discretise)" in told
+
+
+def test_the_best_of_several_is_kept(run, tmp_path):
+    run("datasets", "flu_malaria_fever", "-o", "fever.csv")
+    told = run("learn", "fever.csv", "-t", "fever", "--model", "nb,tan", "--folds", "4", "--seed", "2").stdout
+    choice = tb.classify(tb.datasets.flu_malaria_fever(), "fever", ["nb", "tan"], folds=4, random_state=2)
+    assert choice.reason in told
+    assert "4-fold cross-validation, target fever, seed 2: 100 rows" in told
+    assert f"Model     {choice.name}: " in told
+    assert type(tb.load(tmp_path / "fever.tb")) is type(choice.classifier)
+
+
+def test_a_model_of_chance_has_a_seed(run, tennis, tmp_path):
+    def learned(*options):
+        run("learn", tennis, "-t", "play", "--model", "bayes-forest", *options)
+        return tb.load(tmp_path / "tennis.tb").predict_proba(tb.datasets.play_tennis())
+
+    np.testing.assert_array_equal(learned(), learned("--seed", "0"))
+    assert not np.array_equal(learned(), learned("--seed", "1"))
+
+
+def test_auto_compares_the_usual_models(run, tennis, tmp_path):
+    told = run("learn", tennis, "-t", "play", "--model", "auto").stdout
+    assert "Chosen: " in told
+    assert "No model has less log-loss than the frequencies of the classes" in told
+    assert tb.load(tmp_path / "tennis.tb").classes_.tolist() == ["no", "yes"]

@@ -1,0 +1,290 @@
+"""What a comparison of models by cross-validation has found.
+
+Every number is taken over all held-out rows. How far it may be off is judged by how much it differs from fold to fold:
+with values v_1 … v_k of the folds, the standard error of their mean is
+
+    √(Σ (v_i − v̄)² / (k − 1)) / √k.
+
+Folds share most of their training rows, so it is somewhat too small; as all models see the same folds, the differences
+of two models fold by fold are judged more sharply than either model by itself.
+
+References
+----------
+Y. Bengio, Y. Grandvalet (2004). No unbiased estimator of the variance of K-fold cross-validation. JMLR 5, 1089–1105.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tunbridge._check import check_choice, did_you_mean
+from tunbridge.errors import DataError
+from tunbridge.evaluation.scores import METRICS, Scores, merged, plain_name
+from tunbridge.evaluation.texts import number_text, seconds_text, text_table
+
+CRITERION = "log-loss"
+SHOWN = ("accuracy", "log-loss", "Brier score", "AUC")
+_FEWEST, _MOST_DIGITS = 3, 5
+_TIME_WIDTH = 7
+
+
+class Estimate(NamedTuple):
+    """A number and its standard error (NaN where there is but one fold)."""
+
+    mean: float
+    error: float
+
+    def text(self, digits: int = 4) -> str:
+        """Return both as text.
+
+        Examples
+        --------
+        >>> Estimate(0.12345, 0.006789).text(), Estimate(math.inf, math.nan).text()
+        ('0.1235 ± 0.0068', '∞')
+        """
+        mean = number_text(self.mean, digits)
+        return f"{mean} ± {self.error:.{digits}f}" if math.isfinite(self.error) else mean
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+@dataclass(frozen=True, eq=False)
+class FoldResult:
+    """How a model did on one fold: its scores on the rows held out, and the seconds that it took."""
+
+    fold: int
+    scores: Scores
+    fit_seconds: float
+    predict_seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Models compared by cross-validation, all on the same folds.
+
+    Parameters
+    ----------
+    target : str
+        The column of the classes.
+    n_folds, random_state : int
+        The number of parts that were to be held out in turns, and the seed that has made them.
+    folds : mapping of str to tuple of FoldResult
+        What each model has done on each fold, in the order in which the models were named.
+    baseline : tuple of Scores
+        How well the frequencies of the classes do on each fold.
+    usual : str
+        The commonest class, which they predict.
+    notes : tuple of str
+        What was done to the data, and whether somebody has interrupted.
+    failed : mapping of str to str
+        Models that could not be learned, and why.
+    is_interrupted : bool
+        Whether Ctrl-C has ended it before all folds were done.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> found = tb.compare_classifiers(tb.datasets.flu_malaria_fever(), "fever", ["nb", "tan"], folds=5)
+    >>> found.best
+    'tan'
+    >>> found.summary("nb")["accuracy"].mean
+    0.83
+    """
+
+    target: str
+    n_folds: int
+    random_state: int
+    folds: Mapping[str, tuple[FoldResult, ...]]
+    baseline: tuple[Scores, ...]
+    usual: str = ""
+    notes: tuple[str, ...] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)
+    is_interrupted: bool = False
+
+    # What was found
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models, in the order in which they were named."""
+        return tuple(self.folds)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows were held out."""
+        return merged(self.baseline).n_rows
+
+    @cached_property
+    def ranked(self) -> tuple[str, ...]:
+        """The models, the one of least log-loss first (of equals the one of least Brier score)."""
+        pooled = {name: self.scores(name) for name in self.models}
+        return tuple(sorted(pooled, key=lambda name: (pooled[name].log_loss, pooled[name].brier)))
+
+    @property
+    def best(self) -> str:
+        """The model of least log-loss."""
+        return self.ranked[0]
+
+    def scores(self, model: str) -> Scores:
+        """Return the scores of a model over all held-out rows, its confusion matrix among them."""
+        return merged([part.scores for part in self._parts(model)])
+
+    def summary(self, model: str) -> dict[str, Estimate]:
+        """Return accuracy, balanced accuracy, log-loss, Brier score and AUC, each with its standard error."""
+        return _estimates([part.scores for part in self._parts(model)])
+
+    def baseline_summary(self) -> dict[str, Estimate]:
+        """Return the same of the frequencies of the classes."""
+        return _estimates(self.baseline)
+
+    def seconds(self, model: str) -> tuple[float, float]:
+        """Return how long a model takes to learn and to predict a fold: the medians, in seconds."""
+        parts = self._parts(model)
+        return tuple(float(np.median([getattr(p, f"{what}_seconds") for p in parts])) for what in ("fit", "predict"))  # type: ignore[return-value]
+
+    def difference(self, model: str, to: str | None = None, *, metric: str = CRITERION) -> Estimate:
+        """Return by how much a model exceeds another, by default the best one, with the error of paired folds."""
+        check_choice("metric", metric, METRICS)
+        one, other = self._parts(model), self._parts(self.best if to is None else to)
+        a, b = (np.array([part.scores.summary()[metric] for part in parts]) for parts in (one, other))
+        mean = self.scores(model).summary()[metric] - self.scores(self.best if to is None else to).summary()[metric]
+        if not (np.isfinite(a).all() and np.isfinite(b).all()):
+            return Estimate(0.0 if one is other else mean, math.nan)
+        return Estimate(mean, standard_error(a - b))
+
+    def near_best(self) -> tuple[str, ...]:
+        """Return the models whose log-loss is within one standard error of the best one's, in the order named.
+
+        The error is that of the paired differences; the best model is among them.
+        """
+        found = {name: self.difference(name) for name in self.models}
+        return tuple(name for name, d in found.items() if name == self.best or d.mean <= d.error)
+
+    # Out again
+
+    def table(self) -> str:
+        """Return the table as text: the best model first, the baseline last, times as medians a fold."""
+        return "\n".join(text_table(*self.rows()))
+
+    def rows(self) -> tuple[list[str], list[list[str]]]:
+        """Return the header and the lines of the table."""
+        digits = self._digits()
+        lines = [[name, *_texts(self.summary(name), digits), *self._times(name)] for name in self.ranked]
+        usual = [f"always {self.usual}", *_texts(self.baseline_summary(), digits), "", ""]
+        return ["model", *SHOWN, "fit", "predict"], [*lines, usual]
+
+    def title(self) -> str:
+        """Return what was done, on one line."""
+        done = len(self.baseline)
+        folds = f"{done}-fold" if done == self.n_folds else f"{done} folds of {self.n_folds}-fold"
+        return f"{folds} cross-validation, target {self.target}, seed {self.random_state}: {self.n_rows} rows"
+
+    def verdict(self) -> str:
+        """Return in words which model is the best, and which are as good."""
+        usual = self.baseline_summary()[CRITERION].mean
+        if not self.summary(self.best)[CRITERION].mean < usual:
+            what = "No model has" if len(self.models) > 1 else f"{self.best} does not have"
+            return f"{what} less {CRITERION} than the frequencies of the classes."
+        if len(self.models) == 1:
+            return ""
+        rivals = [name for name in self.near_best() if name != self.best]
+        near = f"; within one standard error of it: {', '.join(rivals)}" if rivals else ""
+        return f"Least {CRITERION}: {self.best}{near}."
+
+    def remarks(self) -> list[str]:
+        """Return what else there is to say: notes, and models that could not be learned."""
+        return [*(f"Note: {text}." for text in self.notes), *(f"{m} failed: {why}" for m, why in self.failed.items())]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for JSON; each model with its means, errors and folds."""
+        return {
+            "target": self.target,
+            "rows": self.n_rows,
+            "folds": len(self.baseline),
+            "random_state": self.random_state,
+            "best": self.best,
+            "models": {name: self._plain(name) for name in self.ranked},
+            "baseline": {"class": self.usual, **_plain(self.baseline_summary())},
+            "notes": list(self.notes),
+            "failed": dict(self.failed),
+        }
+
+    def __str__(self) -> str:
+        lines = [*self.remarks(), self.title(), "", self.table(), "", self.verdict()]
+        return "\n".join(lines).rstrip()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        header, lines = self.rows()
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in header)
+        body = "".join("<tr>" + "".join(_cell(j, text) for j, text in enumerate(line)) + "</tr>" for line in lines)
+        said = "".join(f"<p>{html.escape(text)}</p>" for text in [*self.remarks(), self.title()])
+        return f"{said}<table><tr>{head}</tr>{body}</table><p>{html.escape(self.verdict())}</p>"
+
+    def _parts(self, model: str) -> tuple[FoldResult, ...]:
+        if model not in self.folds:
+            raise DataError(f"model must be one that was compared; got {model!r}. {did_you_mean(model, self.models)}")
+        return self.folds[model]
+
+    def _plain(self, model: str) -> dict[str, Any]:
+        fit, predict = self.seconds(model)
+        by_fold = {plain_name(m): [part.scores.summary()[m] for part in self._parts(model)] for m in METRICS}
+        behind = self.difference(model)
+        return {
+            **_plain(self.summary(model)),
+            "log_loss_behind_best": {"mean": behind.mean, "error": behind.error},
+            "fit_seconds": fit,
+            "predict_seconds": predict,
+            "by_fold": by_fold,
+        }
+
+    def _times(self, model: str) -> list[str]:
+        return [seconds_text(seconds).rjust(_TIME_WIDTH) for seconds in self.seconds(model)]
+
+    def _digits(self) -> int:
+        """Return how many digits show the smallest standard error of the accuracy and the log-loss."""
+        shown = [self.summary(name)[metric].error for name in self.models for metric in SHOWN[:2]]
+        errors = [error for error in shown if 0 < error < math.inf]
+        needed = math.ceil(-math.log10(min(errors))) if errors else _FEWEST
+        return min(max(needed, _FEWEST), _MOST_DIGITS)
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Return the standard error of a mean; NaN where there are less than two finite values.
+
+    Examples
+    --------
+    >>> standard_error(np.array([1.0, 2.0, 3.0])).__round__(6)
+    0.57735
+    """
+    known = values[~np.isnan(values)]
+    if len(known) < 2 or not np.isfinite(known).all():
+        return math.nan
+    return float(known.std(ddof=1) / math.sqrt(len(known)))
+
+
+def _estimates(parts: Sequence[Scores]) -> dict[str, Estimate]:
+    by_fold = [scores.summary() for scores in parts]
+    pooled = merged(parts).summary()
+    return {m: Estimate(pooled[m], standard_error(np.array([s[m] for s in by_fold]))) for m in METRICS}
+
+
+def _texts(summary: Mapping[str, Estimate], digits: int) -> list[str]:
+    return [summary[metric].text(digits) for metric in SHOWN]
+
+
+def _plain(summary: Mapping[str, Estimate]) -> dict[str, Any]:
+    return {plain_name(m): {"mean": e.mean, "error": e.error} for m, e in summary.items()}
+
+
+def _cell(j: int, text: str) -> str:
+    side = "left" if j == 0 else "right"
+    return f"<td style='text-align:{side}'>{html.escape(text)}</td>"

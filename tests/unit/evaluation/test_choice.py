@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tunbridge as tb
+from tunbridge.evaluation.families import default_models
+
+
+def dependent(n=400, seed=0):
+    """Return rows whose class is the parity of two features, which naive Bayes cannot see."""
+    rng = np.random.default_rng(seed)
+    a, b, c = rng.integers(0, 2, (3, n))
+    y = np.where(rng.random(n) < 0.9, a ^ b, rng.integers(0, 2, n))
+    return pd.DataFrame({"a": a, "b": b, "c": c, "y": np.array(["no", "yes"])[y]})
+
+
+def test_the_winner_has_the_least_log_loss_and_all_rows():
+    data = dependent()
+    choice = tb.classify(data, "y", ["nb", "tan"], folds=4)
+    assert choice.name == "tan" == choice.comparison.best
+    assert isinstance(choice.classifier, tb.TANClassifier)
+    expected = tb.TANClassifier().fit(data, "y")
+    np.testing.assert_array_equal(choice.classifier.predict_proba(data), expected.predict_proba(data))
+    assert choice.classifier.class_count_.sum() == len(data)
+    assert choice.classifier.target_name_ == "y"
+    assert choice.reason == "tan has the least log-loss of 2 models in 4-fold cross-validation."
+
+
+def test_by_default_the_family_is_compared():
+    choice = tb.classify(dependent(150), "y", folds=2)
+    assert choice.comparison.models == default_models()
+    assert choice.comparison.n_folds == 2
+
+
+def test_one_standard_error_prefers_the_first_that_is_as_good():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 300)
+    data = {f"f{j}": np.where(rng.random(300) < 0.8, y, 1 - y) for j in range(4)} | {"y": y}
+    models = ["nb", "tan", "kdb2", "forest"]
+    choice = tb.classify(data, "y", models, one_standard_error=True)
+    assert choice.name == next(m for m in models if m in choice.comparison.near_best())
+    reordered = tb.classify(data, "y", models[::-1], one_standard_error=True)
+    assert reordered.name == next(m for m in models[::-1] if m in reordered.comparison.near_best())
+    if choice.name != choice.comparison.best:
+        assert "is the first of 4 models whose log-loss is within one standard error of the least" in choice.reason
+
+
+def test_the_reason_of_one_standard_error_names_the_best():
+    from tunbridge.evaluation.choice import _reason
+
+    comparison = tb.compare_classifiers(dependent(), "y", ["nb", "tan"], folds=3)
+    said = (
+        "nb is the first of 2 models whose log-loss is within one standard error of the least, that of tan, in 3-fold"
+    )
+    assert _reason(comparison, "nb").startswith(said)
+
+
+def test_a_single_model_is_learned_and_evaluated():
+    choice = tb.classify(dependent(), "y", tb.NaiveBayesClassifier(smoothing=2), folds=2)
+    assert choice.reason == "NaiveBayesClassifier(smoothing=2) is the only model."
+    assert choice.classifier.smoothing == 2
+
+
+def test_classes_beside_an_array_without_names():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 80)
+    X = rng.normal(y[:, None], 1.0, (80, 3))
+    choice = tb.classify(X, y, ["nb", "tan"], folds=2)
+    assert not hasattr(choice.classifier, "feature_names_in_")
+    assert choice.classifier.predict(X).shape == (80,)
+    missing = y.astype(float)
+    missing[:5] = np.nan
+    fewer = tb.classify(X, missing, "nb", folds=2)
+    assert fewer.classifier.class_count_.sum() == 75
+
+
+def test_it_tells_what_it_did():
+    choice = tb.classify(dependent(), "y", ["nb", "tan"], folds=2)
+    text = str(choice)
+    assert text.startswith("2-fold cross-validation, target y, seed 0: 400 rows")
+    assert "Chosen: tan has the least log-loss" in text
+    assert text.endswith("TANClassifier()")
+    assert "Chosen: tan" in choice._repr_html_()
+    assert choice.to_dict()["chosen"] == "tan"
+
+
+def test_missing_cells_text_and_identifiers_are_no_obstacle():
+    data = dependent(200).astype({"a": object})
+    data.loc[::5, "a"] = None
+    data["note"] = ["x" if i % 3 else None for i in range(200)]
+    data["nothing"] = None
+    choice = tb.classify(data, "y", ["nb", "tan", "kdb2", "forest", "boosting", "logistic"], folds=2)
+    assert choice.comparison.failed == {}
+
+
+@pytest.mark.shared
+def test_chess_is_no_matter_for_naive_bayes(shared_data):
+    table = tb.read_table(shared_data / "uci/chess.csv")
+    choice = tb.classify(table, "class", ["nb", "tan", "kdb2"], folds=3)
+    assert choice.name == "kdb2"
+    assert choice.comparison.difference("nb").mean > 5 * choice.comparison.difference("nb").error

@@ -12,7 +12,6 @@ import numpy as np
 
 import tunbridge as tb
 from benchmarks.accuracy.sets import Labelled
-from tunbridge.errors import UnseenStateWarning
 from tunbridge.evaluation import candidates, cross_validation, folds
 from tunbridge.evaluation.labelled import labelled
 
@@ -37,8 +36,7 @@ def cross_validated(data: Labelled, models: Mapping[str, Any]) -> dict[str, Scor
     for candidate in candidates.as_candidates(models, random_state=0):
         began = time.perf_counter()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnseenStateWarning)
-            warnings.simplefilter("ignore", tb.ConvergenceWarning)
+            warnings.simplefilter("ignore", tb.TunbridgeWarning)
             parts = [
                 cross_validation.run_once(candidate, rows.take(fold_of != f), rows.take(fold_of == f), f).scores
                 for f in range(FOLDS)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
@@ -42,9 +44,24 @@ def _pictures() -> dict[str, bytes]:
         "importance": _svg(tb.plots.importance(tennis.importance())),
         "nomogram": _svg(tb.plots.nomogram(tennis)),
         "reliability": _svg(tb.plots.reliability(y == 1, shares, n_bins=5)),
+        "tan-versus-naive-bayes": _svg(_versus({"naive Bayes": "NB", "TAN": "TAN hierarchical"})),
+        "bayes-forest-versus-forest": _svg(
+            _versus({"a random forest": "random forest", "a Bayes forest": "Bayes forest"})
+        ),
         "trace": _svg(tb.plots.trace(walk, skip=5)),
         "strengths": _svg(tb.plots.strengths(votes)),
     }
+
+
+def _versus(models: dict[str, str]) -> Any:
+    """Draw the measured errors of two models on the sets of the accuracy benchmark."""
+    import tunbridge as tb
+
+    measured = json.loads((Path(__file__).parents[2] / "benchmarks" / "accuracy" / "uci.json").read_text("utf-8"))
+    both = {name: figures for name, figures in measured.items() if figures.keys() >= set(models.values())}
+    errors = [{name: 100 - figures[m][0] for name, figures in both.items()} for m in models.values()]
+    across, up = models
+    return tb.plots.versus(*errors, names=(across, up))
 
 
 def _svg(axes: Any) -> bytes:

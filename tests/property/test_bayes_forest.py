@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 import tunbridge as tb
 from oracles.tries import estimate
 from tunbridge.classifiers.back_off_tries import LEAST, Rows, flatten, grow_trie
-from tunbridge.classifiers.exponents import fit_exponents
+from tunbridge.classifiers.exponents import fit_exponents, gains
 from tunbridge.kernels.forests import add_log_estimates
 
 
@@ -134,6 +134,38 @@ class TestForest:
             p = told.probabilities
             assert told.log_odds == pytest.approx(np.log(p[told.label] / p[told.against]), abs=1e-9)
 
+    def test_features_that_tell_only_together_are_important(self, tmp_path):
+        X = {"a": ["0", "0", "1", "1"] * 50, "b": ["0", "1", "0", "1"] * 50, "same": ["s"] * 200}
+        differs = [a != b for a, b in zip(X["a"], X["b"], strict=True)]
+        clf = tb.BayesForestClassifier(random_state=0).fit(X, differs)
+        found = clf.importance()
+        assert min(found["a"], found["b"]) > 0.1
+        assert 0.95 * np.log(2) < found["a"] + found["b"] <= np.log(2)
+        assert found["same"] == 0.0
+        assert list(clf.importance("weight"))[2] == "same"
+        clf.save(tmp_path / "m.tb")
+        assert dict(tb.load(tmp_path / "m.tb").importance()) == dict(found)
+
+    def test_gains_are_those_of_posteriors_with_more_and_more_features(self):
+        rng = np.random.default_rng(0)
+        terms, prior = np.log(rng.dirichlet(np.ones(3), (20, 4)).transpose(0, 2, 1)), np.log([0.5, 0.3, 0.2])
+        classes, weights, exponents = rng.integers(0, 3, 20), rng.uniform(0.5, 2, 20), np.array([0.5, 1.0, 0.0, 2.0])
+        order = [2, 0, 3, 1]
+        found = gains(terms, exponents, prior, classes, weights, order)
+        for i, f in enumerate(order):
+            p = []
+            for told in (order[:i], order[: i + 1]):
+                shares = np.exp(prior + sum((exponents[g] * terms[:, :, g] for g in told), np.zeros((20, 3))))
+                p.append((shares / shares.sum(axis=1, keepdims=True))[np.arange(20), classes])
+            logs, odds = np.log(p), np.log(p) - np.log1p(-np.array(p))
+            assert found[0, f] == pytest.approx(np.average(logs[1] - logs[0], weights=weights), rel=1e-9, abs=1e-12)
+            assert found[1, f] == pytest.approx(np.average(odds[1] - odds[0], weights=weights), rel=1e-9, abs=1e-12)
+        assert found[:, 2].tolist() == [0.0, 0.0]
+
+    def test_of_one_class_nothing_is_told(self):
+        clf = tb.BayesForestClassifier(2, random_state=0).fit({"a": ["u", "v"]}, ["x", "x"])
+        assert clf.importance()["a"] == clf.importance("weight")["a"] == 0.0
+
     def test_further_rows_are_refused(self):
         assert not hasattr(tb.BayesForestClassifier(), "partial_fit")
 
@@ -167,3 +199,32 @@ class TestForest:
         ):
             with pytest.raises(tb.DataError, match=message):
                 tb.BayesForestClassifier(**bad).fit(X, y)
+
+
+def test_a_handful_of_missing_cells_says_nothing():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    told = np.where(rng.random(400) < 0.8, y, 1 - y).astype(str).astype(object)
+    told[np.flatnonzero(y == 1)[:2]] = None  # two of four hundred, both of one class
+    often = rng.integers(0, 2, 400).astype(str).astype(object)
+    often[rng.random(400) < np.where(y == 1, 0.6, 0.1)] = None  # here to be missing tells
+    clf = tb.BayesForestClassifier(5, random_state=0).fit({"told": told, "often": often}, y)
+    assert clf.statistics_.members[0].coding.gaps == {1}
+    rare, known = (
+        clf.predict_proba({"told": [None], "often": ["0"]}),
+        clf.predict_proba({"told": ["1"], "often": ["0"]}),
+    )
+    assert rare[0, 1] < known[0, 1]
+    assert clf.predict_proba({"told": [None], "often": [None]})[0, 1] > 0.7
+
+
+def test_rows_without_a_code_are_not_counted():
+    rng = np.random.default_rng(1)
+    codes = rng.integers(-1, 3, (3, 60)).astype(np.int32)
+    classes, seen = rng.integers(0, 2, 60), codes[0] >= 0
+    rows = Rows(codes, classes, np.ones(60), (3, 3, 3), 2)
+    kept = Rows(np.ascontiguousarray(codes[:, seen]), classes[seen], np.ones(seen.sum()), (3, 3, 3), 2)
+    (trie, estimate), (other, expected) = grow_trie(rows, 0, [1, 2]), grow_trie(kept, 0, [1, 2])
+    np.testing.assert_allclose(estimate[seen], expected, rtol=1e-12)
+    np.testing.assert_array_equal(estimate[~seen], 1.0)
+    np.testing.assert_allclose(trie.base, other.base, rtol=1e-12)

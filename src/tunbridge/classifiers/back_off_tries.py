@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tunbridge._memory import check_memory
 from tunbridge.kernels import forests
 
 STRENGTHS = np.array([0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
@@ -103,13 +104,17 @@ class Trie:
 
 
 def grow_trie(rows: Rows, feature: int, parents: Sequence[int]) -> tuple[Trie, np.ndarray]:
-    """Return the trie of a feature, and P(x | c, parents) for each row and class, the row itself left out."""
+    """Return the trie of a feature, and P(x | c, parents) for each row and class, the row itself left out.
+
+    Rows without a code are not counted, and get 1: they say nothing.
+    """
     x, r = rows.codes[feature], rows.n_states[feature]
     base, estimate = _base(rows, x, r)
-    node, levels, n_nodes = np.zeros(len(x), np.int64), [], 1
+    node, levels, n_nodes = np.where(x < 0, -1, 0), [], 1
     for parent in (_CLASS_LEVEL, *parents):
         codes = np.zeros(len(x), np.int32) if parent == _CLASS_LEVEL else rows.codes[parent]
         n_parent_states = 1 if parent == _CLASS_LEVEL else rows.n_states[parent]
+        _check_room(12.0 * n_nodes * n_parent_states)
         child = np.empty(n_nodes * n_parent_states, np.int32)
         least = 0.0 if parent == _CLASS_LEVEL else LEAST
         n_nodes = forests.grow_level(node, codes, n_parent_states, rows.weights, least, child)
@@ -120,8 +125,9 @@ def grow_trie(rows: Rows, feature: int, parents: Sequence[int]) -> tuple[Trie, n
 
 
 def _base(rows: Rows, x: np.ndarray, r: int) -> tuple[np.ndarray, np.ndarray]:
-    n_x, n, one = np.bincount(x, rows.weights, minlength=r), rows.weights.sum(), np.minimum(rows.weights, 1.0)
-    left_out = (n_x[x] - one + 1.0 / r) / (n - one + 1.0)
+    weights = np.where(x < 0, 0.0, rows.weights)
+    n_x, n, one = np.bincount(np.maximum(x, 0), weights, minlength=r), weights.sum(), np.minimum(weights, 1.0)
+    left_out = np.where(x < 0, 1.0, (n_x[x] - one + 1.0 / r) / (n - one + 1.0))
     return (n_x + 1.0 / r) / (n + 1.0), np.repeat(left_out[:, None], rows.n_classes, axis=1)
 
 
@@ -129,6 +135,7 @@ def _level(
     rows: Rows, parent: int, child: np.ndarray, node: np.ndarray, n_nodes: int, x: np.ndarray, r: int, estimate: Any
 ) -> Level:
     """Return one level; the estimates of the level before become those of this one."""
+    _check_room(4.0 * n_nodes * r)
     cell, row_cell = np.empty(n_nodes * r, np.int32), np.empty(len(x), np.int64)
     n_cells = forests.number_cells(node, x, r, cell, row_cell)
     totals, counts = np.zeros((n_nodes, rows.n_classes)), np.zeros((n_cells, rows.n_classes))
@@ -139,6 +146,14 @@ def _level(
     strength = float(forests.best_strength(*known, estimate, STRENGTHS, step))
     forests.leave_rows_out(*known, strength, estimate)
     return Level(parent, strength, child, cell, Entries.of(totals), Entries.of(counts))
+
+
+def _check_room(n_bytes: float) -> None:
+    check_memory(
+        "the configurations of a feature and its parents",
+        n_bytes,
+        ways_out="Use a smaller max_parents, or leave out columns with many states.",
+    )
 
 
 class FlatTries(NamedTuple):

@@ -12,7 +12,8 @@ A final class says how statistics are collected and how the model is derived; ev
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from typing import Any, ClassVar, Protocol, Self
 
@@ -28,7 +29,7 @@ from tunbridge.classifiers.contributions import conditions
 from tunbridge.classifiers.importance import importance_of
 from tunbridge.classifiers.parameters import parameters_content, parameters_of
 from tunbridge.classifiers.posteriors import Finish, log_class_prior, log_posterior, posterior
-from tunbridge.classifiers.target import encode_target, split_target
+from tunbridge.classifiers.target import encode_target, series_name, split_target
 from tunbridge.classifiers.what_if import changes
 from tunbridge.data import Variable
 from tunbridge.data.table import check_weights
@@ -166,17 +167,26 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
         Whatever stops it, bad data or the user, leaves what was learned before as it was.
         """
+        with self._all_or_nothing():
+            if forget:
+                self._forget()
+            self._learn_batch(X, y, classes, sample_weight)
+        return self
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Put everything back as it was when something stops what is done here."""
         state = dict(self.__dict__)
         try:
-            if forget:
-                for name in ("statistics_", "target_name_", "feature_names_in_"):
-                    self.__dict__.pop(name, None)
-            self._learn_batch(X, y, classes, sample_weight)
+            yield
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(state)
             raise
-        return self
+
+    def _forget(self) -> None:
+        for name in ("statistics_", "target_name_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
 
     def _learn_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
         n_threads(self.n_jobs)
@@ -185,10 +195,10 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         X, y, sample_weight, target_name = split_target(X, y, sample_weight, getattr(self, "target_name_", None))
         known = None if before is None else before.variables
         batch = learn_batch(self, X, categorical=self._which_categorical(), known=known, n_jobs=self.n_jobs)
-        if target_name is None:  # a Series brings its name along
-            name = getattr(y, "name", None)
-            target_name = name if isinstance(name, str) and name not in {v.name for v in batch.variables} else None
-        target, codes = self._encoded_target(y, classes, target_name or "class", batch.n_rows)
+        if target_name is None and before is None:
+            target_name = series_name(y, batch.variables)
+        name = (target_name or "class") if before is None else before.target.name
+        target, codes = self._encoded_target(y, classes, name, batch.n_rows)
         weights = None if sample_weight is None else check_weights(np.asarray(sample_weight), batch.n_rows)
         new = self._collect(batch, codes, target, weights, before)
         self._adopt(new if before is None else before.merge(new), target_name)

@@ -164,8 +164,9 @@ def categorical_mask(categorical: Any, names: Sequence[str]) -> list[bool | None
         if categorical != "all":
             raise DataError(f"categorical must be None, 'all', a list of columns or a mapping; got {categorical!r}.")
         return [True] * len(names)
+    place = {name: j for j, name in enumerate(names)}
     if isinstance(categorical, Mapping):
-        asked = {_position(c, names): bool(yes) for c, yes in categorical.items()}
+        asked = {_position(c, place): bool(yes) for c, yes in categorical.items()}
         return [asked.get(j) for j in range(len(names))]
     chosen = list(categorical)
     if chosen and all(isinstance(c, (bool, np.bool_)) for c in chosen):
@@ -174,7 +175,7 @@ def categorical_mask(categorical: Any, names: Sequence[str]) -> list[bool | None
                 f"categorical must say yes or no for each of {len(names)} columns; got {len(chosen)} answers."
             )
         return [True if c else None for c in chosen]
-    positions = {_position(c, names) for c in chosen}
+    positions = {_position(c, place) for c in chosen}
     return [True if j in positions else None for j in range(len(names))]
 
 
@@ -182,12 +183,12 @@ def _kinds(categorical: Any, names: Sequence[str], known: Sequence[Variable] | N
     return [v.is_categorical for v in known] if known is not None else categorical_mask(categorical, names)
 
 
-def _position(column: Any, names: Sequence[str]) -> int:
-    if column in names:
-        return list(names).index(column)
-    if isinstance(column, (int, np.integer)) and -len(names) <= column < len(names):
-        return int(column) % len(names)
-    raise DataError(f"categorical must name columns; got {column!r}. {did_you_mean(column, names)}")
+def _position(column: Any, place: Mapping[str, int]) -> int:
+    if isinstance(column, str) and column in place:
+        return place[column]
+    if isinstance(column, (int, np.integer)) and -len(place) <= column < len(place):
+        return int(column) % len(place)
+    raise DataError(f"categorical must name columns; got {column!r}. {did_you_mean(column, list(place))}")
 
 
 def _column(values: Any, name: str, categorical: bool | None) -> Column:
@@ -219,10 +220,20 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
         mask, numeric = np.ma.getmaskarray(X), X.dtype.kind in "iuf"
         X = X.data.astype(np.float64 if numeric else object)
         X[mask] = np.nan if numeric else None
+    X = as_given(X) if isinstance(X, (list, tuple)) else X
     array = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
     if array.dtype.kind == "c":
         raise DataError("features must be real numbers; Complex data not supported.")
     return _native(array)
+
+
+def as_given(values: Any) -> np.ndarray:
+    """Return an array of what was given; of cells in lists NumPy alone would make text wherever there is some."""
+    array = np.asarray(values)
+    if array.dtype.kind != "U" or not isinstance(values, (list, tuple)):
+        return array
+    cells = np.array(values, object)
+    return array if all(isinstance(cell, str) for cell in cells.flat) else cells
 
 
 def is_known_frame(X: Any) -> bool:

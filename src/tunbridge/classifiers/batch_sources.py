@@ -77,6 +77,8 @@ def _file_batches(path: str | os.PathLike[str], y: str | None, weights: str | No
             raise DataError(
                 f"{what} must name a column of the file; got {name!r}. {did_you_mean(name, head.column_names)}"
             )
+    if weights == y:
+        raise DataError(f"weights must be another column than the classes; got {y!r} for both.")
     types = {} if typed else _number_types(head)
 
     def batches() -> Iterator[Given]:

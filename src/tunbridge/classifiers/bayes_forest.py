@@ -23,14 +23,23 @@ from typing import Any
 
 import numpy as np
 
-from tunbridge._check import check_number, check_whole
-from tunbridge._threads import map_threads, row_pieces
+from tunbridge._check import check_number, check_whole, counted
+from tunbridge._memory import check_memory
+from tunbridge._threads import map_threads, n_threads, row_pieces
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.batch import Batch
 from tunbridge.classifiers.contributions import seen_cells, terms_in_order
 from tunbridge.classifiers.distinct_rows import distinct_rows
-from tunbridge.classifiers.forest_members import Member, Settings, bins_of, grow_member, member_content, member_of
-from tunbridge.classifiers.pair_statistics import class_weights
+from tunbridge.classifiers.forest_members import (
+    Member,
+    Settings,
+    bins_of,
+    grow_member,
+    member_content,
+    member_of,
+    telling_gaps,
+)
+from tunbridge.classifiers.pair_statistics import are_weights, class_weights
 from tunbridge.classifiers.posteriors import Finish, log_class_prior, posterior
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
@@ -97,6 +106,15 @@ class ForestModel:
         seen = np.maximum.reduce([seen_cells(batch), *(m.coding.codes(batch) >= 0 for m in self.members)])
         return terms_in_order(seen, self._order(), lambda rows, told: self._log_average(batch.take(rows), told))
 
+    def importances(self, statistics: Forest, method: str) -> dict[int, float]:
+        """Return what each feature tells about the class beside those before it, on average over the networks.
+
+        Every network has its own order, so a feature is told now early, now late. What is averaged are the gains of
+        rows that were left out, so the information of all features adds up to what a network tells.
+        """
+        mean = np.mean([member.told for member in self.members], axis=0)[0 if method == "information" else 1]
+        return {j: max(0.0, float(value)) for j, value in enumerate(mean)}
+
     def _order(self) -> list[int]:
         """Return the features by the sum of their exponents, largest first."""
         heard = np.zeros(len(self.members[0].parents))
@@ -151,10 +169,13 @@ class BayesForestClassifier(BayesClassifier):
 
     Notes
     -----
-    A missing cell is a state of its own where the training rows have missing cells; elsewhere it says nothing. Time
-    grows with rows × features² (information of all pairs) and with rows × features × parents, for each network; memory
-    with the configurations that occur. There is no ``partial_fit``, and ``predict_joint_log_proba`` returns
-    log P(c | x): an average of answers has no joint distribution.
+    ``importance`` is the mean over the networks of what a feature tells beside those before it in the network's order,
+    measured on rows that are left out: features that tell something only together share it.
+
+    A missing cell is a state of its own where a twentieth of the training rows or more miss it; elsewhere it says
+    nothing. Time grows with rows × features² (information of all pairs) and with rows × features × parents, for each
+    network; memory with the configurations that occur, times the states of a feature. There is no ``partial_fit``, and
+    ``predict_joint_log_proba`` returns log P(c | x): an average of answers has no joint distribution.
 
     References
     ----------
@@ -208,12 +229,18 @@ class BayesForestClassifier(BayesClassifier):
         log_prior = log_class_prior(None, target, weight)
         which, of_row = distinct_rows(batch, classes, weights)
         rows, labels, seed = batch.take(which), classes[which], entropy_of(self.random_state)
+        gaps = telling_gaps(rows, of_row)
         bins = {j: bins_of(rows.number_column(i), of_row) for j, i in rows.numeric.items()}
-        settings = Settings(self.max_parents, float(self.penalty))
+        settings = Settings(self.max_parents, float(self.penalty), min(n_threads(self.n_jobs), self.n_networks))
+        check_memory(
+            f"what {counted(len(labels), 'different row')} say of {target.n_states} classes",
+            8.0 * 4 * len(labels) * target.n_states * settings.at_once,  # estimates, their logarithms, counts by class
+            ways_out="Use fewer rows, or n_jobs=1.",
+        )
 
         def grow(member: int) -> Member:
             rng = np.random.default_rng([seed, member])
-            return grow_member(rows, bins, labels, target, of_row, log_prior, settings, rng)
+            return grow_member(rows, bins, gaps, labels, target, of_row, log_prior, settings, rng)
 
         members = map_threads(grow, range(self.n_networks), self.n_jobs)
         return Forest(target, weight, batch.variables, tuple(members))
@@ -237,6 +264,6 @@ class BayesForestClassifier(BayesClassifier):
         variables = tuple(content["variables"])
         if not members or any(m.coding.variables != variables for m in members):
             raise ValueError("its networks do not belong to its features")
-        if weight.shape != (target.n_states,) or not (np.isfinite(weight) & (weight >= 0)).all():
+        if weight.shape != (target.n_states,) or not are_weights(weight):
             raise ValueError("its counts are not counts")
         return Forest(target, weight, variables, members)

@@ -229,6 +229,7 @@ class BayesNetClassifier(BayesClassifier):
 
     def _searched(self, table: Table, nodes: Sequence[Variable]) -> DAG:
         way, criterion = as_search(self.search), as_score(self.criterion)
+        table = table if table.weights is None else table.take(table.weights > 0)
         seen = table.select([v.name for v in nodes if is_seen(table, v)])
         if seen.missing and way.is_scored and not isinstance(criterion, NodeAverage):
             whole = _whole_rows(seen, nodes[0])

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tunbridge._memory import check_memory
 from tunbridge.classifiers.batch import Batch
+from tunbridge.classifiers.target import apart_from
 from tunbridge.counts.states import merge_states
 from tunbridge.data import Column, Table, Variable
 from tunbridge.data.columns import code_type
@@ -58,6 +58,18 @@ class Coding:
             label = f"({label})"
         return Variable(v.name, [label, *(v.states or ())])
 
+    def called_like(self, other: Coding) -> tuple[Variable, ...]:
+        """Return our features as variables, a missing cell under the name that it has in a coding with more states.
+
+        What is "(missing)" here is "((missing))" there, where a column has come to hold the text "(missing)".
+        """
+        found = list(self.coded)
+        for j in self.gaps:
+            label, states = (other.coded[j].states or ())[0], found[j].states or ()
+            if label != states[0]:
+                found[j] = Variable(found[j].name, [label, *states[1:]])
+        return tuple(found)
+
     def column(self, batch: Batch, j: int) -> np.ndarray:
         """Return the codes of one feature; −1 where there is none."""
         if j in self.cuts:
@@ -88,10 +100,7 @@ class Coding:
 
     def class_variable(self, target: Variable) -> Variable:
         """Return the class under a name that no feature has."""
-        names = {v.name for v in self.variables}
-        while target.name in names:
-            target = Variable(f"{target.name}'", target.states)
-        return target
+        return apart_from(target, self.variables)
 
     def merge(self, other: Coding) -> Coding:
         """Return the coding with the states of both; cut points are ours."""
@@ -114,11 +123,6 @@ def learn_coding(batch: Batch, classes: np.ndarray, weights: np.ndarray | None, 
 def known_coding(batch: Batch, before: Coding) -> Coding:
     """Return how the features of further rows become codes: as before, with the states of the batch."""
     return replace(before, variables=batch.variables)
-
-
-def check_codes(n_features: int, n_rows: int) -> None:
-    """Raise when the codes of all features would not fit into memory."""
-    check_memory("the codes of all rows", 4.0 * n_features * n_rows, ways_out="Give the rows in pieces.")
 
 
 def coding_content(coding: Coding) -> dict[str, Any]:

@@ -111,13 +111,13 @@ class _Asked:
     n_jobs: int | None
 
     def __call__(self, statistics: Any) -> tuple[np.ndarray, float]:
-        log_prior = self.estimator._log_prior(statistics)
-        model: Any = self.estimator._derive(statistics, log_prior)
+        self.estimator._adopt(statistics, None)
+        model: Any = self.estimator._model
         joint = model.joint(self.known.batch, _bounded, self.n_jobs)
         own = joint[np.arange(len(joint)), self.known.classes]
         objective = float(self.known.mass @ own) + log_table_prior(self.estimator, statistics, model)
         if not self.unknown.classes.size or self.weight == 0.0:
-            return np.empty((0, len(log_prior))), objective
+            return np.empty((0, self.known.target.n_states)), objective
         joint = model.joint(self.unknown.batch, _bounded, self.n_jobs)
         evidence = logsumexp(joint, axis=1)
         objective += self.weight * float(self.unknown.mass @ evidence)

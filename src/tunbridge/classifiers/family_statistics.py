@@ -16,7 +16,7 @@ import numpy as np
 
 from tunbridge._memory import check_memory
 from tunbridge.classifiers.coding import Coding, coding_content, coding_of
-from tunbridge.classifiers.pair_statistics import class_weights
+from tunbridge.classifiers.pair_statistics import are_weights, class_weights
 from tunbridge.classifiers.target import sorted_target
 from tunbridge.counts import Counts
 from tunbridge.counts.families import count_families
@@ -64,11 +64,14 @@ class FamilyStatistics:
         return FamilyStatistics(target, a.class_weight + b.class_weight, coding, self.parents, counts)
 
     def _over(self, target: Variable, coding: Coding) -> FamilyStatistics:
-        given = coding.class_variable(target)
+        given, ours = coding.class_variable(target), self.coding.called_like(coding)
         weight = np.zeros(target.n_states)
         weight[[target.code(s) for s in self.target.states or ()]] = self.class_weight
-        empty = {j: _empty(j, self.parents[j] or (), given, coding.coded) for j in self.counts}
-        counts = {j: empty[j].merge(c).dense() for j, c in self.counts.items()}
+        counts = {}
+        for j, c in self.counts.items():
+            parents = self.parents[j] or ()
+            same = replace(c, child=ours[j], parents=(c.parents[0], *(ours[u] for u in parents)))
+            counts[j] = _empty(j, parents, given, coding.coded).merge(same).dense()
         return FamilyStatistics(target, weight, coding, self.parents, counts)
 
 
@@ -104,7 +107,7 @@ def check_tables(shapes: Sequence[Sequence[int]]) -> None:
     check_memory(
         "the tables of the features given the class and their parents",
         8.0 * 4 * sum(float(prod(map(float, shape))) for shape in shapes),
-        ways_out="Use a smaller k, or leave out columns with many states.",
+        ways_out="Allow fewer parents, or leave out columns with many states.",
     )
 
 
@@ -135,27 +138,29 @@ def families_statistics(content: Mapping[str, Any]) -> FamilyStatistics:
     numbers = [weight, *(c.table for c in counts.values())]
     if len(parents) != len(coded) or set(counts) != {j for j, p in enumerate(parents) if p is not None}:
         raise ValueError("its structure does not belong to its features")
-    if weight.shape != (target.n_states,) or not all(_are_counts(a) for a in numbers):
+    if weight.shape != (target.n_states,) or not all(map(are_weights, numbers)):
         raise ValueError("its counts are not counts")
     return FamilyStatistics(target, weight, coding, parents, counts)
 
 
 def check_acyclic(parents: Structure) -> list[int]:
     """Return the features that are used, parents before children; raise ValueError where there is no such order."""
-    left = {j: set(p) for j, p in enumerate(parents) if p is not None}
+    waiting = {j: len(set(p)) for j, p in enumerate(parents) if p is not None}
+    children: dict[int, list[int]] = {j: [] for j in waiting}
+    for j in waiting:
+        for u in set(parents[j] or ()):
+            children.setdefault(u, []).append(j)
     order: list[int] = []
-    while left:
-        free = [j for j, p in left.items() if p <= set(order)]
-        if not free:
-            raise ValueError("its structure has a cycle, or a parent that is not used")
+    free = [j for j, n in waiting.items() if not n]
+    while free:
         order += free
-        for j in free:
-            del left[j]
+        below = [c for j in free for c in children[j]]
+        for c in below:
+            waiting[c] -= 1
+        free = sorted({c for c in below if not waiting[c]})
+    if len(order) < len(waiting):
+        raise ValueError("its structure has a cycle, or a parent that is not used")
     return order
-
-
-def _are_counts(array: np.ndarray) -> bool:
-    return bool(array.dtype.kind in "iuf" and np.isfinite(array).all() and (array >= 0).all())
 
 
 def _empty(j: int, parents: Sequence[int], given: Variable, coded: Sequence[Variable]) -> Counts:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tunbridge.classifiers.pair_statistics import are_weights
 from tunbridge.classifiers.statistics import NUMERIC_ROLES, Statistics
 from tunbridge.counts import Counts, Moments
 from tunbridge.data import Variable
@@ -69,8 +70,8 @@ def _check_shapes(s: Statistics) -> None:
         all(len(group) == n_classes for group in s.points.values()),
         all(p.values.shape == p.weights.shape and p.values.ndim == 1 for p in points),
         all(np.isfinite(a).all() for a in (s.class_weight, *moments, *(p.values for p in points))),
-        all(_is_weight(a) for a in (s.class_weight, moments[0], moments[2], *(p.weights for p in points))),
-        all(_is_weight(c.table) for c in s.counts.values()),
+        all(are_weights(a) for a in (s.class_weight, moments[0], moments[2], *(p.weights for p in points))),
+        all(are_weights(c.table) for c in s.counts.values()),
         s.extent is None or (s.extent.shape == (2, len(of_role["gaussian"])) and not np.isinf(s.extent).any()),
     ]
     if not all(fits):
@@ -79,7 +80,3 @@ def _check_shapes(s: Statistics) -> None:
 
 def _states(s: Statistics, feature: int) -> Any:
     return s.cuts[feature].labels if feature in s.cuts else s.variables[feature].states
-
-
-def _is_weight(array: np.ndarray) -> bool:
-    return bool(array.dtype.kind in "iuf" and np.isfinite(array).all() and (array >= 0).all())

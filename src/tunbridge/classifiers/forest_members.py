@@ -23,7 +23,7 @@ from tunbridge._memory import check_memory
 from tunbridge.classifiers.back_off_tries import FlatTries, Rows, flatten, grow_trie
 from tunbridge.classifiers.batch import Batch
 from tunbridge.classifiers.coding import Coding, coding_content, coding_of
-from tunbridge.classifiers.exponents import fit_exponents
+from tunbridge.classifiers.exponents import fit_exponents, gains
 from tunbridge.counts import PairCounts
 from tunbridge.data import Variable
 from tunbridge.data.discretisation import Discretisation
@@ -36,13 +36,18 @@ _FINENESS = (0.0, 0.25, 0.5, 1.0)
 _FEWEST_INTERVALS, _MOST_INTERVALS = 3, 12
 _LEAST_INTERVAL = 3.0
 _MOST_TERMS = 10_000_000
+_TELLING = 0.05
+"""The share of the rows from which on missing cells are a state."""
+_ROWS_TOLD = 4096  # of which it is measured what the features tell: enough for three digits
+_CERTAIN = 1e12
 
 
 class Settings(NamedTuple):
-    """What all members have in common."""
+    """What all members have in common, and how many of them are grown at the same time."""
 
     max_parents: int
     penalty: float
+    at_once: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +62,15 @@ class Member:
         The features that each feature depends on beside the class; None where a feature is not used.
     tries : FlatTries
         P(x | class, parents) of the features that are used, and their exponents.
+    told : ndarray of shape (2, n_features)
+        What each feature tells about the class beside those before it, of rows that were left out: information, and
+        weight of evidence, in nats.
     """
 
     coding: Coding
     parents: tuple[tuple[int, ...] | None, ...]
     tries: FlatTries
+    told: np.ndarray
 
     def add_log_joint(self, codes: np.ndarray, out: np.ndarray) -> None:
         """Add Σ_f w_f log P(x_f | …, c) to ``out``, row × class; features without a code say nothing."""
@@ -88,9 +97,20 @@ def bins_of(values: np.ndarray, weights: np.ndarray) -> Bins:
     return Bins(edges, np.where(seen, np.searchsorted(edges, values), -1))
 
 
+def telling_gaps(batch: Batch, weights: np.ndarray) -> frozenset[int]:
+    """Return the features of which so many cells are missing that to be missing is a state like any other.
+
+    A handful of missing cells would have to say what it means to be missing, and are better not heard at all.
+    """
+    missing = {j: codes < 0 for j, codes in batch.codes.items()}
+    missing |= {j: np.isnan(batch.number_column(i)) for j, i in batch.numeric.items()}
+    return frozenset(j for j, gone in missing.items() if weights[gone].sum() >= _TELLING * weights.sum() > 0.0)
+
+
 def grow_member(
     batch: Batch,
     bins: Mapping[int, Bins],
+    gaps: frozenset[int],
     classes: np.ndarray,
     target: Variable,
     weights: np.ndarray,
@@ -100,12 +120,10 @@ def grow_member(
 ) -> Member:
     """Return a member that is learned from different rows and their weights."""
     classes = classes.astype(np.int64)
-    resample = rng.poisson(weights).astype(np.float64)
-    if not resample.any():
-        resample = weights
-    coding = _random_coding(batch, bins, classes, target, resample, rng)
+    resample = _resampled(weights, rng)
+    coding = _random_coding(batch, bins, gaps, classes, target, resample, rng)
     codes = coding.codes(batch)
-    parents = _random_structure(coding, codes, classes, target, resample, settings.max_parents, rng)
+    parents, order = _random_structure(coding, codes, classes, target, resample, settings, rng)
     n_states = tuple(v.n_states for v in coding.coded)
     rows = Rows(codes, classes, weights, n_states, target.n_states)
     used = [j for j, p in enumerate(parents) if p is not None]
@@ -114,24 +132,34 @@ def grow_member(
     tries = []
     for f, j in enumerate(used):
         trie, estimate = grow_trie(rows, j, parents[j] or ())
-        terms[:, :, f] = np.log(estimate[judges])
+        terms[:, :, f] = np.log(np.maximum(estimate[judges], forests.LEAST_SHARE))
         tries.append(trie)
-    exponents = fit_exponents(terms, log_prior, classes[judges], weights[judges], penalty=settings.penalty)
-    return Member(coding, parents, flatten(tries, exponents, n_states))
+    labels, asked = classes[judges], weights[judges]
+    exponents = fit_exponents(terms, log_prior, labels, asked, penalty=settings.penalty)
+    some, told = slice(None, None, -(-len(judges) // _ROWS_TOLD)), np.zeros((2, len(parents)))
+    places = [used.index(j) for j in order]
+    told[:, used] = gains(terms[some], exponents, log_prior, labels[some], asked[some], places)
+    return Member(coding, parents, flatten(tries, exponents, n_states), told)
+
+
+def _resampled(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return how often each row is drawn, its weight on average; rows that weigh very much are all but certain."""
+    drawn = rng.poisson(np.minimum(weights, _CERTAIN)).astype(np.float64)
+    drawn = np.where(weights < _CERTAIN, drawn, weights)
+    return drawn if drawn.any() else weights
 
 
 def _random_coding(
     batch: Batch,
     bins: Mapping[int, Bins],
+    gaps: frozenset[int],
     classes: np.ndarray,
     target: Variable,
     weights: np.ndarray,
     rng: np.random.Generator,
 ) -> Coding:
     cuts = {j: _random_cuts(some, classes, target.n_states, weights, rng) for j, some in bins.items()}
-    plain = Coding(batch.variables, cuts)
-    gaps = (j for j in range(len(batch.variables)) if (plain.column(batch, j) < 0).any())
-    return Coding(batch.variables, cuts, frozenset(gaps))
+    return Coding(batch.variables, cuts, gaps)
 
 
 def _random_cuts(
@@ -153,10 +181,11 @@ def _random_structure(
     classes: np.ndarray,
     target: Variable,
     weights: np.ndarray,
-    max_parents: int,
+    settings: Settings,
     rng: np.random.Generator,
-) -> tuple[tuple[int, ...] | None, ...]:
-    counts = _weighted_pairs(coding, codes, classes, target, weights)
+) -> tuple[tuple[tuple[int, ...] | None, ...], list[int]]:
+    """Return the parents of each feature, None where it has no states, and the order of those that have."""
+    counts = _weighted_pairs(coding, codes, classes, target, weights, settings.at_once)
     pairs = pairs_within(counts)
     n = float(weights.sum())
     gain = n * pairs.information - 0.5 * _degrees_of_freedom(counts)
@@ -165,20 +194,20 @@ def _random_structure(
     parents: list[tuple[int, ...] | None] = [None] * len(codes)
     for i, j in enumerate(order):
         before = np.array(order[:i], np.intp)
-        best = before[np.argsort(-gain[j, before], kind="stable")[:max_parents]].tolist()
+        best = before[np.argsort(-gain[j, before], kind="stable")[: settings.max_parents]].tolist()
         parents[j] = tuple(p for p in best if gain[j, p] > 0.0)
-    return tuple(parents)
+    return tuple(parents), order
 
 
 def _weighted_pairs(
-    coding: Coding, codes: np.ndarray, classes: np.ndarray, target: Variable, weights: np.ndarray
+    coding: Coding, codes: np.ndarray, classes: np.ndarray, target: Variable, weights: np.ndarray, at_once: int
 ) -> PairCounts:
     """Return the weights of all pairs of states within the classes, for many small tables in turn."""
     size = sum(v.n_states for v in coding.coded)
     check_memory(
         f"the counts of all pairs of {size} states in {target.n_states} classes",
-        8.0 * target.n_states * size**2,
-        ways_out="Leave out columns with many states.",
+        8.0 * 3 * target.n_states * size**2 * at_once,  # the counts, and what is computed from them
+        ways_out="Leave out columns with many states, or use n_jobs=1.",
     )
     counts = PairCounts(coding.coded, np.zeros((target.n_states, size, size)), coding.class_variable(target))
     forests.count_pairs_within(codes, counts.first.astype(np.int64), classes, weights, counts.matrix)
@@ -200,6 +229,7 @@ def member_content(member: Member) -> dict[str, Any]:
         "coding": coding_content(member.coding),
         "parents": [None if p is None else list(p) for p in member.parents],
         "tries": member.tries._asdict(),
+        "told": member.told,
     }
 
 
@@ -209,9 +239,10 @@ def member_of(content: Mapping[str, Any], n_classes: int) -> Member:
     parents = tuple(None if p is None else tuple(p) for p in content["parents"])
     tries = FlatTries(**content["tries"])
     check_tries(tries, [v.n_states for v in coding.coded], n_classes)
-    if len(parents) != len(coding.variables):
+    told = content["told"]
+    if len(parents) != len(coding.variables) or told.shape != (2, len(parents)) or not np.isfinite(told).all():
         raise ValueError("its structure does not belong to its features")
-    return Member(coding, parents, tries)
+    return Member(coding, parents, tries, told)
 
 
 def check_tries(t: FlatTries, n_states: list[int], n_classes: int) -> None:

@@ -162,10 +162,10 @@ def _correlated(moments: PairMoments) -> np.ndarray:
         a + s * np.divide(a.sum(axis=0), total, out=np.zeros_like(total), where=total > 0)
         for a in (moments.square, moments.product)
     )
-    both = square * square.swapaxes(1, 2)
     varies = moments.square > _nothing(moments.mean, n)
     varies &= varies.swapaxes(1, 2)
-    squared = np.divide(product**2, both, out=np.zeros_like(both), where=varies & (both > 0))
+    slope = np.divide(product, square, out=np.zeros_like(square), where=varies & (square > 0))
+    squared = slope * slope.swapaxes(1, 2)  # the regression of one on the other times that of the other on the one
     rest = np.maximum(1.0 - squared, _NEAREST) * _ratio(n)
     told = np.where(varies, n * -0.5 * np.log(rest), 0.0).sum(axis=0)
     return np.maximum(np.divide(told, total, out=np.zeros_like(total), where=total > 0), 0.0)

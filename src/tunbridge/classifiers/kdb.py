@@ -24,6 +24,7 @@ from tunbridge.classifiers.coding import MISSING_RULES, Coding, known_coding, le
 from tunbridge.classifiers.family_model import HIERARCHICAL, FamilyModel, as_table_prior, family_model
 from tunbridge.classifiers.family_statistics import (
     FamilyStatistics,
+    Structure,
     collect_families,
     families_content,
     families_statistics,
@@ -108,8 +109,7 @@ class KDBClassifier(BayesClassifier):
     @property
     def parents_(self) -> dict[str, tuple[str, ...]]:
         """The features on which each feature depends beside the class, the most telling first."""
-        names = [v.name for v in self.variables_]
-        return {names[j]: tuple(names[u] for u in p) for j, p in enumerate(self._model.parents) if p is not None}
+        return named_parents(self.variables_, self._model.parents)
 
     def _check_parameters(self) -> None:
         check_whole("k", self.k, low=0)
@@ -174,7 +174,7 @@ def class_pairs(table: Table, coding: Coding, target: Variable, n_jobs: int | No
     return Pairs(found.information, found.rows, n_free, target.n_states, found.with_given)
 
 
-def named_parents(statistics: FamilyStatistics) -> dict[str, tuple[str, ...]]:
+def named_parents(variables: Sequence[Variable], parents: Structure) -> dict[str, tuple[str, ...]]:
     """Return the parents of each feature that is used, by name."""
-    names = [v.name for v in statistics.variables]
-    return {names[j]: tuple(names[u] for u in p) for j, p in enumerate(statistics.parents) if p is not None}
+    names = [v.name for v in variables]
+    return {names[j]: tuple(names[u] for u in p) for j, p in enumerate(parents) if p is not None}

@@ -23,13 +23,13 @@ from typing import Any
 
 import numpy as np
 
+from tunbridge._check import counted
 from tunbridge._memory import check_memory
 from tunbridge._threads import map_threads, row_pieces
 from tunbridge.classifiers.batch import Batch
 from tunbridge.classifiers.coding import coding_content
 from tunbridge.classifiers.network_columns import Columns, columns_of
-from tunbridge.classifiers.network_statistics import are_weights
-from tunbridge.classifiers.pair_statistics import class_weights
+from tunbridge.classifiers.pair_statistics import are_weights, class_weights
 from tunbridge.classifiers.target import sorted_target
 from tunbridge.counts import Counter, Moments, PairCounts, moments_within
 from tunbridge.counts.cross_moments import CrossMoments
@@ -218,12 +218,12 @@ class MixedPairs:
         at = np.array([target.code(s) for s in self.target.states or ()], np.intp)
         weight = np.zeros(target.n_states)
         weight[at] = self.class_weight
-        counts = self.counts
+        counts, ours = self.counts, self.columns.coding.called_like(columns.coding)
         if counts is not None:
-            counts = counts.over(columns.coding.coded, columns.nodes(target)[0])
+            counts = replace(counts, variables=ours).over(columns.coding.coded, columns.nodes(target)[0])
         within = tuple(
             _wider(m, at, target.n_states, old, new)
-            for m, old, new in zip(self.within, self.columns.coding.coded, columns.coding.coded, strict=True)
+            for m, old, new in zip(self.within, ours, columns.coding.coded, strict=True)
         )
         return MixedPairs(target, weight, columns, counts, within, self.numbers.over(target.n_states, at))
 
@@ -250,14 +250,14 @@ def collect_mixed(
     """Return the statistics of a batch of rows; ``classes`` are codes of the target's states."""
     numbers = [_small(batch, j) for j in columns.numbers]
     codes, n_classes, coded = columns.codes(batch), target.n_states, columns.coding.coded
+    check_memory(
+        f"the moments of {counted(len(numbers), 'number')} within {counted(len(coded), 'column')} of categories",
+        8.0 * 3 * n_classes * sum(v.n_states for v in coded) * len(numbers),
+        ways_out="Leave columns with many states out, or use numeric='discretise'.",
+    )
     within = []
     for j, v in zip(columns.categories, coded, strict=True):
         groups = np.where(codes[j + 1] >= 0, classes * v.n_states + codes[j + 1], -1)
-        check_memory(
-            f"the moments of {len(numbers)} numbers within {v.name!r}",
-            8.0 * 3 * n_classes * v.n_states * len(numbers),
-            ways_out="Leave columns with many states out, or use numeric='discretise'.",
-        )
         within.append(moments_within(numbers, groups, n_classes * v.n_states, weights=weights, n_jobs=n_jobs))
     pairs = None
     if coded:

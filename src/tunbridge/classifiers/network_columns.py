@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from tunbridge.classifiers.batch import Batch
 from tunbridge.classifiers.coding import Coding, coding_of, known_coding, learn_coding
+from tunbridge.classifiers.target import apart_from
 from tunbridge.counts.states import merge_states
 from tunbridge.data import Column, Table, Variable
 from tunbridge.data.columns import code_type, state_type
@@ -49,15 +50,19 @@ class Columns:
     @cached_property
     def columns(self) -> tuple[Variable, ...]:
         """The features as nodes of a network; those that were never seen have no states."""
-        coded = dict(zip(self.categories, self.coding.coded, strict=True))
-        return tuple(coded.get(j, v) for j, v in enumerate(self.variables))
+        return self._with(self.coding.coded)
+
+    def called_like(self, other: Columns) -> tuple[Variable, ...]:
+        """Return our features as nodes, a missing cell under the name that it has in columns with more states."""
+        return self._with(self.coding.called_like(other.coding))
+
+    def _with(self, coded: Sequence[Variable]) -> tuple[Variable, ...]:
+        of_feature = dict(zip(self.categories, coded, strict=True))
+        return tuple(of_feature.get(j, v) for j, v in enumerate(self.variables))
 
     def nodes(self, target: Variable) -> tuple[Variable, ...]:
         """Return the nodes: the class, under a name that no feature has, and the features."""
-        names = {v.name for v in self.variables}
-        while target.name in names:
-            target = Variable(f"{target.name}'", target.states)
-        return (target, *self.columns)
+        return (apart_from(target, self.variables), *self.columns)
 
     def codes(self, batch: Batch) -> np.ndarray:
         """Return the codes of all nodes, (n_features + 1, n_rows); −1 where there are none, as of class and numbers."""

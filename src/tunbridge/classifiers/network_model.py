@@ -25,6 +25,7 @@ import numpy as np
 
 from tunbridge._threads import map_threads, row_pieces
 from tunbridge.classifiers.batch import Batch
+from tunbridge.classifiers.contributions import terms_in_order
 from tunbridge.classifiers.family_statistics import Structure, check_acyclic
 from tunbridge.classifiers.network_columns import Columns
 from tunbridge.classifiers.posteriors import Finish
@@ -99,6 +100,14 @@ class _Regression(NamedTuple):
         return np.where(np.isnan(logs), -np.inf, logs)  # numbers beyond all bounds
 
 
+def _seen(codes: np.ndarray, values: _Values) -> np.ndarray:
+    """Return which cells are not missing, (n_nodes, n_rows)."""
+    seen = codes >= 0
+    for node, column in values.items():
+        seen[node] = ~np.isnan(column)
+    return seen
+
+
 def _configurations(codes: np.ndarray, nodes: Sequence[int], strides: Sequence[int]) -> np.ndarray:
     at = np.zeros(codes.shape[1], np.intp)
     for node, stride in zip(nodes, strides, strict=True):
@@ -154,19 +163,12 @@ class NetworkModel:
         Up to a constant of the row: what a feature says about other features is not told.
         """
         codes, values = self.columns.codes(batch), self.columns.values(batch)
-        told, known = np.full_like(codes, -1), {i: np.full_like(v, np.nan) for i, v in values.items()}
-        out = np.zeros((len(self.structure) - 1, self.n_classes, batch.n_rows))
-        before = self._log_joint(told, known)
-        for i in self._telling:
-            if i in values:
-                known[i] = values[i]
-            else:
-                told[i] = codes[i]
-            now = self._log_joint(told, known)
-            same = now == before  # −∞ and −∞ too
-            out[i - 1] = np.where(same, 0.0, np.where(same, 0.0, now) - np.where(same, 0.0, before)).T
-            before = now
-        return out
+
+        def joint(rows: np.ndarray, told: np.ndarray) -> np.ndarray:
+            some = np.where(np.concatenate([np.zeros_like(told[:1]), told]), codes[:, rows], np.int32(-1))
+            return self._log_joint(some, {i: np.where(told[i - 1], v[rows], np.nan) for i, v in values.items()})
+
+        return terms_in_order(_seen(codes, values)[1:], [i - 1 for i in self._telling], joint)
 
     def conditions(self, batch: Batch) -> list[list[tuple[int, ...]]]:
         """Return for each row what the term of each feature is conditional on: features told before it."""
@@ -189,9 +191,7 @@ class NetworkModel:
         return out
 
     def _log_joint(self, codes: np.ndarray, values: _Values) -> np.ndarray:
-        seen = codes >= 0
-        for node, column in values.items():
-            seen[node] = ~np.isnan(column)
+        seen = _seen(codes, values)
         out = np.repeat(self._start[None], codes.shape[1], axis=0)
         for family in self._families:
             whole = seen[list(family.members)].all(axis=0)
@@ -207,10 +207,14 @@ class NetworkModel:
     def _hidden(self, seen: np.ndarray) -> np.ndarray:
         """Return the rows in which something has to be summed out."""
         out: np.ndarray = np.logical_not(seen[list(self.structure[0] or ())].all(axis=0))
-        for child, below in self._below.items():
+        told = seen.copy()  # what is seen itself, or has something below it that is
+        for i in reversed(self._order):
+            for p in self.structure[i] or ():
+                told[p] |= told[i]
+        for child in self.children:
             others = [p for p in self.structure[child] or () if p]
             out |= seen[child] & ~seen[others].all(axis=0)
-            out |= ~seen[child] & seen[below].any(axis=0)
+            out |= told[child] & ~seen[child]
         return out
 
     def _answered(self, codes: np.ndarray, values: _Values) -> np.ndarray:
@@ -259,22 +263,14 @@ class NetworkModel:
         return np.exp(self._answered(np.full((len(self.structure), 1), -1, np.int32), {}))[0]
 
     @cached_property
-    def _telling(self) -> list[int]:
-        """The nodes that are used, those of the blanket first, else parents before children."""
-        order = [i for i in check_acyclic(self.structure) if i]
-        return [i for i in order if i in self.blanket] + [i for i in order if i not in self.blanket]
+    def _order(self) -> list[int]:
+        """The nodes that are used, parents before children."""
+        return check_acyclic(self.structure)
 
     @cached_property
-    def _below(self) -> dict[int, list[int]]:
-        """What stands below each child of the class."""
-        found: dict[int, list[int]] = {}
-        for child in self.children:
-            below = {child}
-            for i in check_acyclic(self.structure):
-                if below & set(self.structure[i] or ()):
-                    below.add(i)
-            found[child] = sorted(below - {child})
-        return found
+    def _telling(self) -> list[int]:
+        """The nodes that are used but for the class, those of the blanket first, else parents before children."""
+        return sorted((i for i in self._order if i), key=lambda i: i not in self.blanket)
 
     # What is laid out once
 

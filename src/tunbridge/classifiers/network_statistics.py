@@ -19,7 +19,7 @@ import numpy as np
 from tunbridge.classifiers.coding import coding_content
 from tunbridge.classifiers.family_statistics import Structure, check_acyclic, check_tables
 from tunbridge.classifiers.network_columns import Columns, columns_of
-from tunbridge.classifiers.pair_statistics import class_weights
+from tunbridge.classifiers.pair_statistics import are_weights, class_weights
 from tunbridge.classifiers.target import sorted_target
 from tunbridge.counts import Counts
 from tunbridge.counts.cross_moments import CrossMoments, no_cross_moments
@@ -93,8 +93,13 @@ class NetworkStatistics:
         weight = np.zeros(target.n_states)
         weight[[target.code(s) for s in self.target.states or ()]] = self.class_weight
         empty = NetworkStatistics(target, weight, columns, self.parents, {}, {})
-        counts = {i: _no_counts(empty.nodes[i], empty.family(i)).merge(c).dense() for i, c in self.counts.items()}
-        moments = {i: _placed(m, self.family(i), empty.family(i)) for i, m in self.moments.items()}
+        ours = (self.nodes[0], *self.columns.called_like(columns))
+        families = {i: tuple(ours[p] for p in self.parents[i] or ()) for i in (*self.counts, *self.moments)}
+        counts = {
+            i: _no_counts(empty.nodes[i], empty.family(i)).merge(Counts(ours[i], families[i], c.table)).dense()
+            for i, c in self.counts.items()
+        }
+        moments = {i: _placed(m, families[i], empty.family(i)) for i, m in self.moments.items()}
         return replace(empty, counts=counts, moments=moments)
 
 
@@ -237,8 +242,3 @@ def _placed(moments: CrossMoments, old: Sequence[Variable], new: Sequence[Variab
     for into, given in zip(arrays, moments.arrays, strict=True):
         into[at] = given
     return CrossMoments(*arrays)
-
-
-def are_weights(array: np.ndarray) -> bool:
-    """Return whether all of an array may be counts or weights."""
-    return bool(array.dtype.kind in "iuf" and np.isfinite(array).all() and (array >= 0).all())

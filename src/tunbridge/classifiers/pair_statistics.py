@@ -55,7 +55,8 @@ class PairStatistics:
     def _over(self, target: Variable, coding: Coding) -> PairStatistics:
         weight = np.zeros(target.n_states)
         weight[[target.code(s) for s in self.target.states or ()]] = self.class_weight
-        pairs = self.pairs.over(coding.coded, coding.class_variable(target))
+        ours = replace(self.pairs, variables=self.coding.called_like(coding))
+        pairs = ours.over(coding.coded, coding.class_variable(target))
         return PairStatistics(target, weight, coding, pairs)
 
     def family(self, child: int, parent: int | None = None) -> Counts:
@@ -94,6 +95,11 @@ def class_weights(classes: np.ndarray, weights: np.ndarray | None, target: Varia
     return np.bincount(classes, weights, minlength=target.n_states).astype(np.float64)
 
 
+def are_weights(array: np.ndarray) -> bool:
+    """Return whether all of an array may be counts or weights."""
+    return bool(array.dtype.kind in "iuf" and np.isfinite(array).all() and (array >= 0).all())
+
+
 def pairs_content(statistics: PairStatistics) -> dict[str, Any]:
     """Return the statistics as content of a native file."""
     return {
@@ -111,6 +117,6 @@ def pairs_statistics(content: Mapping[str, Any]) -> PairStatistics:
     size, weight = sum(v.n_states for v in coding.coded), content["class_weight"]
     if matrix.shape != (target.n_states, size, size) or weight.shape != (target.n_states,):
         raise ValueError("its counts do not belong to its features and classes")
-    if not all(a.dtype.kind in "iuf" and np.isfinite(a).all() and (a >= 0).all() for a in (matrix, weight)):
+    if not (are_weights(matrix) and are_weights(weight)):
         raise ValueError("its counts are not counts")
     return PairStatistics(target, weight, coding, PairCounts(coding.coded, matrix, given))

@@ -1,7 +1,8 @@
 """The parameters of a classifier as a file: numbers, texts, lists, the small objects that stand for rules, estimators.
 
 An estimator that is a parameter of another one is written as its kind and its own parameters, so that nothing in a file
-names code: only the kinds that this room has are made again. Lists may hold estimators, also in pairs with a name.
+names code: only the kinds that this room has are made again. Lists may hold estimators, also in pairs with a name. A
+generator of random numbers is not written: it is where chance has come to, not a setting, and None takes its place.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, MEstimate):
         p = value.p if isinstance(value.p, str) else [list(pair) for pair in value.p.items()]
         return {"rule": "m-estimate", "m": value.m, "p": p}
+    if isinstance(value, np.random.Generator):
+        return None
     if (option := option_content(value, _plain)) is not None:
         return option
     if hasattr(value, "kind") and hasattr(value, "get_params"):

@@ -109,7 +109,7 @@ def evidence_scales(
         for j, (v, (values, _, is_number)) in enumerate(zip(classifier.variables_, options, strict=True))
         if len(values)
     ]
-    prior = float(classifier.class_log_prior_[c] - classifier.class_log_prior_[d])
+    prior = _prior(classifier, c, d)
     return Scales(labels[c], labels[d], prior, tuple(scales))
 
 
@@ -137,6 +137,16 @@ def _classes(classifier: Any, label: Any, against: Any) -> tuple[int, int]:
     if c == d:
         raise DataError(f"a nomogram must compare two different classes; got {label!r} against {against!r}.")
     return c, d
+
+
+def _prior(classifier: Any, c: int, d: int) -> float:
+    """Return the log-odds of the prior; raise where it excludes one of the two classes."""
+    found = classifier.class_log_prior_
+    for k in (c, d):
+        if np.isneginf(found[k]):
+            excluded = classifier.classes_.tolist()[k]
+            raise DataError(f"a nomogram must compare classes that can be; {excluded!r} has prior probability zero.")
+    return float(found[c] - found[d])
 
 
 def _values(

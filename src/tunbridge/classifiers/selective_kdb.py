@@ -138,7 +138,7 @@ class SelectiveKDBClassifier(BayesClassifier):
     @property
     def parents_(self) -> dict[str, tuple[str, ...]]:
         """The features on which each chosen feature depends beside the class, the most telling first."""
-        return named_parents(self.statistics_.families)
+        return named_parents(self.variables_, self._model.parents)
 
     def fit_batches(
         self,
@@ -188,15 +188,9 @@ class SelectiveKDBClassifier(BayesClassifier):
         >>> clf.selected_
         ['outlook', 'humidity', 'wind']
         """
-        state = dict(self.__dict__)
-        try:
-            for name in ("statistics_", "target_name_", "feature_names_in_"):
-                self.__dict__.pop(name, None)
+        with self._all_or_nothing():
+            self._forget()
             self._fit_source(source, y, weights, batch_rows, sample_rows)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(state)
-            raise
         return self
 
     def _fit_source(self, source: Any, y: Any, weights: Any, batch_rows: int, sample_rows: int) -> None:

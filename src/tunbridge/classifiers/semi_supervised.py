@@ -38,6 +38,7 @@ from sklearn.utils.validation import check_is_fitted
 from tunbridge._check import check_number, check_whole, counted, shortened, warn_user
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.batch import Batch
+from tunbridge.classifiers.bayes_optimal import BayesOptimalClassifier
 from tunbridge.classifiers.expectation import Climbed, Labelled, climb, held_out_losses
 from tunbridge.classifiers.naive_bayes import NaiveBayesClassifier
 from tunbridge.classifiers.parameters import fitted_content, fitted_of
@@ -61,8 +62,8 @@ class SemiSupervisedClassifier(BayesClassifier):
     Parameters
     ----------
     estimator : BayesClassifier, optional
-        The classifier inside, any with ``partial_fit``; :class:`NaiveBayesClassifier` by default. It is copied, not
-        changed.
+        The classifier inside, any with ``partial_fit`` but :class:`BayesOptimalClassifier`, which has no P(x);
+        :class:`NaiveBayesClassifier` by default. It is copied, not changed.
     unlabelled_weight : float or "auto"
         λ, from 0 to 1: how many rows with a class a row without one counts like. ``"auto"`` takes the one of 0, 0.01,
         0.03, 0.1, 0.3 and 1 under which rows with a class are predicted best (in log-loss) when they are held out.
@@ -194,6 +195,11 @@ class SemiSupervisedClassifier(BayesClassifier):
         if not inner._goes_on:
             raise DataError(
                 f"estimator must be able to add rows to what it has learned; {type(inner).__name__} has no partial_fit."
+            )
+        if isinstance(inner, BayesOptimalClassifier):
+            raise DataError(
+                "estimator must have a joint distribution P(x, c), of which rows without a class tell P(x); "
+                "BayesOptimalClassifier averages answers, and has none. Use one of its hypotheses."
             )
         inner._check_parameters()
 

@@ -20,7 +20,7 @@ from tunbridge._memory import check_memory
 from tunbridge.classifiers.batch import Batch, known_batch, learn_batch
 from tunbridge.classifiers.batch_sources import Batches
 from tunbridge.classifiers.coding import Coding
-from tunbridge.classifiers.target import encode_target, sorted_labels, split_target
+from tunbridge.classifiers.target import encode_target, series_name, sorted_labels, split_target
 from tunbridge.counts import Counter, PairCounts
 from tunbridge.counts.states import merge_states
 from tunbridge.data import Table, Variable, mdl_cuts
@@ -70,7 +70,7 @@ def look(
         target, codes = encode_target(y, None, "class", batch.n_rows)
         weights = None if given_weights is None else check_weights(np.asarray(given_weights), batch.n_rows)
         if not n_rows and found.target_name is None:
-            found.target_name = _name_of(y, batch)
+            found.target_name = series_name(y, batch.variables)
         sample.add(batch, found.add(batch, target, codes, weights), weights)
         n_rows += batch.n_rows
     if not n_rows:
@@ -95,12 +95,6 @@ def sum_pairs(seen: Seen, n_jobs: int | None) -> PairCounts:
         total = counts if total is None else replace(counts, matrix=total.matrix + counts.matrix)
     assert total is not None  # the first reading found rows
     return total
-
-
-def _name_of(y: Any, batch: Batch) -> str | None:
-    """Return the name that a Series of classes brings along, unless a feature has it."""
-    name = getattr(y, "name", None)
-    return name if isinstance(name, str) and name not in {v.name for v in batch.variables} else None
 
 
 def _tables(

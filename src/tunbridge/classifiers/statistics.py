@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tunbridge.classifiers.batch import Batch
-from tunbridge.classifiers.target import sorted_target
+from tunbridge.classifiers.target import apart_from, sorted_target
 from tunbridge.counts import Counter, Counts, Moments, moments_within
 from tunbridge.data import Column, Table, Variable
 from tunbridge.data.columns import code_type
@@ -150,10 +150,7 @@ def _class_counts(
 ) -> dict[int, Counts]:
     if not variables:
         return {}
-    names = {v.name for v in variables.values()}
-    given = target
-    while given.name in names:  # a feature may be called like the target, and the counter wants distinct names
-        given = Variable(f"{given.name}'", target.states)
+    given = apart_from(target, variables.values())  # the counter wants distinct names
     columns = [Column(given, classes.astype(code_type(target.n_states), copy=False), pa.null())]
     columns += [Column(v, codes[j], pa.null()) for j, v in variables.items()]
     counter = Counter(Table.of(columns, weights=weights), n_jobs=n_jobs)

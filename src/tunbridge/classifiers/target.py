@@ -11,7 +11,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from tunbridge._check import did_you_mean, listed
-from tunbridge.classifiers.batch import is_frame, is_known_frame
+from tunbridge.classifiers.batch import as_given, is_frame, is_known_frame
 from tunbridge.data import Table, Variable
 from tunbridge.data.columns import column_to_arrow, distinct_values
 from tunbridge.data.frames import frame_columns
@@ -62,6 +62,20 @@ def encode_target(y: Any, classes: Any, name: str, n_rows: int) -> tuple[Variabl
     return Variable(name, labels), np.array([place[d] for d in distinct], np.int32)[codes]
 
 
+def series_name(y: Any, features: Iterable[Variable]) -> str | None:
+    """Return the name that a Series of classes brings along, unless a feature has it."""
+    name = getattr(y, "name", None)
+    return name if isinstance(name, str) and name not in {v.name for v in features} else None
+
+
+def apart_from(target: Variable, features: Iterable[Variable]) -> Variable:
+    """Return the class variable under a name that no feature has."""
+    names = {v.name for v in features}
+    while target.name in names:
+        target = Variable(f"{target.name}'", target.states)
+    return target
+
+
 def sorted_labels(labels: Iterable[Any]) -> list[Any]:
     """Return distinct class labels in sorted order; raise unless they are all text, all numbers or all truth values."""
     distinct = list(dict.fromkeys(labels))
@@ -88,7 +102,7 @@ def _label_kind(label: Any) -> str:
 
 def _class_array(y: Any) -> np.ndarray:
     """Return the classes as a one-dimensional array; raise for missing, continuous and odd ones."""
-    values = column_or_1d(np.asarray(y), warn=True)
+    values = column_or_1d(as_given(y), warn=True)
     if values.dtype.kind in "mM":
         raise DataError("classes must be text, numbers or truth values; got dates or times. Turn them into text.")
     if values.dtype.kind == "O" and _is_all_text(values):
@@ -99,8 +113,18 @@ def _class_array(y: Any) -> np.ndarray:
     if values.dtype.kind == "f":
         _check_missing(np.isnan(values))
     if values.dtype.kind not in "iubU":
-        check_classification_targets(values)
+        _check_classes(values)
     return values
+
+
+def _check_classes(values: np.ndarray) -> None:
+    try:
+        check_classification_targets(values)
+    except ValueError as error:
+        raise DataError(
+            f"classes must be a few labels that rows share; got {listed(values[:3].tolist())} and so on. Cut numbers "
+            f"into intervals first. ({error})"
+        ) from error
 
 
 def _check_missing(missing: np.ndarray) -> None:
@@ -110,7 +134,8 @@ def _check_missing(missing: np.ndarray) -> None:
         raise DataError("the target must have classes; every row of it is missing (Input y contains NaN).")
     raise DataError(
         f"every row must have a class; {int(missing.sum())} of {missing.size} have none, "
-        f"row {int(missing.argmax()) + 1} first. Leave these rows out. (Input y contains NaN.)"
+        f"row {int(missing.argmax()) + 1} first. Leave these rows out, or use SemiSupervisedClassifier. "
+        "(Input y contains NaN.)"
     )
 
 
@@ -145,7 +170,7 @@ def _classes_of(X: Any, name: str) -> np.ndarray:
         column = X.column(name)
         if column.variable.is_categorical:
             states = np.array(column.variable.states or ())
-            whole = states.dtype.kind in "iub" and bool((column.values >= 0).all())
-            return (states if whole else np.array([*(column.variable.states or ()), None], object))[column.values]
+            plain = states.dtype.kind in "iubf" and bool((column.values >= 0).all())
+            return (states if plain else np.array([*(column.variable.states or ()), None], object))[column.values]
         return column_to_arrow(column).to_numpy(zero_copy_only=False)
     return np.asarray(X[name])

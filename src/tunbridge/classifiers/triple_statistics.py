@@ -75,7 +75,7 @@ class TripleStatistics:
 
     def _over(self, pairs: PairStatistics) -> TripleCounts:
         """Return the triples over classes and features with at least the states of ours."""
-        old, new = self.coding.coded, pairs.coding.coded
+        old, new = self.coding.called_like(pairs.coding), pairs.coding.coded
         if self.target.states == pairs.target.states and all(
             v.states == w.states for v, w in zip(old, new, strict=True)
         ):

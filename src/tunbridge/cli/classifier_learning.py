@@ -33,26 +33,26 @@ def learn_classifier(
     reading: Reading,
 ) -> None:
     """Learn a classifier from a table, write it to a file, and tell what was found."""
-    from tunbridge.cli.model_names import candidates, check_settings, model_names, needs_chance
+    from tunbridge.cli.model_names import candidates, check_settings, model_names, needs_chance, usual_ones
 
-    names = model_names("--model", model)
+    names, usual = model_names("--model", model), usual_ones(model)
     chooses = len(names) > 1
     _check_structure(structure, output, chance=chooses or needs_chance(names[0]))
     if folds is not None and not chooses:
         raise UsageError("--folds must come with --model auto, or with several models to choose from.")
     _check_written(names)
-    check_settings(names, learning)
+    remarks = check_settings(names, learning, usual)
     file = output or model_name(data)
     check_model_output(file)
     training = read_training(data, target, learning, reading)
-    models = candidates(names, training, learning, seed=structure.seed or 0)
+    models = candidates(names, training, learning, seed=structure.seed or 0, usual=usual)
     choice = _choose(models, training, folds or _FOLDS, structure.seed or 0) if chooses else None
     learned = choice.classifier if choice else models[0].fitted(training.labelled())
     learned.save(file)
     chosen = choice.name if choice else names[0]
     say_fields(_summary(training, data, learning, learned, chosen if model else ""))
     if choice is not None:
-        _show_choice(choice)
+        _show_choice(choice, remarks)
     _show_next(file, reading)
     if choice is not None and choice.comparison.is_interrupted:
         raise KeyboardInterrupt(f"{choice.comparison.notes[-1]}; the best so far is in {file}.")
@@ -91,10 +91,10 @@ def _check_written(names: tuple[str, ...]) -> None:
             raise UsageError(f"--model must name one that can be kept in a file; {name!r} is scikit-learn's. {hint}")
 
 
-def _show_choice(choice: ClassifierChoice) -> None:
+def _show_choice(choice: ClassifierChoice, remarks: list[str]) -> None:
     from tunbridge.cli.scores import show_comparison
 
-    for line in choice.comparison.remarks():
+    for line in [*(f"Note: {text}." for text in remarks), *choice.comparison.remarks()]:
         note(line)
     say()
     say(choice.comparison.title())

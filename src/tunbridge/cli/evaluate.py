@@ -17,6 +17,8 @@ from tunbridge.cli.scored_rows import Evaluation, evaluate_model, plain_baseline
 if TYPE_CHECKING:
     from tunbridge.evaluation import Comparison
 
+_FOLDS = 10
+
 
 def evaluate(
     model: Annotated[
@@ -39,8 +41,14 @@ def evaluate(
             "usual ones; repeatable.",
         ),
     ] = None,
-    folds: Annotated[int, typer.Option(help="The number of parts that are held out in turns.", min=2)] = 10,
-    seed: Annotated[int, typer.Option(help="What decides which rows come into which part.", min=0)] = 0,
+    folds: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="The number of parts that are held out in turns; 10 unless said.", min=2),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="What decides which rows come into which part; 0 unless said.", min=0),
+    ] = None,
     as_json: AsJson = False,
     *,
     learning: Learning,
@@ -60,12 +68,12 @@ def evaluate(
     tunbridge evaluate patients.csv --target drug --folds 5 --numeric kernel --json
     """
     if data is not None:
-        _check_no_learning(learning, models)
+        _check_no_learning(learning, {"models": models, "folds": folds, "seed": seed})
         _finish(evaluate_model(model, data, target, learning.weights, reading), as_json=as_json)
     elif target is None or is_network_name(model):
         raise UsageError(_what_is_meant(model))
     else:
-        cross_validate(model, target, models, folds, seed, learning, reading, as_json=as_json)
+        cross_validate(model, target, models, folds or _FOLDS, seed or 0, learning, reading, as_json=as_json)
 
 
 # Cross-validation
@@ -83,18 +91,18 @@ def cross_validate(
     as_json: bool,
 ) -> None:
     """Compare models on rows held out, each once, while the others are learned from; tell what was found."""
-    from tunbridge.cli.model_names import candidates, check_settings, model_names
+    from tunbridge.cli.model_names import candidates, check_settings, model_names, usual_ones
     from tunbridge.cli.scores import comparing
     from tunbridge.cli.training import oddities, read_training
     from tunbridge.evaluation.cross_validation import cross_validated
 
-    names = model_names("--models", models)
-    check_settings(names, learning)
+    names, usual = model_names("--models", models), usual_ones(models)
+    remarks = check_settings(names, learning, usual)
     training = read_training(path, target, learning, reading)
-    chosen = candidates(names, training, learning, seed=seed)
+    chosen = candidates(names, training, learning, seed=seed, usual=usual)
     with comparing("cross-validation") as report:
         found = cross_validated(training.labelled(), chosen, folds, seed=seed, progress=report)
-    for line in oddities(training)[:SHOWN]:
+    for line in [*remarks, *oddities(training)[:SHOWN]]:
         note(f"Note: {line}.")
     if as_json:
         say_json(_plain_single(found) if len(names) == 1 else _plain_several(found))
@@ -184,11 +192,10 @@ def _finish(found: Evaluation, *, as_json: bool) -> None:
     show_classes(found.scores)
 
 
-def _check_no_learning(learning: Learning, models: list[str] | None) -> None:
+def _check_no_learning(learning: Learning, given: dict[str, Any]) -> None:
     """Raise for options that would do nothing: a model from a file has been learned already."""
-    given = {"models": models, **{n: getattr(learning, n) for n in ("numeric", "smoothing", "prior", "calibrate")}}
-    given |= {n: getattr(learning, n) for n in ("categorical", "ignore")}
-    for name, value in given.items():
+    names = ("numeric", "smoothing", "prior", "calibrate", "categorical", "ignore")
+    for name, value in (given | {n: getattr(learning, n) for n in names}).items():
         if value not in (None, []):
             raise UsageError(f"--{name} must be left out when a model is evaluated; it has been learned already.")
 

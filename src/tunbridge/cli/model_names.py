@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tunbridge._check import did_you_mean, listed
@@ -11,6 +12,7 @@ from tunbridge.cli.options import Learning
 if TYPE_CHECKING:
     from tunbridge.cli.training import Training
     from tunbridge.evaluation.candidates import Candidate
+    from tunbridge.evaluation.families import Family
 
 AUTO, USUAL = "auto", "nb"
 _OPTIONS = {"numeric": "numeric", "smoothing": "smoothing", "class_prior": "prior"}
@@ -26,19 +28,20 @@ def model_names(option: str, texts: list[str] | None) -> tuple[str, ...]:
     ('nb', 'tan', 'kdb2')
     """
     from tunbridge.errors import DataError
-    from tunbridge.evaluation.families import classifier_names, default_models, find_family
+    from tunbridge.evaluation.families import DEFAULT_MODELS, classifier_names, find_family
 
     text = ",".join(texts or [USUAL])
-    given = text.replace(",", " ").split()
+    given, usual = text.replace(",", " ").split(), usual_ones(texts)
     names: list[str] = []
     for name in given:
         if name.lower() == AUTO:
-            names += [usual for usual in default_models() if usual not in names]
+            names += [n for n in DEFAULT_MODELS if n not in names]
             continue
         try:
-            names.append(find_family(name).name)
+            found = find_family(name).name
         except DataError:
             raise _unknown(option, name, [*classifier_names(), AUTO]) from None
+        names += [] if found in names and found in usual else [found]
     if not names:
         raise UsageError(f"{option} must name a model, such as {USUAL}; got {text!r}.")
     twice = [name for name in names if names.count(name) > 1]
@@ -54,38 +57,62 @@ def needs_chance(name: str) -> bool:
     return "random_state" in make_classifier(name).get_params()
 
 
-def check_settings(names: tuple[str, ...], learning: Learning) -> None:
-    """Raise for options that one of the models does not know, before anything is read."""
+def usual_ones(texts: list[str] | None) -> frozenset[str]:
+    """Return the models that ``auto`` stands for, where it was asked for: nobody has named them one by one.
+
+    Examples
+    --------
+    >>> sorted(usual_ones(["nb,tan"])), "tan" in usual_ones(["forest,AUTO"])
+    ([], True)
+    """
+    from tunbridge.evaluation.families import DEFAULT_MODELS
+
+    asked = ",".join(texts or []).lower().replace(",", " ").split()
+    return frozenset(DEFAULT_MODELS) if AUTO in asked else frozenset()
+
+
+def check_settings(names: Sequence[str], learning: Learning, usual: frozenset[str] = frozenset()) -> list[str]:
+    """Raise for options that one of the models does not know, before anything is read.
+
+    Models that stand for ``auto`` are learned without what they do not know; return what is to be said about it.
+    """
     from tunbridge.errors import DataError
     from tunbridge.evaluation.families import find_family
 
     for name in names:
-        settings, family = _settings(name, learning), find_family(name)
+        settings, family = _settings(name, learning, lenient=name in usual), find_family(name)
         try:
             if family.is_ours:
                 family.make().set_params(**settings)._check_parameters()
         except DataError as error:
             raise UsageError(f"--{error} That is what {name} knows.") from None
+    deaf = {p: [n for n in names if p not in _settings(n, learning, lenient=True)] for p in _given(learning)}
+    return [f"--{_OPTIONS[p]} does not count for {', '.join(some)}" for p, some in deaf.items() if some]
 
 
 def candidates(
-    names: tuple[str, ...], training: Training, learning: Learning, *, seed: int = 0
+    names: Sequence[str],
+    training: Training,
+    learning: Learning,
+    *,
+    seed: int = 0,
+    usual: frozenset[str] = frozenset(),
 ) -> tuple[Candidate, ...]:
     """Return the models with the settings that the options give."""
     from tunbridge.evaluation.candidates import as_candidates
 
-    models = {name: new_classifier(name, training, learning) for name in names}
+    models = {name: new_classifier(name, training, learning, lenient=name in usual) for name in names}
     return as_candidates(models, random_state=seed)
 
 
-def new_classifier(name: str, training: Training, learning: Learning) -> Any:
+def new_classifier(name: str, training: Training, learning: Learning, *, lenient: bool = False) -> Any:
     """Return a classifier with the settings that the options give."""
     from tunbridge.evaluation.families import find_family, make_classifier
 
     model = make_classifier(name)
     asked = [n for n in learning.categorical or () if n in training.table.names and n != training.target]
     kinds = {"categorical": asked} if asked and "categorical" in model.get_params(deep=False) else {}
-    model.set_params(**_settings(name, learning), **kinds)
+    model.set_params(**_settings(name, learning, lenient=lenient), **kinds)
     if learning.calibrate is None:
         return model
     if not find_family(name).is_ours:
@@ -95,12 +122,14 @@ def new_classifier(name: str, training: Training, learning: Learning) -> Any:
     return CalibratedClassifier(model, method=learning.calibrate.value)
 
 
-def _settings(name: str, learning: Learning) -> dict[str, Any]:
-    """Return the parameters of a model that the options give; raise for one that it does not have."""
+def _settings(name: str, learning: Learning, *, lenient: bool = False) -> dict[str, Any]:
+    """Return the parameters of a model that the options give; raise for one that it does not have, or leave it out."""
     from tunbridge.evaluation.families import find_family
 
     family, given = find_family(name), _given(learning)
     known = family.make().get_params(deep=False)
+    if lenient:
+        return {p: value for p, value in given.items() if p in known and _takes(family, p, value)}
     for parameter, option in _OPTIONS.items():
         if parameter in given and parameter in family.settings:
             raise UsageError(f"--{option} must be left out with {name}, whose name says it.")
@@ -108,6 +137,17 @@ def _settings(name: str, learning: Learning) -> dict[str, Any]:
             able = f"such as {listed(_knowing(parameter), most=_SHOWN)}"
             raise UsageError(f"--{option} must come with models that know it, {able}; {name!r} does not.")
     return given
+
+
+def _takes(family: Family, parameter: str, value: Any) -> bool:
+    """Return whether a model takes a value for a parameter that its name does not settle."""
+    from tunbridge.errors import DataError
+
+    try:
+        family.make().set_params(**{parameter: value})._check_parameters()
+    except DataError:
+        return False
+    return parameter not in family.settings
 
 
 def _given(learning: Learning) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, inf, isfinite, isinf
+from math import exp, inf, isfinite, isinf, isnan
 from typing import Any, NamedTuple, Self
 
 _BAR = 12
@@ -96,12 +96,11 @@ class Explanation:
     def log_odds(self) -> float:
         """The log of the posterior odds of ``label`` against ``against``.
 
-        Where the evidence excludes both classes it says nothing between them, and the prior odds remain.
+        Where both classes are excluded, by the evidence or one of them by the prior, the evidence says nothing between
+        them, and the prior odds remain.
         """
-        weights = [e.weight for e in self.evidence]
-        if inf in weights and -inf in weights:
-            return self.prior
-        return float(self.prior + sum(weights))
+        terms = [self.prior, *(e.weight for e in self.evidence)]
+        return self.prior if inf in terms and -inf in terms else float(sum(terms))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as values that JSON knows; infinite weights and other odd ones as text."""
@@ -168,7 +167,9 @@ def explanation(
 
 
 def json_value(value: Any) -> Any:
-    """Return a value as JSON knows it: infinities and what is no plain value as text."""
+    """Return a value as JSON knows it: infinities and what is no plain value as text, NaN as nothing."""
+    if isinstance(value, float) and isnan(value):
+        return None
     if isinstance(value, float) and not isfinite(value):
         return "Infinity" if value > 0 else "-Infinity"
     return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)

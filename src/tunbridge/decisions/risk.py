@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tunbridge._check import check_number, counted, did_you_mean, shortened
+from tunbridge._check import check_number, counted, did_you_mean, listed, shortened
 from tunbridge.decisions.losses import loss_matrix, utility_losses
 from tunbridge.errors import DataError
 
@@ -30,6 +30,7 @@ REJECT = -1
 """What stands for «no decision» among the indices of choices."""
 
 _SHOWN = 8
+_ROUNDED = 0.005  # what two digits leave out
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +158,8 @@ def decide(
         raise DataError("a decision must have losses or utilities; got both.")
     shares = _probabilities(probabilities)
     labels = list(classes)
+    if len(labels) != shares.shape[1]:
+        raise DataError(f"classes must name the {shares.shape[1]} columns of the probabilities; got {listed(labels)}.")
     stated, given = (loss_matrix, loss) if utility is None else (utility_losses, utility)
     losses = stated(given, labels, actions=actions, n_rows=len(shares))
     found = minimum_risk(shares, losses, reject=reject)
@@ -183,13 +186,15 @@ def minimum_risk(probabilities: Any, loss: np.ndarray, *, reject: Any = None) ->
     >>> found.choices.tolist(), found.risks.tolist()
     ([0], [0.8])
     """
-    shares, losses = _probabilities(probabilities), np.asarray(loss, np.float64)
+    shares, losses = _probabilities(probabilities), _numbers("the losses", loss)
     fits = losses.ndim == 2 or (losses.ndim == 3 and len(losses) == len(shares))
     if not fits or losses.shape[-2] != shares.shape[1]:
         raise DataError(
             f"the losses must be a matrix with a row for each of {shares.shape[1]} classes, or one such matrix for "
             f"each of {len(shares)} rows; got shape {losses.shape}."
         )
+    if not np.isfinite(losses).all():
+        raise DataError(f"the losses must be finite; got {losses[~np.isfinite(losses)][0]}.")
     risks = shares @ losses if losses.ndim == 2 else np.einsum("ri,rij->rj", shares, losses)
     choices = risks.argmin(axis=1)
     least = risks[np.arange(len(risks)), choices]
@@ -200,16 +205,31 @@ def minimum_risk(probabilities: Any, loss: np.ndarray, *, reject: Any = None) ->
 
 
 def _probabilities(given: Any) -> np.ndarray:
-    shares = np.asarray(given, np.float64)
-    if shares.ndim != 2:
+    """Return posteriors; raise unless they lie between 0 and 1 and sum to one, but for what rounding does to them."""
+    shares = _numbers("probabilities", given)
+    if shares.ndim != 2 or not shares.shape[1]:
         raise DataError(f"probabilities must be a table, rows × classes; got shape {shares.shape}.")
+    outside = shares[(shares < -_ROUNDED) | (shares > 1 + _ROUNDED)]
+    if outside.size:
+        raise DataError(f"probabilities must lie between 0 and 1; got {outside[0]:g}.")
+    total = shares.sum(axis=1)
+    off = np.flatnonzero(np.abs(total - 1.0) > _ROUNDED * (1 + shares.shape[1]))
+    if off.size:
+        raise DataError(f"probabilities must sum to one; those of row {off[0] + 1} sum to {total[off[0]]:g}.")
     return shares
+
+
+def _numbers(what: str, given: Any) -> np.ndarray:
+    try:
+        return np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{what} must be a table of numbers; got {shortened(repr(given))}.") from None
 
 
 def _reject(given: Any, n_rows: int) -> np.ndarray:
     if np.ndim(given) == 0:
         return np.full(n_rows, check_number("the loss of a rejection", given))
-    limit = np.asarray(given, np.float64)
+    limit = _numbers("the loss of a rejection", given)
     if limit.shape != (n_rows,):
         rule = f"the loss of a rejection must be a number, or one for each of {n_rows} rows"
         raise DataError(f"{rule}; got an array of shape {limit.shape}.")

@@ -51,13 +51,14 @@ def threshold_from_costs(
     """
     tp, fp = _number("true_positive", true_positive), _number("false_positive", false_positive)
     fn, tn = _number("false_negative", false_negative), _number("true_negative", true_negative)
-    alarm, miss = np.broadcast_arrays(fp - tn, fn - tp)
+    scale = _power_of_two(tp, fp, fn, tn)  # sums of huge costs are finite, and the others as exact as they were
+    alarm, miss = np.broadcast_arrays(fp / scale - tn / scale, fn / scale - tp / scale)
     bad = (alarm < 0) | (miss < 0) | (alarm + miss <= 0)
     if bad.any():
         first = tuple(np.argwhere(bad)[0])
         raise DataError(
             "a wrong decision must cost at least as much as the right one, and one of the two more; got "
-            f"{alarm[first]:g} more for a false positive and {miss[first]:g} more for a false negative."
+            f"{alarm[first] * scale:g} more for a false positive and {miss[first] * scale:g} more for a false negative."
         )
     found = alarm / (alarm + miss)
     return float(found) if found.ndim == 0 else found
@@ -91,6 +92,12 @@ def threshold_from_loss(loss: Any, classes: Sequence[Any], positive: Any) -> Any
         false_positive=matrix[..., n, p],
         true_negative=matrix[..., n, n],
     )
+
+
+def _power_of_two(*costs: np.ndarray) -> float:
+    """Return a power of two near the largest of some costs."""
+    largest = max(float(np.abs(cost).max(initial=0.0)) for cost in costs)
+    return 2.0 ** min(int(np.frexp(largest)[1]), 1023) if largest > 0 else 1.0
 
 
 def _number(what: str, value: Any) -> np.ndarray:

@@ -20,7 +20,7 @@ from tunbridge._check import counted
 from tunbridge.evaluation.candidates import as_candidates
 from tunbridge.evaluation.comparison import CRITERION, Comparison
 from tunbridge.evaluation.cross_validation import cross_validated
-from tunbridge.evaluation.families import default_models
+from tunbridge.evaluation.families import DEFAULT_MODELS
 from tunbridge.evaluation.labelled import Labelled, labelled
 from tunbridge.evaluation.progress import Report
 from tunbridge.inference.forward import entropy_of
@@ -79,7 +79,7 @@ def classify(
     frame, target, folds, random_state, weights, n_jobs, progress
         As in :func:`compare_classifiers`.
     models : as in :func:`compare_classifiers`
-        What to choose from; by default the family from naive Bayes to models with several dependences a feature.
+        What to choose from; by default eight models from naive Bayes to a forest of networks.
     one_standard_error : bool
         Take the first of the models, in the order given, whose log-loss is within one standard error (of the paired
         differences) of the least. Name the simple ones first.
@@ -107,7 +107,7 @@ def classify(
     """
     seed = entropy_of(random_state)
     rows = labelled(frame, target, weights=weights)
-    named = default_models() if models is None else models
+    named = DEFAULT_MODELS if models is None else models
     return choose(
         rows, as_candidates(named, random_state=seed, n_jobs=n_jobs), folds,
         seed=seed, one_standard_error=one_standard_error, progress=progress,

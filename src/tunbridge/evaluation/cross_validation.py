@@ -19,7 +19,7 @@ from tunbridge._check import counted, shortened
 from tunbridge.errors import DataError, TunbridgeError, UnseenStateWarning
 from tunbridge.evaluation.candidates import Candidate, as_candidates
 from tunbridge.evaluation.comparison import Comparison, FoldResult
-from tunbridge.evaluation.families import default_models
+from tunbridge.evaluation.families import DEFAULT_MODELS
 from tunbridge.evaluation.folds import assign_folds, possible_folds
 from tunbridge.evaluation.labelled import Labelled, labelled
 from tunbridge.evaluation.progress import Report, watched
@@ -51,7 +51,8 @@ def compare_classifiers(
         any make that have ``predict_proba``. An estimator of another make gets numbers, and categories as columns of
         zeros and ones; one that is made of others, such as a pipeline, gets the rows as they are.
     folds : int
-        How many parts are held out in turns; fewer where a class has fewer rows.
+        How many parts are held out in turns; fewer where no class has so many rows. A rarer class is in some parts
+        only, and its only row is never held out.
     random_state : int, numpy Generator or None
         What decides which rows come into which part, and the seed of models that need one.
     weights : str or array-like, optional
@@ -85,7 +86,7 @@ def compare_classifiers(
     ('tan', 'nb')
     """
     seed = entropy_of(random_state)
-    candidates = as_candidates(default_models() if models is None else models, random_state=seed, n_jobs=n_jobs)
+    candidates = as_candidates(DEFAULT_MODELS if models is None else models, random_state=seed, n_jobs=n_jobs)
     rows = labelled(frame, target, weights=weights)
     return cross_validated(rows, candidates, folds, seed=seed, progress=progress)
 
@@ -101,10 +102,11 @@ def cross_validated(
     """Return the comparison of models on labelled rows."""
     if not rows.weights.sum() > 0:
         raise DataError("some row must have a weight above zero; all weights are zero.")
-    used, notes = possible_folds(rows.codes, folds)
+    used, notes = possible_folds(rows.codes, folds, rows.classes, weights=rows.table.weights)
     if rows.left_out:
         notes.insert(0, f"{counted(rows.left_out, 'row')} without {rows.target} left out")
-    contest = _Contest(rows, tuple(candidates), assign_folds(rows.codes, used, seed), used)
+    fold_of = assign_folds(rows.codes, used, seed, weights=rows.table.weights)
+    contest = _Contest(rows, tuple(candidates), fold_of, used)
     with watched(progress) as report:
         interrupted = contest.run(report)
     if interrupted:

@@ -111,8 +111,8 @@ def labelled(frame: Any, target: Any, *, weights: Any = None) -> Labelled:
     if not named:
         table, target = _with_target(table, target)
     coded, present = with_classes(table, target)
-    gone = {target, weights} if named and isinstance(weights, str) else {target} if named else {weights}
-    source = rows_of(_source(frame, {name for name in gone if isinstance(name, str)}), present)
+    gone = {name for name in ([target] if named else []) + [weights] if isinstance(name, str)}
+    source = rows_of(_source(frame, gone), present)
     kept = coded if present.all() else coded.take(present)
     return Labelled(kept, target, int((~present).sum()), named, source)
 

@@ -10,6 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+LEAST_SHARE = 2.0**-1022
+"""What a state is given at least: weights of astronomic size would leave nothing of it."""
+
 
 @njit(cache=True, nogil=True)
 def _entropy(weights):
@@ -97,10 +100,12 @@ def grow_level(node, codes, n_states, weights, least, child):
     """Move every row from its node to the child that its code names; return the number of the new nodes.
 
     ``child[node · n_states + code]`` becomes the number of the new node. Configurations that weigh less than ``least``
-    have none (−1), and neither have rows that left the trie before.
+    have none (−1), and neither have rows without a code or that left the trie before.
     """
     heavy = np.zeros(child.shape[0])
     for i in range(node.shape[0]):
+        if codes[i] < 0:
+            node[i] = -1
         if node[i] >= 0:
             heavy[node[i] * n_states + codes[i]] += weights[i]
     n_nodes = 0
@@ -224,4 +229,4 @@ def add_log_estimates(
                 for e in range(node_start[known], node_start[known + 1]):
                     estimate[node_class[e]] /= node_total[e] + s
             for c in range(out.shape[1]):
-                out[i, c] += exponents[f] * np.log(estimate[c])
+                out[i, c] += exponents[f] * np.log(max(estimate[c], LEAST_SHARE))

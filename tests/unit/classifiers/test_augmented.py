@@ -172,9 +172,9 @@ class TestKDB:
 
     def test_tables_that_do_not_fit_are_forecast(self):
         rng = np.random.default_rng(0)
-        X = {f"x{j}": rng.integers(0, 2000, 5000).astype(str) for j in range(5)}
-        with pytest.raises(MemoryForecastError, match="smaller k"):
-            tb.KDBClassifier(4).fit(X, rng.integers(0, 2, 5000))
+        X = {f"x{j}": rng.integers(0, 300, 900).astype(str) for j in range(5)}
+        with pytest.raises(MemoryForecastError, match="Allow fewer parents"):
+            tb.KDBClassifier(4).fit(X, rng.integers(0, 2, 900))
 
     def test_further_rows_keep_the_structure(self):
         X, y = xor(300)

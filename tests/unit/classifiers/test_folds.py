@@ -53,6 +53,15 @@ def test_folds_follow_what_rows_hold():
     assert (shares(deal_folds(rows, classes, None, n_folds=5, seed=1)) != found).any()
 
 
+def test_classes_of_equal_rows_are_spread_evenly():
+    """All rows have one key, so the classes must be kept apart by themselves."""
+    rows = Batch((Variable("a", ["p"]),), {0: np.zeros(24, np.int64)}, np.empty((24, 0)), 24)
+    classes = np.arange(24) % 3
+    found = shares(deal_folds(rows, classes, None, n_folds=3, seed=0))
+    for k in range(3):
+        assert np.ptp(found[:, classes == k].sum(axis=1)) <= 1
+
+
 def test_keys_do_not_depend_on_the_order_of_states_and_columns():
     rows = batch()
     other = (Variable("y"), Variable("a", ["r", "q", "p"]), Variable("x"))

@@ -12,6 +12,12 @@ import tunbridge as tb
 from oracles.semi_naive import naive_bayes_em
 from tunbridge.classifiers.expectation import Labelled, climb
 
+GOING_ON = [
+    tb.NaiveBayesClassifier, tb.SelectiveNaiveBayesClassifier, tb.JoinedNaiveBayesClassifier,
+    tb.WeightedNaiveBayesClassifier, tb.TANClassifier, tb.KDBClassifier, tb.AODEClassifier, tb.A2DEClassifier,
+    tb.MultinetClassifier, tb.BayesNetClassifier,
+]  # fmt: skip
+
 
 def mixture(n=300, n_features=8, seed=0, sharpness=0.8):
     """Return binary columns that depend on a class, and the class."""
@@ -85,6 +91,14 @@ class TestExpectationMaximisation:
         model = tb.SemiSupervisedClassifier(tb.TANClassifier(smoothing=1.0)).fit(frame, hidden(y, 10))
         assert (model.predict(frame) == y).mean() > 0.9
         assert isinstance(model.estimator_, tb.TANClassifier)
+
+    @pytest.mark.parametrize("inside", GOING_ON, ids=lambda cls: cls.__name__)
+    def test_every_classifier_that_goes_on_can_be_inside(self, inside):
+        X, y = mixture(120)
+        model = tb.SemiSupervisedClassifier(inside()).fit(X, hidden(y, 10))
+        assert model.class_count_.sum() == pytest.approx(120, rel=1e-9)
+        assert (np.diff(model.trace_) >= 0).all()
+        assert model.score(X, y) > 0.9
 
     def test_rows_without_a_class_help(self):
         frame, y = mixture(n=600, n_features=12, sharpness=0.65)
@@ -313,6 +327,7 @@ class TestManners:
                 {"estimator": tb.SemiSupervisedClassifier()},
                 r"must be able to add rows to what it has learned; SemiSupervisedClassifier has no partial_fit",
             ),
+            ({"estimator": tb.BayesOptimalClassifier()}, r"must have a joint distribution P\(x, c\)"),
             ({"estimator": tb.TANClassifier(missing="x")}, r"missing must be one of"),
         ],
     )

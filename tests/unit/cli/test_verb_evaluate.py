@@ -58,8 +58,9 @@ def test_a_model_on_new_rows_against_scikit_learn(run, tennis, model):
 
 def test_cross_validation_says_what_it_did(run, tennis):
     result = run("evaluate", tennis, "--target", "play")
-    assert "5 folds instead of 10, because a class has only 5 rows" in result.stderr
-    assert "5-fold cross-validation" in result.stdout
+    assert "9 folds instead of 10, because no class has more than 9 rows" in result.stderr
+    assert "fewer rows than folds, so not in every fold: 'no' (5)" in result.stderr
+    assert "9-fold cross-validation" in result.stdout
     for word in ("accuracy", "balanced accuracy", "log-loss", "Brier score", "AUC", "± s.e.", "Time a fold"):
         assert word in result.stdout
     for word in ("precision", "recall", "specificity", "NPV", "F1", "support", "(PPV)", "sensitivity"):
@@ -302,3 +303,26 @@ def test_models_of_every_kind_are_evaluated_on_rows(run, tennis, name):
     assert found["log_loss"] == pytest.approx(
         log_loss(table.to_arrow()["play"].to_pylist(), tb.load("m.tb").predict_proba(table)), rel=1e-12
     )
+
+
+def test_auto_compares_models_with_the_options_they_know(run, tennis):
+    def losses(*options):
+        result = run("evaluate", tennis, "-t", "play", "--models", "auto", "--folds", "2", "--json", *options)
+        return {name: m["log_loss"]["mean"] for name, m in json.loads(result.stdout)["models"].items()}, result.stderr
+
+    (plain, _), (strong, told) = losses(), losses("--smoothing", "50")
+    assert "Note: --smoothing does not count for bayes-forest." in told
+    assert {name for name in plain if plain[name] != strong[name]} == set(plain) - {"bayes-forest"}
+
+
+@pytest.mark.parametrize("option", ["--folds", "--seed"])
+def test_options_of_cross_validation_do_nothing_for_a_model(run, model, tennis, option):
+    result = run("evaluate", model, tennis, option, "3", code=2)
+    assert f"{option} must be left out when a model is evaluated" in result.stderr
+
+
+def test_a_value_that_only_some_of_the_usual_models_take(run, tmp_path):
+    lines = "".join(f"{x / 7:.3f},{'no' if x % 3 else 'yes'}\n" for x in range(40))
+    (tmp_path / "d.csv").write_text(f"x,y\n{lines}")
+    result = run("evaluate", "d.csv", "-t", "y", "--models", "auto", "--numeric", "kernel", "--folds", "2")
+    assert "--numeric does not count for wnb, tan, kdb2, skdb, aode, a2de, bayes-forest" in result.stderr

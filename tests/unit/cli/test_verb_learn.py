@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tunbridge as tb
+from tunbridge.cli.model_names import model_names
 
 
 def write(path: Path, text: str) -> Path:
@@ -239,3 +240,13 @@ def test_auto_compares_the_usual_models(run, tennis, tmp_path):
     assert "Chosen: " in told
     assert "No model has less log-loss than the frequencies of the classes" in told
     assert tb.load(tmp_path / "tennis.tb").classes_.tolist() == ["no", "yes"]
+
+
+def test_auto_learns_without_what_a_model_does_not_know(run, tennis, tmp_path):
+    result = run("learn", tennis, "-t", "play", "--model", "auto", "--smoothing", "50", "--folds", "2")
+    assert result.exit_code == 0
+    assert "Note: --smoothing does not count for bayes-forest." in result.stderr
+    assert "bayes-forest" in result.stdout
+    assert model_names("--model", ["auto,nb"]) == model_names("--model", ["auto"])
+    result = run("learn", tennis, "-t", "play", "--model", "nb,bayes-forest", "--smoothing", "50", code=2)
+    assert "--smoothing must come with models that know it" in result.stderr

@@ -7,6 +7,7 @@ from math import inf
 import pytest
 
 from tunbridge.decisions import Evidence, explanation
+from tunbridge.decisions.evidence import json_value
 
 
 def example(weights=(0.5, -2.0, 0.0), prior=0.25):
@@ -55,6 +56,18 @@ def test_infinite_weights(weights, log_odds):
     found = example(weights)
     assert found.log_odds == log_odds
     assert "nan" not in str(found)
+
+
+@pytest.mark.parametrize("prior", [inf, -inf])
+def test_a_class_that_the_prior_excludes(prior):
+    found = explanation("a", "b", prior=prior, names=["f"], values=["v"], weights=[-prior], probabilities={"a": 0.0})
+    assert found.log_odds == prior
+    assert found.to_dict()["log_odds"] == ("Infinity" if prior > 0 else "-Infinity")
+    assert "nan" not in str(found)
+
+
+def test_nan_is_nothing_in_json():
+    assert json_value(float("nan")) is None
 
 
 def test_what_a_weight_is_conditional_on():

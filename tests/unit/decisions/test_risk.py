@@ -60,6 +60,10 @@ def test_a_row_without_probabilities_gets_no_decision():
     assert np.isnan(decide([[np.nan, np.nan]], ["a", "b"]).mean_risk)
 
 
+def test_rounded_probabilities_are_good_enough():
+    assert decide([[0.33, 0.33, 0.33]], ["a", "b", "c"]).labels.tolist() == ["a"]
+
+
 def test_no_losses_are_the_fewest_errors():
     p = np.random.default_rng(2).dirichlet(np.ones(4), 100)
     found = decide(p, list("abcd"))
@@ -121,8 +125,20 @@ def test_summary():
     [
         (lambda: decide([0.5, 0.5], ["a", "b"]), r"rows × classes; got shape \(2,\)"),
         (lambda: decide([[0.5, 0.5]], ["a", "b"], {}, utility={}), "losses or utilities; got both"),
-        (lambda: decide([[0.5, 0.5]], ["a", "b", "c"]), "a row for each of 2 classes"),
-        (lambda: minimum_risk(np.ones((3, 2)), np.ones((2, 2, 2))), "one such matrix for each of 3 rows"),
+        (
+            lambda: decide([[0.5, 0.5]], ["a", "b", "c"]),
+            "classes must name the 2 columns of the prob",
+        ),
+        (lambda: minimum_risk([[0.5, 0.5]], np.ones((3, 2))), "a row for each of 2 classes"),
+        (lambda: minimum_risk(np.full((3, 2), 0.5), np.ones((2, 2, 2))), "one such matrix for each of 3 rows"),
+        (lambda: minimum_risk([[0.0, 1.0]], [[0, np.inf], [1, 0]]), "the losses must be finite; got inf"),
+        (lambda: minimum_risk([[0.0, 1.0]], "abc"), "the losses must be a table of numbers; got 'abc'"),
+        (lambda: decide([["x", "y"]], ["a", "b"]), "probabilities must be a table of numbers; got"),
+        (lambda: decide([[1.0], [0.5, 0.5]], ["a", "b"]), "probabilities must be a table of numbers; got"),
+        (lambda: decide([[-0.5, 1.5]], ["a", "b"]), "probabilities must lie between 0 and 1; got -0.5"),
+        (lambda: decide([[np.inf, 0.5]], ["a", "b"]), "probabilities must lie between 0 and 1; got inf"),
+        (lambda: decide([[0.5, 0.5], [0.9, 0.9]], ["a", "b"]), "must sum to one; those of row 2 sum to 1.8"),
+        (lambda: decide([[0.5, 0.5]], ["a", "b"], reject=["x"]), "rejection must be a table of numbers; got"),
         (lambda: decide([[0.5, 0.5]], ["a", "b"], reject="x"), "rejection must be a number; got 'x'"),
         (lambda: decide([[0.5, 0.5]], ["a", "b"], reject=[1, 2]), "one for each of 1 rows"),
         (lambda: decide([[0.5, 0.5]], ["a", "b"], reject=[np.inf]), "rejection must be finite; it is inf"),

@@ -25,6 +25,12 @@ def test_a_threshold_is_where_the_decision_changes():
         assert threshold_from_loss(loss, ["no", "yes"], "no") == pytest.approx(1 - limit, rel=1e-12)
 
 
+def test_huge_and_tiny_costs():
+    assert threshold_from_costs(false_positive=1e308, false_negative=1e308) == 0.5
+    assert threshold_from_costs(false_positive=1e308, true_negative=-1e308, false_negative=2e307) > 0.9
+    assert threshold_from_costs(false_positive=1e-308, false_negative=3e-308) == pytest.approx(0.25, rel=1e-12)
+
+
 def test_thresholds_by_row():
     found = threshold_from_loss({"bad": [100, 900], "good": 100}, ["bad", "good"], "bad")
     np.testing.assert_allclose(found, [0.5, 0.1], rtol=1e-12)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import tunbridge as tb
-from tunbridge.evaluation.families import default_models
+from tunbridge.evaluation.families import DEFAULT_MODELS
 
 
 def dependent(n=400, seed=0):
@@ -30,7 +30,7 @@ def test_the_winner_has_the_least_log_loss_and_all_rows():
 
 def test_by_default_the_family_is_compared():
     choice = tb.classify(dependent(150), "y", folds=2)
-    assert choice.comparison.models == default_models()
+    assert choice.comparison.models == DEFAULT_MODELS
     assert choice.comparison.n_folds == 2
 
 

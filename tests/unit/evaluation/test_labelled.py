@@ -49,6 +49,14 @@ def test_weights_are_a_column_or_numbers():
     assert labelled(frame(), "y").weights.tolist() == [1.0, 1.0, 1.0]
 
 
+def test_classes_and_weights_may_both_be_arrays():
+    rows = labelled(frame()[["x", "s"]], frame()["y"].to_numpy(), weights=np.array([1.0, 0.0, 3.0, 4.0]))
+    assert rows.weights.tolist() == [1.0, 0.0, 4.0]
+    assert list(rows.source.columns) == ["x", "s"]
+    named = labelled(frame().assign(w=2.0), frame()["y"].tolist(), weights="w")
+    assert list(named.source.columns) == ["x", "s", "y"]
+
+
 def test_unused_categories_are_no_classes():
     data = frame().assign(y=pd.Categorical(["b", "a", "b", "a"], categories=["c", "b", "a"]))
     rows = labelled(data, "y")

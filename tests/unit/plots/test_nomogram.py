@@ -209,6 +209,9 @@ class TestNomogram:
             (lambda: tb.plots.nomogram(tennis(), most=0), "most must be at least 1"),
             (lambda: tb.plots.nomogram(tb.NaiveBayesClassifier().fit({"a": ["u", "v"]}, ["m", "m"])),
              "a nomogram must compare two classes; the model knows only 'm'"),
+            (lambda: tb.plots.nomogram(
+                tb.NaiveBayesClassifier(class_prior={"m": 1, "n": 0}).fit({"a": ["u", "v"]}, ["m", "n"])),
+             "compare classes that can be; 'n' has prior probability zero"),
         ],
     )  # fmt: skip
     def test_wrong_use(self, make, message):

@@ -1,0 +1,37 @@
+"""The class column of a Table: whatever its states are, they come out as classes of the same kind."""
+
+from __future__ import annotations
+
+import pytest
+
+import tunbridge as tb
+from tunbridge.classifiers.target import split_target
+from tunbridge.errors import DataError
+
+
+def table(states, codes=(0, 1, 1, 0)):
+    y = [None if c < 0 else states[c] for c in codes]
+    return tb.as_table({"a": ["u", "v", "v", "u"], "y": y}, kinds={"y": "categorical"})
+
+
+@pytest.mark.parametrize(
+    ("states", "kind"),
+    [([3, 7], "i"), ([False, True], "b"), (["no", "yes"], "U"), ([1.0, 2.0], "f")],
+    ids=["whole", "truth", "text", "numbers"],
+)
+def test_states_of_every_kind_are_classes(states, kind):
+    clf = tb.NaiveBayesClassifier().fit(table(states), "y")
+    assert clf.classes_.tolist() == states
+    assert clf.classes_.dtype.kind == kind
+    assert clf.predict({"a": "v"}).tolist() == [states[1]]
+    assert clf.score(table(states), "y") == 1.0
+
+
+def test_whole_numbers_are_not_objects():
+    _, classes, _, name = split_target(table([3, 7]), "y", None, None)
+    assert (classes.dtype.kind, classes.tolist(), name) == ("i", [3, 7, 7, 3], "y")
+
+
+def test_a_missing_class_among_whole_numbers_is_told():
+    with pytest.raises(DataError, match="every row must have a class; 1 of 4 have none, row 2 first"):
+        tb.NaiveBayesClassifier().fit(table([3, 7], (0, -1, 1, 0)), "y")

@@ -36,7 +36,7 @@ from tunbridge.classifiers.importance import importance_of
 from tunbridge.classifiers.naive_bayes import NaiveBayesClassifier
 from tunbridge.classifiers.parameters import fitted_content, fitted_of
 from tunbridge.classifiers.posteriors import Finish, log_posterior
-from tunbridge.classifiers.what_if import cuts_of
+from tunbridge.classifiers.ranges import cuts_of
 from tunbridge.data import Variable
 from tunbridge.data.discretisation import Discretisation
 from tunbridge.decisions import Evidence, Explanation

@@ -6,7 +6,7 @@ that weigh next to nothing are left out, so that a row whose class is as good as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from tunbridge.classifiers.likelihood import Likelihood
 from tunbridge.classifiers.naive_bayes import NaiveBayesClassifier
 from tunbridge.counts import Counts
 from tunbridge.data import Variable
+from tunbridge.errors import DataError
 from tunbridge.learning.priors import added_counts, depends_on_counts
 
 _NOTHING = 1e-12  # shares below this are left out
@@ -65,6 +66,48 @@ class Labelled:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[which]
         return replace(self, batch=self.batch.take(which), classes=self.classes[which], weights=weights)
+
+
+@dataclass(frozen=True, eq=False)
+class SemiSupervisedStatistics:
+    """A classifier that was learned from rows with and without a class.
+
+    Parameters
+    ----------
+    fitted : BayesClassifier
+        The classifier.
+    unlabelled_weight : float
+        λ, the weight of a row without a class.
+    trace : tuple of float
+        The objective at the start and after each iteration.
+    losses : mapping of float to float
+        The log-loss of held-out rows for each λ, where one was to be chosen.
+    """
+
+    fitted: BayesClassifier
+    unlabelled_weight: float
+    trace: tuple[float, ...]
+    losses: Mapping[float, float]
+
+    @property
+    def target(self) -> Variable:
+        """The class variable."""
+        target: Variable = self.fitted.statistics_.target
+        return target
+
+    @property
+    def class_weight(self) -> np.ndarray:
+        """The weight of the rows of each class, with those expected to have it."""
+        return np.asarray(self.fitted.class_count_)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The features."""
+        return self.fitted.variables_
+
+    def merge(self, other: Any) -> Any:
+        """Raise: the rows without a class are not kept, and would have to be looked at again."""
+        raise DataError("a semi-supervised classifier must be learned from all rows at once; got further ones.")
 
 
 @dataclass(frozen=True, eq=False)

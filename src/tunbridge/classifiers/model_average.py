@@ -19,11 +19,10 @@ from tunbridge.classifiers.batch import Batch
 from tunbridge.classifiers.contributions import Given, conditional_terms, seen_cells
 from tunbridge.classifiers.folds import row_keys
 from tunbridge.classifiers.posteriors import Finish, posterior
-from tunbridge.classifiers.what_if import cuts_of, ranges_of
+from tunbridge.classifiers.ranges import cuts_of, ranges_of, ranges_of_cuts
 from tunbridge.data import Variable
 
 _NOTHING = 1e-17  # a model less probable than this changes no digit
-_BEYOND = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +81,12 @@ class ModelAverage:
     def ranges(self) -> dict[int, tuple[float, float]]:
         """Return between which values the numbers lie, with a density or cut into intervals."""
         ends: dict[int, list[float]] = {}
-        for model, _ in self._present():
-            for j, pair in ranges_of(model._model, model.statistics_).items():
+        models = [model for model, _ in self._present()]
+        known = [ranges_of(model._model, model.statistics_) for model in models]
+        for found in (*known, ranges_of_cuts([cuts_of(model._model) for model in models])):
+            for j, pair in found.items():
                 ends.setdefault(j, []).extend(pair)
-            for j, cut in cuts_of(model._model).items():
-                if cut.cuts:
-                    more = _BEYOND * ((cut.cuts[-1] - cut.cuts[0]) or abs(cut.cuts[0]) or 1.0)
-                    ends.setdefault(j, []).extend((cut.cuts[0] - more, cut.cuts[-1] + more))
-        return {j: (min(found), max(found)) for j, found in ends.items()}
+        return {j: (min(pairs), max(pairs)) for j, pairs in ends.items()}
 
     def _present(self) -> list[tuple[BayesClassifier, float]]:
         pairs = zip(self.fitted, self.weights.tolist(), strict=True)

@@ -37,7 +37,7 @@ def ranges_of(model: Any, statistics: Any = None) -> dict[int, tuple[float, floa
     if isinstance(model, NetworkModel):
         return sampled_ranges(model) if model.columns.numbers else {}
     if hasattr(model, "members"):
-        return _ranges_of_cuts([cuts_of(member) for member in model.members])
+        return ranges_of_cuts([cuts_of(member) for member in model.members])
     if not isinstance(model, Likelihood):
         return {}
     normal = [j for j, role in enumerate(model.roles) if role == "gaussian"]
@@ -57,7 +57,7 @@ def _normal_ranges(model: Likelihood, extent: np.ndarray | None) -> list[tuple[f
     return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
-def _ranges_of_cuts(several: Sequence[Mapping[int, Discretisation]]) -> dict[int, tuple[float, float]]:
+def ranges_of_cuts(several: Sequence[Mapping[int, Discretisation]]) -> dict[int, tuple[float, float]]:
     """Return for each number that several models cut in different places where all those places lie, and a bit more."""
     places: dict[int, list[float]] = {}
     for cuts in several:

@@ -39,10 +39,9 @@ from tunbridge._check import check_number, check_whole, counted, shortened, warn
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.batch import Batch
 from tunbridge.classifiers.bayes_optimal import BayesOptimalClassifier
-from tunbridge.classifiers.expectation import Climbed, Labelled, climb, held_out_losses
+from tunbridge.classifiers.expectation import Climbed, Labelled, SemiSupervisedStatistics, climb, held_out_losses
 from tunbridge.classifiers.naive_bayes import NaiveBayesClassifier
 from tunbridge.classifiers.parameters import fitted_content, fitted_of
-from tunbridge.classifiers.semi_supervised_statistics import SemiSupervisedStatistics
 from tunbridge.classifiers.target import split_target
 from tunbridge.classifiers.unlabelled import encode_partly, plain_labels, without_class
 from tunbridge.data import Variable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -96,9 +96,6 @@ def predict(
     tunbridge predict model.tb loans.csv --cost bad=amount --cost good=100
     tunbridge predict alarm.bif rows.csv --target HYPOVOLEMIA
     """
-    import numpy as np
-    import pyarrow as pa
-
     from tunbridge.cli.rows import iter_rows
     from tunbridge.cli.writers import check_output, write_batches
 
@@ -108,44 +105,70 @@ def predict(
     if only and keep:
         raise UsageError("--only must stand without --keep; got both.")
     classifier = _predictor(model, rows, target)
-    is_number = isinstance(classifier, NetworkTarget) and classifier.is_number
-    if is_number and deciding != Deciding():
+    work = _Work(classifier, rows, deciding)
+    if work.is_number and deciding != Deciding():
         raise UsageError(f"--proba and losses must come with a target that has states; {target!r} is continuous.")
-    losses = None if is_number else deciding.losses(classifier.classes_.tolist(), rows, reading)
+    work.losses = None if work.is_number else deciding.losses(classifier.classes_.tolist(), rows, reading)
     if isinstance(classifier, NetworkTarget):
         reading = classifier.reading(reading)
     batches = iter_rows(classifier, rows, reading, verbatim=not only)
-    chosen: Counter[str] = Counter()
-    expected: list[float] = []
-    impossible = ImpossibleRows()
 
     def predicted() -> Iterator[pa.Table]:
         for batch in tracked(batches, "predicting", hidden=output is None):
-            if is_number:
-                values = classifier.predict_numbers(batch.features)
-                impossible.add(np.isnan(values))
-                added = pa.table({PREDICTION: pa.array(values, from_pandas=True)})
-            else:
-                scores, proba = _probabilities(classifier, batch)
-                impossible.add(np.isnan(proba[:, 0]))
-                matrix = None if losses is None else losses.of(batch.features, rows, chosen.total())
-                added = _predictions(classifier, scores, proba, matrix, deciding)
-                chosen.update(_counts(added[PREDICTION]))
-                if losses is not None:
-                    expected.append(float(np.nansum(added[RISK].to_numpy())))
             kept = _typed(classifier, batch) if _is_typed(output) else batch
-            yield _combined(kept, added, rows, keep=[] if only else keep or None)
+            yield _combined(kept, work.added(batch), rows, keep=[] if only else keep or None)
 
     write_batches(output, predicted())
-    impossible.tell()
-    if output is not None and is_number:
-        say(f"{counted(impossible.seen, 'row')} in {output}; {PREDICTION}: the expected {target}")
-    elif output is not None:
-        counts = shortlist([f"{name} {n}" for name, n in chosen.most_common()], most=_SHOWN)
-        say(f"{counted(chosen.total(), 'row')} in {output}; {PREDICTION}: {counts}")
+    work.impossible.tell()
+    if output is not None:
+        work.tell(output, target)
+
+
+@dataclass
+class _Work:
+    """The predictions of one file, batch by batch, and what is added up on the way."""
+
+    classifier: Any
+    path: Path
+    deciding: Deciding
+    losses: Losses | None = None
+    chosen: Counter[str] = field(default_factory=Counter)
+    expected: float = 0.0
+    impossible: ImpossibleRows = field(default_factory=ImpossibleRows)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the target is a number, of which a network gives the expected value."""
+        return isinstance(self.classifier, NetworkTarget) and self.classifier.is_number
+
+    def added(self, batch: Rows) -> pa.Table:
+        """Return the columns that are added to the rows of a batch."""
+        import numpy as np
+        import pyarrow as pa
+
+        if self.is_number:
+            values = self.classifier.predict_numbers(batch.features)
+            self.impossible.add(np.isnan(values))
+            return pa.table({PREDICTION: pa.array(values, from_pandas=True)})
+        scores, proba = _probabilities(self.classifier, batch)
+        self.impossible.add(np.isnan(proba[:, 0]))
+        losses = None if self.losses is None else self.losses.of(batch.features, self.path, self.chosen.total())
+        found = _predictions(self.classifier, scores, proba, losses, self.deciding)
+        self.chosen.update(_counts(found[PREDICTION]))
         if losses is not None:
-            n = chosen.total() - impossible.n
-            say(f"Expected loss: {sum(expected):.6g} in all, {sum(expected) / n if n else 0.0:.4g} a row")
+            self.expected += float(np.nansum(found[RISK].to_numpy()))
+        return found
+
+    def tell(self, output: Path, target: str | None) -> None:
+        """Say what is in the file that was written."""
+        if self.is_number:
+            say(f"{counted(self.impossible.seen, 'row')} in {output}; {PREDICTION}: the expected {target}")
+            return
+        counts = shortlist([f"{name} {n}" for name, n in self.chosen.most_common()], most=_SHOWN)
+        say(f"{counted(self.chosen.total(), 'row')} in {output}; {PREDICTION}: {counts}")
+        if self.losses is not None:
+            n = self.chosen.total() - self.impossible.n
+            say(f"Expected loss: {self.expected:.6g} in all, {self.expected / n if n else 0.0:.4g} a row")
 
 
 def _predictor(path: Path, rows: Path, target: str | None) -> Any:

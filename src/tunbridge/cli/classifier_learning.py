@@ -121,6 +121,7 @@ def _summary(training: Training, data: Path, learning: Learning, model: Any, nam
         ("Model", _about(name)),
         ("Calibrated", f"by {model.method_}" if learning.calibrate is not None else ""),
         ("Features", _features(getattr(model, "estimator_", model))),
+        ("Not used", _not_used(getattr(model, "estimator_", model))),
         ("Classes", f"{training.target}: {shortlist(_classes(model), most=SHOWN)}"),
     ]
 
@@ -139,6 +140,13 @@ def _features(model: Any) -> str:
         (numeric, f"numeric ({how if isinstance(how, str) else 'in intervals'})"),
     ]
     return ", ".join(f"{n} {what}" for n, what in words if n)
+
+
+def _not_used(model: Any) -> str:
+    """Return the numbers that say nothing because no cut point parts the classes."""
+    cuts = getattr(model.statistics_, "cuts", None) or getattr(getattr(model.statistics_, "coding", None), "cuts", {})
+    names = [model.variables_[j].name for j, each in cuts.items() if not each.cuts]
+    return f"{shortlist(names, most=SHOWN)}: in one interval, as no cut parts the classes" if names else ""
 
 
 def _classes(model: Any) -> list[str]:

@@ -68,6 +68,7 @@ def evaluate(
     tunbridge evaluate patients.csv --target drug --folds 5 --numeric kernel --json
     """
     if data is not None:
+        _check_no_spaces(models, data)
         _check_no_learning(learning, {"models": models, "folds": folds, "seed": seed})
         _finish(evaluate_model(model, data, target, learning.weights, reading), as_json=as_json)
     elif target is None or is_network_name(model):
@@ -198,6 +199,15 @@ def _check_no_learning(learning: Learning, given: dict[str, Any]) -> None:
     for name, value in (given | {n: getattr(learning, n) for n in names}).items():
         if value not in (None, []):
             raise UsageError(f"--{name} must be left out when a model is evaluated; it has been learned already.")
+
+
+def _check_no_spaces(models: list[str] | None, data: Path) -> None:
+    """Raise when a list of models was taken apart by spaces: the second one then stands where a table should."""
+    if models and not data.exists():
+        raise UsageError(
+            f"--models must be one word, with commas and without spaces; got {str(data)!r} beside it. "
+            f"Write --models {','.join([*models, str(data)]).replace(',,', ',')}."
+        )
 
 
 def _what_is_meant(path: Path) -> str:

@@ -326,3 +326,9 @@ def test_a_value_that_only_some_of_the_usual_models_take(run, tmp_path):
     (tmp_path / "d.csv").write_text(f"x,y\n{lines}")
     result = run("evaluate", "d.csv", "-t", "y", "--models", "auto", "--numeric", "kernel", "--folds", "2")
     assert "--numeric does not count for wnb, tan, kdb2, skdb, aode, a2de, bayes-forest" in result.stderr
+
+
+def test_models_with_spaces_between_them(run, tennis):
+    told = run("evaluate", tennis, "--target", "play", "--models", "nb,", "tan", code=2).stderr
+    assert "--models must be one word, with commas and without spaces; got 'tan' beside it" in told
+    assert "Write --models nb,tan." in told

@@ -250,3 +250,14 @@ def test_auto_learns_without_what_a_model_does_not_know(run, tennis, tmp_path):
     assert model_names("--model", ["auto,nb"]) == model_names("--model", ["auto"])
     result = run("learn", tennis, "-t", "play", "--model", "nb,bayes-forest", "--smoothing", "50", code=2)
     assert "--smoothing must come with models that know it" in result.stderr
+
+
+def test_numbers_that_no_cut_parts_are_told(run, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    lines = [f"{v:.3f},{n:.3f},{c}" for v, n, c in zip(rng.normal(3 * y), rng.normal(size=300), y, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["good,noise,y", *lines]))
+    done = run("learn", tmp_path / "t.csv", "--target", "y", "--model", "tan", "-o", tmp_path / "m.tb")
+    told = " ".join(done.stdout.split())
+    assert "noise: in one interval, as no cut parts the classes" in told
+    assert "good: in one" not in told

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import tunbridge as tb
 from oracles.ande import Average
-from tunbridge.classifiers import ande_model, triple_counts, triple_statistics
+from tunbridge.classifiers.averages import ande_model, triple_counts, triple_statistics
 
 pytestmark = pytest.mark.filterwarnings("ignore::tunbridge.errors.UnseenStateWarning")
 

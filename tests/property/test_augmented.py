@@ -115,7 +115,7 @@ def test_kernel_and_numpy_agree(data, seed):
     clf = tb.KDBClassifier(2).fit(as_columns(rows), classes)
     n = [v.n_states for v in clf.statistics_.coding.coded]
     codes = np.random.default_rng(seed).integers(-1, n, (50, len(n))).T.astype(np.int32)
-    from tunbridge.classifiers.family_model import _add_families
+    from tunbridge.classifiers.dependence.family_model import _add_families
     from tunbridge.kernels.augmented import add_families
 
     found = []

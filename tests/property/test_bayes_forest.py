@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 
 import tunbridge as tb
 from oracles.tries import estimate
-from tunbridge.classifiers.back_off_tries import LEAST, Rows, flatten, grow_trie
-from tunbridge.classifiers.exponents import fit_exponents, gains
+from tunbridge.classifiers.averages.back_off_tries import LEAST, Rows, flatten, grow_trie
+from tunbridge.classifiers.averages.exponents import fit_exponents, gains
 from tunbridge.kernels.forests import add_log_estimates
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import tunbridge as tb
 from oracles import leave_one_out as oracle
-from tunbridge.classifiers import leave_one_out
+from tunbridge.classifiers.dependence import leave_one_out
 
 SIZES = (2, 3, 2)
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import tunbridge as tb
 from oracles.semi_naive import left_out, score
-from tunbridge.classifiers.coding import Coding
-from tunbridge.classifiers.feature_weights import Objective
-from tunbridge.classifiers.left_out_factors import factor, judged, rows_of, total
+from tunbridge.classifiers.naive.feature_weights import Objective
+from tunbridge.classifiers.naive.left_out_factors import factor, judged, rows_of, total
+from tunbridge.classifiers.rows.coding import Coding
 from tunbridge.data import Variable
 
 

@@ -24,13 +24,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from tunbridge._check import check_choice, did_you_mean, warn_user
 from tunbridge._threads import n_threads, row_pieces
-from tunbridge.classifiers.batch import Batch, is_frame, known_batch, learn_batch
-from tunbridge.classifiers.contributions import conditions
-from tunbridge.classifiers.importance import importance_of
+from tunbridge.classifiers.explanation.contributions import conditions
+from tunbridge.classifiers.explanation.importance import importance_of
+from tunbridge.classifiers.explanation.what_if import changes
 from tunbridge.classifiers.parameters import parameters_content, parameters_of
 from tunbridge.classifiers.posteriors import Finish, log_class_prior, log_posterior, posterior
-from tunbridge.classifiers.target import encode_target, series_name, split_target
-from tunbridge.classifiers.what_if import changes
+from tunbridge.classifiers.rows.batch import Batch, is_frame, known_batch, learn_batch
+from tunbridge.classifiers.rows.target import encode_target, series_name, split_target
 from tunbridge.data import Variable
 from tunbridge.data.table import check_weights
 from tunbridge.decisions import Decisions, Explanation, decide, explanation

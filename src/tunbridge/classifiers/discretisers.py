@@ -19,8 +19,8 @@ from sklearn.utils.validation import (
 )
 
 from tunbridge._check import check_choice, did_you_mean, listed
-from tunbridge.classifiers.batch import check_names, is_frame, is_known_frame
-from tunbridge.classifiers.target import encode_target
+from tunbridge.classifiers.rows.batch import check_names, is_frame, is_known_frame
+from tunbridge.classifiers.rows.target import encode_target
 from tunbridge.data.columns import to_floats
 from tunbridge.data.discretisation import METHODS, Cuts, Discretisation, Method, at_cuts, learn_cuts
 from tunbridge.data.frames import frame_columns

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from tunbridge._check import check_choice, check_number
 from tunbridge._memory import check_memory
-from tunbridge.classifiers.batch import Batch, known_batch, learn_batch
-from tunbridge.classifiers.target import encode_target, split_target
+from tunbridge.classifiers.rows.batch import Batch, known_batch, learn_batch
+from tunbridge.classifiers.rows.target import encode_target, split_target
 from tunbridge.data.table import check_weights
 from tunbridge.errors import DataError
 

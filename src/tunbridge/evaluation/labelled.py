@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tunbridge._check import did_you_mean
-from tunbridge.classifiers.batch import is_frame
+from tunbridge.classifiers.rows.batch import is_frame
 from tunbridge.data import Table, Variable, as_table
 from tunbridge.data.classes import with_classes
 from tunbridge.data.columns import infer_column

@@ -15,7 +15,7 @@ from tunbridge.plots.axes import matplotlib
 from tunbridge.plots.label_places import Placed, placed, text_width
 
 if TYPE_CHECKING:
-    from tunbridge.classifiers.scales import Scale, Scales
+    from tunbridge.classifiers.explanation.scales import Scale, Scales
 
 SIZE = 8.0
 """The size of the letters, in points."""

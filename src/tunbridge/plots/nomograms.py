@@ -45,7 +45,7 @@ from tunbridge.plots.nomogram_parts import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tunbridge.classifiers.scales import Scale, Scales
+    from tunbridge.classifiers.explanation.scales import Scale, Scales
 
 _WIDTH = 9.5  # inches
 _NAME_WIDTH = 26
@@ -99,8 +99,8 @@ def nomogram(
     >>> ax.get_title(loc="left")
     'yes rather than no'
     """
-    from tunbridge.classifiers.changeable import changeable
-    from tunbridge.classifiers.scales import evidence_scales
+    from tunbridge.classifiers.explanation.changeable import changeable
+    from tunbridge.classifiers.explanation.scales import evidence_scales
 
     if not hasattr(classifier, "class_log_prior_"):
         raise DataError(f"a nomogram must be drawn of a fitted classifier; got {type(classifier).__name__}.")

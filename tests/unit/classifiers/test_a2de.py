@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tunbridge as tb
-from tunbridge.classifiers.triple_counts import TripleCounts, forecast_triples
-from tunbridge.classifiers.triple_statistics import TripleStatistics
+from tunbridge.classifiers.averages.triple_counts import TripleCounts, forecast_triples
+from tunbridge.classifiers.averages.triple_statistics import TripleStatistics
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, MemoryForecastError
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tunbridge as tb
-from tunbridge.classifiers.folds import deal_folds
+from tunbridge.classifiers.rows.folds import deal_folds
 
 
 def pair(**settings):

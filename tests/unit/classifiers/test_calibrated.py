@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 import tunbridge as tb
-from tunbridge.classifiers.calibration import (
+from tunbridge.classifiers.wrappers.calibration import (
     METHODS,
     Calibration,
     HeldOut,
@@ -219,7 +219,7 @@ def test_out_of_fold_posteriors_make_the_map(method):
     X = rng.normal(y[:, None], 2.0, (120, 3))
     clf = tb.CalibratedClassifier(method=method, folds=4).fit(X, y)
     batch = clf._batch(X)
-    from tunbridge.classifiers.folds import deal_folds
+    from tunbridge.classifiers.rows.folds import deal_folds
 
     folds = deal_folds(batch, y, None, n_folds=4, seed=0)
     joints, classes = [], []

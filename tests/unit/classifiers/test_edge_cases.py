@@ -7,10 +7,10 @@ import pytest
 from sklearn.base import clone
 
 import tunbridge as tb
-from tunbridge.classifiers.batch import Batch, categorical_mask
-from tunbridge.classifiers.distinct_rows import distinct_rows
-from tunbridge.classifiers.exponents import fit_exponents
-from tunbridge.classifiers.family_statistics import check_acyclic
+from tunbridge.classifiers.averages.exponents import fit_exponents
+from tunbridge.classifiers.dependence.family_statistics import check_acyclic
+from tunbridge.classifiers.rows.batch import Batch, categorical_mask
+from tunbridge.classifiers.rows.distinct_rows import distinct_rows
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, MemoryForecastError
 
@@ -173,7 +173,7 @@ class TestForest:
             tb.BayesForestClassifier(4, n_jobs=4).fit(X, rng.integers(0, 2, 4000))
 
     def test_tries_are_forecast(self, monkeypatch):
-        from tunbridge.classifiers.back_off_tries import Rows, grow_trie
+        from tunbridge.classifiers.averages.back_off_tries import Rows, grow_trie
 
         codes = np.stack([np.arange(600) % 300] * 3).astype(np.int32)
         rows = Rows(codes, np.zeros(600, np.int64), np.ones(600), (300, 300, 300), 1)
@@ -187,7 +187,7 @@ class TestForest:
             tb.BayesForestClassifier(2, n_jobs=1).fit(np.arange(400.0)[:, None], np.arange(400))
 
     def test_equal_rows_stand_together_even_where_keys_do_not_tell_them_apart(self, monkeypatch):
-        from tunbridge.classifiers import distinct_rows as module
+        from tunbridge.classifiers.rows import distinct_rows as module
 
         v = Variable("v", ["a", "b"])
         batch = Batch((v, Variable("x")), {0: np.array([0, 1, 0, 1, -1])}, [np.array([0.0, 1.0, -0.0, 1.0, np.nan])], 5)

@@ -12,9 +12,9 @@ from sklearn.base import clone
 
 import tunbridge as tb
 from contract.test_estimators import CLASSIFIERS
-from tunbridge.classifiers import contributions
-from tunbridge.classifiers.boundaries import inside, nearest_flips, rounded
-from tunbridge.classifiers.contributions import conditional_terms
+from tunbridge.classifiers.explanation import contributions
+from tunbridge.classifiers.explanation.boundaries import inside, nearest_flips, rounded
+from tunbridge.classifiers.explanation.contributions import conditional_terms
 from tunbridge.errors import DataError, ZeroProbabilityWarning
 
 DAY = {"outlook": "Sunny", "temperature": "Cool", "humidity": "High", "wind": "Strong"}
@@ -236,7 +236,7 @@ class TestWhatIf:
         assert {c.new_value is None for c in found[0].changes} == {True, False}
 
     def test_pieces_make_no_difference(self, monkeypatch):
-        from tunbridge.classifiers import what_if
+        from tunbridge.classifiers.explanation import what_if
 
         whole = str(self.clf().what_if(DAY))
         monkeypatch.setattr(what_if, "_CELLS_AT_ONCE", 9)

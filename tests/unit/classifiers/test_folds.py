@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tunbridge.classifiers.batch import Batch
-from tunbridge.classifiers.folds import deal_folds, row_keys
+from tunbridge.classifiers.rows.batch import Batch
+from tunbridge.classifiers.rows.folds import deal_folds, row_keys
 from tunbridge.data import Variable
 
 

@@ -10,9 +10,9 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 import tunbridge as tb
-from tunbridge.classifiers.gaussian_structure import MixedInformation, mixed_information
-from tunbridge.classifiers.mixed_pairs import PairMoments, pair_moments
-from tunbridge.classifiers.network_tables import borrowed, gaussian_table
+from tunbridge.classifiers.networks.gaussian_structure import MixedInformation, mixed_information
+from tunbridge.classifiers.networks.mixed_pairs import PairMoments, pair_moments
+from tunbridge.classifiers.networks.network_tables import borrowed, gaussian_table
 from tunbridge.counts.cross_moments import CrossMoments, cross_moments
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, FormatError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tunbridge as tb
-from tunbridge.classifiers import multinet
+from tunbridge.classifiers.dependence import multinet
 from tunbridge.errors import DataError, FormatError
 
 SIZES = (2, 3, 2, 2)

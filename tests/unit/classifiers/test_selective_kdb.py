@@ -9,9 +9,10 @@ import pytest
 
 import tunbridge as tb
 from oracles import leave_one_out as oracle
-from tunbridge.classifiers import leave_one_out, several_passes
-from tunbridge.classifiers.leave_one_out import best_model
-from tunbridge.classifiers.prefixes import left_out
+from tunbridge.classifiers.dependence import leave_one_out
+from tunbridge.classifiers.dependence.leave_one_out import best_model
+from tunbridge.classifiers.dependence.prefixes import left_out
+from tunbridge.classifiers.rows import several_passes
 from tunbridge.errors import DataError, FormatError, MemoryForecastError
 
 SIZES = (2, 3, 2, 3, 2)

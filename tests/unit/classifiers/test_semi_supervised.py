@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import tunbridge as tb
 from oracles.semi_naive import naive_bayes_em
-from tunbridge.classifiers.expectation import Labelled, climb
+from tunbridge.classifiers.wrappers.expectation import Labelled, climb
 
 GOING_ON = [
     tb.NaiveBayesClassifier, tb.SelectiveNaiveBayesClassifier, tb.JoinedNaiveBayesClassifier,
@@ -151,7 +151,7 @@ class TestExpectationMaximisation:
     def test_pieces_do_not_matter(self, monkeypatch):
         frame, y = mixture()
         whole = tb.SemiSupervisedClassifier().fit(frame, hidden(y, 4))
-        monkeypatch.setattr("tunbridge.classifiers.expectation._CELLS_AT_ONCE", 100)
+        monkeypatch.setattr("tunbridge.classifiers.wrappers.expectation._CELLS_AT_ONCE", 100)
         parts = tb.SemiSupervisedClassifier().fit(frame, hidden(y, 4))
         np.testing.assert_allclose(whole.predict_proba(frame), parts.predict_proba(frame), rtol=1e-9)
 

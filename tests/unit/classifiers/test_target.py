@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tunbridge as tb
-from tunbridge.classifiers.target import split_target
+from tunbridge.classifiers.rows.target import split_target
 from tunbridge.errors import DataError
 
 

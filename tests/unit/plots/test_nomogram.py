@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tunbridge as tb
-from tunbridge.classifiers.scales import evidence_scales
+from tunbridge.classifiers.explanation.scales import evidence_scales
 from tunbridge.errors import DataError
 from tunbridge.plots.label_places import placed, text_width
 from tunbridge.plots.nomogram_parts import turning_points

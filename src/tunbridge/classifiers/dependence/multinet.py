@@ -1,0 +1,222 @@
+"""A Bayesian multinet: every class has a tree of dependences of its own.
+
+TAN joins the features by one tree for all classes. But features may depend on each other in one way in one class and in
+another way in the next. A multinet learns the best tree of each class by itself, from its own rows: a maximum spanning
+tree of the information within the class,
+
+    I(X_i; X_j | C = c) = Σ P(x_i, x_j | c) log [P(x_i, x_j | c) / (P(x_i | c) P(x_j | c))],
+
+after Chow and Liu, and puts them together by Bayes' rule,
+
+    P(c | x) ∝ P(c) Π_j P(x_j | x_{parent of j in the tree of c}, c).
+
+The counts of all pairs within the classes are all that is needed. Every table of a class with few rows would be a poor
+one; so tables are smoothed as those of TAN are, from P(x | parent, c) to P(x | c) to P(x) of all classes.
+
+References
+----------
+N. Friedman, D. Geiger, M. Goldszmidt (1997). Bayesian network classifiers. Machine Learning 29, 131–163 (section 5).
+C. K. Chow, C. N. Liu (1968). Approximating discrete probability distributions with dependence trees. IEEE Transactions
+on Information Theory 14, 462–467.
+D. Geiger, D. Heckerman (1996). Knowledge representation and inference in similarity networks and Bayesian multinets.
+Artificial Intelligence 82, 45–74.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tunbridge._check import check_choice
+from tunbridge._threads import map_threads, row_pieces
+from tunbridge.classifiers.base import BayesClassifier
+from tunbridge.classifiers.dependence.family_model import HIERARCHICAL, FamilyModel, as_table_prior
+from tunbridge.classifiers.dependence.pair_statistics import (
+    PairStatistics,
+    collect_pairs,
+    pairs_content,
+    pairs_statistics,
+)
+from tunbridge.classifiers.explanation.contributions import conditional_terms
+from tunbridge.classifiers.posteriors import Finish
+from tunbridge.classifiers.rows.batch import Batch
+from tunbridge.classifiers.rows.coding import MISSING_RULES, Coding
+from tunbridge.counts import PairCounts
+from tunbridge.data import Variable
+from tunbridge.learning.tables import tables_of
+from tunbridge.learning.trees import Forest, check_forest, pairs_within
+from tunbridge.probability import CPT
+
+_PIECE_ROWS = 8192
+
+Tree = tuple[int | None, ...]
+"""The parent of each feature, −1 for none; None where a feature is not used."""
+
+
+@dataclass(frozen=True, eq=False)
+class MultinetModel:
+    """A class, and for each of its states a tree of features.
+
+    Parameters
+    ----------
+    log_prior : ndarray of shape (n_classes,)
+        log P(c).
+    trees : tuple of FamilyModel
+        The features given each class: models of one class each.
+    order : tuple of int
+        The features in the order in which they are explained.
+    """
+
+    log_prior: np.ndarray
+    trees: tuple[FamilyModel, ...]
+    order: tuple[int, ...]
+
+    @property
+    def coding(self) -> Coding:
+        """How features become codes."""
+        return self.trees[0].coding
+
+    def joint(self, batch: Batch, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
+        """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); what is missing is summed out."""
+        out = np.empty((batch.n_rows, len(self.log_prior)))
+
+        def fill(rows: tuple[int, int]) -> None:
+            codes = self.coding.codes(batch.rows(*rows))
+            out[rows[0] : rows[1]] = finish(self.log_joint(codes).T).T
+
+        map_threads(fill, row_pieces(batch.n_rows, _PIECE_ROWS), n_jobs)
+        return out
+
+    def log_joint(self, codes: np.ndarray) -> np.ndarray:
+        """Return log P(x, c) for rows of codes, (n_rows, n_classes)."""
+        return np.concatenate([tree.log_joint(codes) for tree in self.trees], axis=1) + self.log_prior
+
+    def terms(self, batch: Batch) -> np.ndarray:
+        """Return what each feature adds to log P(x, c), (n_features, n_classes, n_rows).
+
+        The trees have no order in common, so the features are told by what they say of the class, the most telling
+        first, and each adds what it says beside those before it.
+        """
+        return conditional_terms(self, batch, self.order)
+
+
+class MultinetClassifier(BayesClassifier):
+    """A Bayesian multinet: for each class a Chow–Liu tree of the features, learned from the rows of that class.
+
+    What is predicted, decided or explained may be rows of any make, or one row as a mapping of features to values.
+
+    Parameters
+    ----------
+    forest : bool, "bic", "aic", "mean" or number
+        Which arcs between features are left out, within each class; see :class:`TANClassifier`.
+    categorical, smoothing, class_prior, missing, n_jobs
+        As in :class:`TANClassifier`: a table P(x | parent, class) is the one that TAN would have for this arc.
+
+    Attributes
+    ----------
+    classes_, class_count_, class_log_prior_, variables_, statistics_, n_features_in_, feature_names_in_
+        As in :class:`NaiveBayesClassifier`.
+    parents_ : dict
+        For each class the feature on which each feature depends in its tree; None for those that depend on none.
+
+    Notes
+    -----
+    ``partial_fit`` is exact: what is learned from batches is what would be learned from all rows at once, the trees
+    included (cut points are those of the first batch). Missing cells are summed out exactly in every tree.
+
+    References
+    ----------
+    N. Friedman, D. Geiger, M. Goldszmidt (1997). Bayesian network classifiers. Machine Learning 29, 131–163.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> clf = tb.MultinetClassifier().fit(tb.datasets.play_tennis(), "play")
+    >>> clf.parents_["no"]
+    {'outlook': None, 'temperature': 'outlook', 'humidity': 'temperature', 'wind': 'outlook'}
+    >>> clf.parents_["yes"]
+    {'outlook': None, 'temperature': 'outlook', 'humidity': 'temperature', 'wind': 'outlook'}
+    >>> day = {"outlook": "Sunny", "temperature": "Cool", "humidity": "High", "wind": "Strong"}
+    >>> clf.predict(day).tolist()
+    ['no']
+    """
+
+    kind = "multinet"
+
+    def __init__(
+        self,
+        *,
+        forest: Forest = False,
+        categorical: Any = None,
+        smoothing: Any = HIERARCHICAL,
+        class_prior: Any = None,
+        missing: str = "marginal",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.forest = forest
+        self.categorical = categorical
+        self.smoothing = smoothing
+        self.class_prior = class_prior
+        self.missing = missing
+        self.n_jobs = n_jobs
+
+    @property
+    def parents_(self) -> dict[Any, dict[str, str | None]]:
+        """For each class the feature on which each feature depends in its tree."""
+        names = [v.name for v in self.variables_]
+        return {
+            label: {names[j]: names[p[0]] if p else None for j, p in enumerate(tree.parents) if p is not None}
+            for label, tree in zip(self.classes_.tolist(), self._model.trees, strict=True)
+        }
+
+    def _check_parameters(self) -> None:
+        check_forest(self.forest)
+        check_choice("missing", self.missing, MISSING_RULES)
+        as_table_prior(self.smoothing)
+
+    def _collect(
+        self, batch: Batch, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
+    ) -> PairStatistics:
+        return collect_pairs(batch, classes, target, weights, before, missing=self.missing, n_jobs=self.n_jobs)
+
+    def _derive(self, statistics: PairStatistics, log_prior: np.ndarray) -> MultinetModel:
+        trees = [class_tree(statistics, c, self.forest) for c in range(statistics.target.n_states)]
+        ranked = pairs_within(statistics.pairs).ranked()
+        order = tuple(j for j in ranked if trees[0][j] is not None)
+        return MultinetModel(log_prior, class_models(statistics, trees, self.smoothing), order)
+
+    _content = staticmethod(pairs_content)
+    _statistics = staticmethod(pairs_statistics)
+
+
+def class_tree(statistics: PairStatistics, c: int, forest: Forest) -> Tree:
+    """Return the tree of the features within one class."""
+    pairs, given = statistics.pairs, statistics.pairs.given
+    assert given is not None  # pairs within a class
+    only = Variable(given.name, [(given.states or ())[c]])
+    parents = pairs_within(PairCounts(pairs.variables, pairs.matrix[c : c + 1], only)).tree(forest)
+    used = [v.n_states > 0 for v in pairs.variables]
+    return tuple((p if p >= 0 and used[p] else -1) if used[j] else None for j, p in enumerate(parents))
+
+
+def class_models(statistics: PairStatistics, trees: list[Tree], smoothing: Any) -> tuple[FamilyModel, ...]:
+    """Return the models of the features given each class; arcs that several trees have are estimated once."""
+    arcs = sorted({(j, p) for tree in trees for j, p in enumerate(tree) if p is not None})
+    counts = [statistics.family(j, None if p < 0 else p) for j, p in arcs]
+    tables = dict(zip(arcs, tables_of(counts, as_table_prior(smoothing)), strict=True))
+    return tuple(_class_model(statistics, c, tree, tables) for c, tree in enumerate(trees))
+
+
+def _class_model(statistics: PairStatistics, c: int, tree: Tree, tables: Mapping[tuple[int, int], Any]) -> FamilyModel:
+    given = statistics.coding.class_variable(statistics.target)
+    only = Variable(given.name, [(given.states or ())[c]])
+    cpts = {}
+    for j, p in enumerate(tree):
+        if p is not None:
+            table = tables[j, p]
+            cpts[j] = CPT(table.variable, (only, *table.parents[1:]), table.probabilities[c : c + 1])
+    parents = tuple(None if p is None else () if p < 0 else (p,) for p in tree)
+    return FamilyModel(np.zeros(1), only, statistics.coding, parents, cpts)

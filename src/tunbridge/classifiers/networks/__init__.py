@@ -1,0 +1,1 @@
+"""Networks as classifiers, and numbers that stay numbers."""

@@ -1,0 +1,1 @@
+"""Rows as classifiers take them: features as codes and numbers, classes, folds, streams."""

@@ -1,0 +1,1 @@
+"""Classifiers around other classifiers: calibration, rows without a class."""

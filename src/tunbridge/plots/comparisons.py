@@ -52,16 +52,46 @@ def versus(
     axes.plot([0, most], [0, most], color=NEUTRAL, linewidth=0.8, linestyle="--", zorder=1)
     for which, colour in ((y <= x, FOR), (y > x, AGAINST)):
         axes.scatter(x[which], y[which], s=28, color=colour, edgecolor="white", linewidth=0.6, zorder=3)
-    for name, a, b in zip(across, x.tolist(), y.tolist(), strict=True):
-        if abs(a - b) > max(_NAMED * max(a, b), 0.03 * most):
-            axes.annotate(name, (a, b), xytext=(4, -3), textcoords="offset points", fontsize=8, va="top")
-    axes.set_xlim(0, most)
-    axes.set_ylim(0, most)
+    far = np.abs(x - y) > np.maximum(_NAMED * np.maximum(x, y), 0.03 * most)
+    _name_points(axes, {name: (x[i], y[i]) for i, name in enumerate(across) if far[i]}, most)
+    axes.set_xlim(-0.02 * most, most)
+    axes.set_ylim(-0.02 * most, most)
     axes.set_aspect("equal")
     axes.set_xlabel(f"error of {names[0]} (%)")
     axes.set_ylabel(f"error of {names[1]} (%)")
     axes.spines[["top", "right"]].set_visible(False)
     return axes
+
+
+def _name_points(axes: Axes, points: Mapping[str, tuple[float, float]], most: float) -> None:
+    """Write the names beside the points, on the first of four sides where no other name is."""
+    taken: list[tuple[float, float, float, float]] = []
+    for name, (x, y) in sorted(points.items(), key=lambda each: each[1][1]):
+        width, height = 0.021 * most * len(name), 0.035 * most
+        sides = [(right, up) for right in (1, -1) for up in (-1, 1)]
+        boxes = [_box(x, y, width, height, right, up) for right, up in sides]
+        inside = [i for i, box in enumerate(boxes) if min(box[:2]) > -0.02 * most]
+        free = [i for i in inside if not any(_overlap(boxes[i], other) for other in taken)] or [0]
+        right, up = sides[free[0]]
+        taken.append(boxes[free[0]])
+        axes.annotate(
+            name,
+            (x, y),
+            xytext=(4 * right, 3 * up),
+            textcoords="offset points",
+            fontsize=8,
+            ha="left" if right > 0 else "right",
+            va="bottom" if up > 0 else "top",
+        )
+
+
+def _box(x: float, y: float, width: float, height: float, right: int, up: int) -> tuple[float, float, float, float]:
+    left, low = x if right > 0 else x - width, y if up > 0 else y - height
+    return left, low, left + width, low + height
+
+
+def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def _errors(across: Mapping[str, float], up: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:

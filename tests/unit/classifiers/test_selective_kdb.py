@@ -68,7 +68,7 @@ def expected(rows: np.ndarray, max_k: int, estimate: oracle.Estimate, **settings
 # The losses
 
 
-@pytest.mark.parametrize(("smoothing", "estimate"), SMOOTHINGS, ids=lambda s: str(s))
+@pytest.mark.parametrize(("smoothing", "estimate"), SMOOTHINGS, ids=[str(s) for s, _ in SMOOTHINGS])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_losses_are_those_of_learning_without_the_row(smoothing, estimate, missing):
     rows = random_rows(1, missing=missing)

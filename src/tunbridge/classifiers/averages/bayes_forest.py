@@ -29,11 +29,10 @@ from tunbridge._threads import map_threads, n_threads, row_pieces
 from tunbridge.classifiers.averages.forest_members import (
     Member,
     Settings,
-    bins_of,
     grow_member,
     member_content,
     member_of,
-    telling_gaps,
+    training_rows,
 )
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence.pair_statistics import are_weights, class_weights
@@ -228,19 +227,17 @@ class BayesForestClassifier(BayesClassifier):
         weight = class_weights(classes, weights, target)
         log_prior = log_class_prior(None, target, weight)
         which, of_row = distinct_rows(batch, classes, weights)
-        rows, labels, seed = batch.take(which), classes[which], entropy_of(self.random_state)
-        gaps = telling_gaps(rows, of_row)
-        bins = {j: bins_of(rows.number_column(i), of_row) for j, i in rows.numeric.items()}
         settings = Settings(self.max_parents, float(self.penalty), min(n_threads(self.n_jobs), self.n_networks))
         check_memory(
-            f"what {counted(len(labels), 'different row')} say of {target.n_states} classes",
-            8.0 * 4 * len(labels) * target.n_states * settings.at_once,  # estimates, their logarithms, counts by class
+            f"what {counted(len(which), 'different row')} say of {target.n_states} classes",
+            8.0 * 4 * len(which) * target.n_states * settings.at_once,  # estimates, their logarithms, counts by class
             ways_out="Use fewer rows, or n_jobs=1.",
         )
+        rows = training_rows(batch.take(which), classes[which], of_row, target, log_prior)
+        seed = entropy_of(self.random_state)
 
         def grow(member: int) -> Member:
-            rng = np.random.default_rng([seed, member])
-            return grow_member(rows, bins, gaps, labels, target, of_row, log_prior, settings, rng)
+            return grow_member(rows, settings, np.random.default_rng([seed, member]))
 
         members = map_threads(grow, range(self.n_networks), self.n_jobs)
         return Forest(target, weight, batch.variables, tuple(members))

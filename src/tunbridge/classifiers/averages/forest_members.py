@@ -107,25 +107,49 @@ def telling_gaps(batch: Batch, weights: np.ndarray) -> frozenset[int]:
     return frozenset(j for j, gone in missing.items() if weights[gone].sum() >= _TELLING * weights.sum() > 0.0)
 
 
-def grow_member(
-    batch: Batch,
-    bins: Mapping[int, Bins],
-    gaps: frozenset[int],
-    classes: np.ndarray,
-    target: Variable,
-    weights: np.ndarray,
-    log_prior: np.ndarray,
-    settings: Settings,
-    rng: np.random.Generator,
-) -> Member:
-    """Return a member that is learned from different rows and their weights."""
-    classes = classes.astype(np.int64)
-    resample = _resampled(weights, rng)
-    coding = _random_coding(batch, bins, gaps, classes, target, resample, rng)
-    codes = coding.codes(batch)
+class Training(NamedTuple):
+    """What all members learn from: different rows, with their weights, and what is known of them beforehand.
+
+    Attributes
+    ----------
+    batch, classes, weights
+        The rows, the codes of their classes (64 bits) and their weights.
+    target : Variable
+        The class.
+    log_prior : ndarray
+        log P(c).
+    bins : mapping of int to Bins
+        Where each column of numbers may be cut.
+    gaps : frozenset of int
+        The features whose missing cells are a state.
+    """
+
+    batch: Batch
+    classes: np.ndarray
+    weights: np.ndarray
+    target: Variable
+    log_prior: np.ndarray
+    bins: Mapping[int, Bins]
+    gaps: frozenset[int]
+
+
+def training_rows(
+    batch: Batch, classes: np.ndarray, weights: np.ndarray, target: Variable, log_prior: np.ndarray
+) -> Training:
+    """Return different rows with what all members need to know of them."""
+    bins = {j: bins_of(batch.number_column(i), weights) for j, i in batch.numeric.items()}
+    return Training(batch, classes.astype(np.int64), weights, target, log_prior, bins, telling_gaps(batch, weights))
+
+
+def grow_member(training: Training, settings: Settings, rng: np.random.Generator) -> Member:
+    """Return a member that differs from others by what is drawn."""
+    classes, target = training.classes, training.target
+    resample = _resampled(training.weights, rng)
+    coding = _random_coding(training, resample, rng)
+    codes = coding.codes(training.batch)
     parents, order = _random_structure(coding, codes, classes, target, resample, settings, rng)
     n_states = tuple(v.n_states for v in coding.coded)
-    rows = Rows(codes, classes, weights, n_states, target.n_states)
+    rows = Rows(codes, classes, training.weights, n_states, target.n_states)
     used = [j for j, p in enumerate(parents) if p is not None]
     judges = np.arange(0, len(classes), -(-len(classes) * max(1, len(used)) * target.n_states // _MOST_TERMS))
     terms = np.empty((len(judges), target.n_states, len(used)))
@@ -134,12 +158,24 @@ def grow_member(
         trie, estimate = grow_trie(rows, j, parents[j] or ())
         terms[:, :, f] = np.log(np.maximum(estimate[judges], forests.LEAST_SHARE))
         tries.append(trie)
-    labels, asked = classes[judges], weights[judges]
-    exponents = fit_exponents(terms, log_prior, labels, asked, penalty=settings.penalty)
-    some, told = slice(None, None, -(-len(judges) // _ROWS_TOLD)), np.zeros((2, len(parents)))
-    places = [used.index(j) for j in order]
-    told[:, used] = gains(terms[some], exponents, log_prior, labels[some], asked[some], places)
+    judged = training.log_prior, classes[judges], training.weights[judges]
+    exponents = fit_exponents(terms, *judged, penalty=settings.penalty)
+    told = np.zeros((2, len(parents)))
+    told[:, used] = _told(terms, exponents, *judged, [used.index(j) for j in order])
     return Member(coding, parents, flatten(tries, exponents, n_states), told)
+
+
+def _told(
+    terms: np.ndarray,
+    exponents: np.ndarray,
+    log_prior: np.ndarray,
+    classes: np.ndarray,
+    weights: np.ndarray,
+    order: list[int],
+) -> np.ndarray:
+    """Return what each feature tells beside those before it, measured on some of the rows."""
+    some = slice(None, None, -(-len(classes) // _ROWS_TOLD))
+    return gains(terms[some], exponents, log_prior, classes[some], weights[some], order)
 
 
 def _resampled(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -149,17 +185,10 @@ def _resampled(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return drawn if drawn.any() else weights
 
 
-def _random_coding(
-    batch: Batch,
-    bins: Mapping[int, Bins],
-    gaps: frozenset[int],
-    classes: np.ndarray,
-    target: Variable,
-    weights: np.ndarray,
-    rng: np.random.Generator,
-) -> Coding:
-    cuts = {j: _random_cuts(some, classes, target.n_states, weights, rng) for j, some in bins.items()}
-    return Coding(batch.variables, cuts, gaps)
+def _random_coding(training: Training, weights: np.ndarray, rng: np.random.Generator) -> Coding:
+    classes, n_classes = training.classes, training.target.n_states
+    cuts = {j: _random_cuts(bins, classes, n_classes, weights, rng) for j, bins in training.bins.items()}
+    return Coding(training.batch.variables, cuts, training.gaps)
 
 
 def _random_cuts(

@@ -142,7 +142,7 @@ def answer(engine: Engine, codes: np.ndarray, asked: Sequence[int], *, n_jobs: i
     width = int(engine.n_states[list(asked)].sum())
     n_rows = codes.shape[1]
     check_memory("the answers", 2 * 8.0 * n_rows * (width + 1), ways_out="Give the rows in pieces.")
-    if n_rows <= _FEW_ROWS and not is_compiled(rows.answer_rows):
+    if n_rows <= _FEW_ROWS and engine.has_small_tables and not is_compiled(rows.answer_rows):
         try:
             return _answer_plainly(engine, codes, asked)
         except TooLargeError:

@@ -70,6 +70,8 @@ class Engine:
         The number of states of each variable, and where each begins in an array over all states.
     needs_reduction : bool
         Whether a table is too large to be written out before evidence has fixed some of its parents.
+    has_small_tables : bool
+        Whether all tables together are so small that NumPy answers before a compiler would.
     """
 
     def __init__(self, cpts: Sequence[ConditionalTable]) -> None:
@@ -84,10 +86,10 @@ class Engine:
         self._shelf = Shelf(_KEPT_BYTES)
         self._trees: OrderedDict[Any, Tree | None] = OrderedDict()  # None: the whole network's tree is as good
         n_entries = sum(math.prod(cpt.shape) for cpt in self.cpts)
-        is_small = len(self.cpts) <= _FEW_VARIABLES and n_entries <= _FEW_ENTRIES
+        self.has_small_tables = len(self.cpts) <= _FEW_VARIABLES and n_entries <= _FEW_ENTRIES
         if n_entries <= _FEW_ENTRIES and not self.needs_reduction:  # small tables lie end to end from the start
             self.__dict__["potentials"] = gather_potentials(self.cpts, self.parents, self.n_states)
-        self._plain_runs = 0 if not is_small or is_compiled(propagation.propagate) else _PLAIN_RUNS
+        self._plain_runs = 0 if not self.has_small_tables or is_compiled(propagation.propagate) else _PLAIN_RUNS
 
     # The network as arrays
 

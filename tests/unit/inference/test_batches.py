@@ -66,7 +66,10 @@ def test_rows_equal_enumeration(monkeypatch, component, lane_entries):
     assert n_impossible > 5
 
 
-def test_noisy_and_sparse_tables_that_cannot_be_written_out():
+@pytest.mark.parametrize("compiled", [True, False])
+def test_noisy_and_sparse_tables_that_cannot_be_written_out(compiled, monkeypatch):
+    if not compiled:
+        monkeypatch.setattr(batches, "is_compiled", lambda kernel: False)
     yes_no = ["no", "yes"]
     causes = [tb.Variable(f"c{i}", yes_no) for i in range(40)]
     effect = tb.noisy_or(tb.Variable("x", yes_no), {c: 0.02 * (i % 9) for i, c in enumerate(causes)}, leak=0.01)

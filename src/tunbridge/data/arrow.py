@@ -48,9 +48,12 @@ def as_arrow(name: str, values: Any) -> pa.ChunkedArray:
 
 
 def is_pandas(data: object, *kinds: str) -> bool:
-    """Return whether data are a pandas object of one of these classes; pandas is not imported to find out."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(data, tuple(getattr(pandas, kind) for kind in kinds))
+    """Return whether data are a pandas object of one of these classes; pandas is not imported to find out.
+
+    Another thread may be importing it: what it has no class for yet, nobody can have made.
+    """
+    classes = (getattr(sys.modules.get("pandas"), kind, None) for kind in kinds)
+    return isinstance(data, tuple(c for c in classes if c is not None))
 
 
 def is_text(arrow_type: pa.DataType) -> bool:

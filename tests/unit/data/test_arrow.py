@@ -3,9 +3,11 @@ from __future__ import annotations
 import array
 import datetime as dt
 import fractions
+import sys
 import uuid
 from collections import deque
 from decimal import Decimal
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -13,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tunbridge.data.arrow import as_arrow
+from tunbridge.data.arrow import as_arrow, is_pandas
 from tunbridge.errors import DataError
 
 NAN = float("nan")
@@ -222,3 +224,9 @@ def test_long_doubles_are_refused() -> None:
 )
 def test_what_is_no_column_is_refused(values: object, message: str) -> None:
     assert refusal(values) == message
+
+
+def test_pandas_that_another_thread_is_still_importing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", ModuleType("pandas"))
+    assert not is_pandas([1, 2], "Series", "DataFrame")
+    assert as_arrow("a", ["x", None]).null_count == 1

@@ -22,15 +22,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from tunbridge._check import check_choice, did_you_mean, warn_user
+from tunbridge._check import check_choice, warn_user
 from tunbridge._threads import n_threads, row_pieces
 from tunbridge.classifiers.explanation.contributions import conditions
 from tunbridge.classifiers.explanation.importance import importance_of
 from tunbridge.classifiers.explanation.what_if import changes
 from tunbridge.classifiers.parameters import parameters_content, parameters_of
 from tunbridge.classifiers.posteriors import Finish, log_class_prior, log_posterior, posterior
-from tunbridge.classifiers.rows.batch import Batch, is_frame, known_batch, learn_batch
-from tunbridge.classifiers.rows.target import encode_target, series_name, split_target
+from tunbridge.classifiers.rows.batch import Batch
+from tunbridge.classifiers.rows.readers import Reader, TableReader
+from tunbridge.classifiers.rows.target import encode_target, series_name
 from tunbridge.data import Variable
 from tunbridge.data.table import check_weights
 from tunbridge.decisions import Decisions, Explanation, decide, explanation
@@ -115,8 +116,12 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return the statistics that a native file holds; raise ValueError where they do not belong together."""
 
     def _which_categorical(self) -> Any:
-        """Return what says which columns are categorical."""
+        """Return what says which columns of a table are categorical."""
         return self.categorical
+
+    def _reader(self) -> Reader:
+        """Return how X is read."""
+        return TableReader(self.n_jobs)
 
     def _log_prior(self, statistics: Any) -> np.ndarray:
         """Return log P(c)."""
@@ -192,9 +197,9 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         n_threads(self.n_jobs)
         self._check_parameters()
         before: Learned | None = getattr(self, "statistics_", None)
-        X, y, sample_weight, target_name = split_target(X, y, sample_weight, getattr(self, "target_name_", None))
-        known = None if before is None else before.variables
-        batch = learn_batch(self, X, categorical=self._which_categorical(), known=known, n_jobs=self.n_jobs)
+        reader = self._reader()
+        X, y, sample_weight, target_name = reader.split(X, y, sample_weight, getattr(self, "target_name_", None))
+        batch = reader.learned(self, X, before)
         if target_name is None and before is None:
             target_name = series_name(y, batch.variables)
         name = (target_name or "class") if before is None else before.target.name
@@ -215,7 +220,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         n_threads(self.n_jobs)
         self._check_parameters()
         self._adopt(self._collect(batch, classes, target, weights, None), target_name)
-        self.n_features_in_ = len(batch.variables)
+        self._count_features()
         return self
 
     def _encoded_target(self, y: Any, classes: Any, name: str, n_rows: int) -> tuple[Variable, np.ndarray]:
@@ -228,6 +233,11 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.statistics_, self.target_name_ = statistics, target_name
         self.classes_, self.class_count_ = np.array(statistics.target.states), statistics.class_weight
         self.variables_ = statistics.variables
+
+    def _count_features(self) -> None:
+        """Say how many features there are, where rows are cells of columns."""
+        if self.variables_:
+            self.n_features_in_ = len(self.variables_)
 
     # Prediction
 
@@ -348,23 +358,26 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         size = max(1, _TERMS_AT_ONCE // (len(self.variables_) * len(self.classes_)))
         pieces = [batch.rows(start, stop) for start, stop in row_pieces(batch.n_rows, size)]
         found = [each for piece in pieces for each in self._explained(piece, label, against)]
-        return found[0] if is_one_row(X) else found
+        return found[0] if self._reader().is_one(X) else found
 
-    def _explained(self, batch: Batch, label: Any, against: Any) -> list[Explanation]:
-        terms, probabilities = self._model.terms(batch), self._posterior(batch, posterior)
+    def _explained(self, batch: Any, label: Any, against: Any) -> list[Any]:
+        probabilities = self._posterior(batch, posterior)
+        return self._reasons(batch, [self._compared(shares, label, against) for shares in probabilities], probabilities)
+
+    def _reasons(self, batch: Any, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Any]:
+        """Return why each row has one class rather than another, given the positions of both."""
+        terms, given = self._model.terms(batch), conditions(self._model, batch)
         classes, names = self.classes_.tolist(), [v.name for v in batch.variables]
-        given = conditions(self._model, batch)
         found = []
-        for row, shares in enumerate(probabilities):
-            c, d = self._compared(shares, label, against)
+        for row, (c, d) in enumerate(compared):
             evidence = explanation(
                 classes[c],
                 classes[d],
-                prior=_difference(self.class_log_prior_[c], self.class_log_prior_[d]),
+                prior=difference(self.class_log_prior_[c], self.class_log_prior_[d]),
                 names=names,
                 values=[batch.value(j, row) for j in range(len(names))],
-                weights=[_difference(t[c, row], t[d, row]) for t in terms],
-                probabilities=dict(zip(classes, shares.tolist(), strict=True)),
+                weights=[difference(t[c, row], t[d, row]) for t in terms],
+                probabilities=dict(zip(classes, probabilities[row].tolist(), strict=True)),
                 given=None if given is None else [[names[u] for u in each] for each in given[row]],
             )
             found.append(evidence)
@@ -415,7 +428,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             return self._model_of(rows, lambda joint: joint)
 
         found = changes(self._model, self.statistics_, batch, log_joint=log_joint, to=to, features=features)
-        return found[0] if is_one_row(X) else found
+        return found[0] if self._reader().is_one(X) else found
 
     def importance(self, method: str = "information") -> Importance:
         """Return what each feature tells about the class over all rows that were learned from.
@@ -465,22 +478,12 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of rows whose class is predicted; y may be the name of a column, as in :meth:`fit`."""
         check_is_fitted(self)
-        X, y, sample_weight, _ = split_target(X, y, sample_weight, self.target_name_)
+        X, y, sample_weight, _ = self._reader().split(X, y, sample_weight, self.target_name_)
         return super().score(X, y, sample_weight)
 
-    def _batch(self, X: Any) -> Batch:
+    def _batch(self, X: Any) -> Any:
         check_is_fitted(self)
-        if is_one_row(X):
-            X = self._completed(X)
-        if self.target_name_ is not None:
-            X = split_target(X, None, None, self.target_name_, required=False)[0]
-        return known_batch(self, X, self.variables_, self.n_jobs)
-
-    def _completed(self, row: Any) -> dict[str, list[Any]]:
-        """Return one row as columns, with what it does not name missing."""
-        given, names = dict(row.items()), [v.name for v in self.variables_]
-        check_columns("a row", {n: v for n, v in given.items() if n != self.target_name_}, names, "features")
-        return {name: [given.get(name)] for name in names}
+        return self._reader().known(self, X)
 
     def _model_of(self, batch: Batch, finish: Finish) -> np.ndarray:
         return self._model.joint(batch, finish, self.n_jobs)
@@ -533,7 +536,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         model._check_parameters()
         statistics = cls._statistics(content["statistics"])
         model._adopt(statistics, content["target_name"])
-        model.n_features_in_ = len(statistics.variables)
+        model._count_features()
         if content["has_feature_names"]:
             model.feature_names_in_ = np.array([v.name for v in statistics.variables], object)
         return model
@@ -549,22 +552,6 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return tags
 
 
-def check_columns(what: str, given: Mapping[str, Any], names: list[str], rule: str) -> None:
-    """Raise when something is given for a column that there is not."""
-    for name in given:
-        if name not in names:
-            raise DataError(f"{what} must name {rule}; got {name!r}. {did_you_mean(name, names)}")
-
-
-def is_one_row(X: Any) -> bool:
-    """Return whether X gives features their values rather than their columns: a mapping, or a row of a pandas frame."""
-    if hasattr(X, "iloc") and hasattr(X, "items") and not hasattr(X, "columns"):
-        return all(isinstance(name, str) for name in X.index)
-    if not (isinstance(X, Mapping) and is_frame(X)):
-        return False
-    return len(X) > 0 and all(isinstance(v, (str, bytes)) or not hasattr(v, "__len__") for v in X.values())
-
-
-def _difference(a: float, b: float) -> float:
+def difference(a: float, b: float) -> float:
     """Return a − b, 0 where both are −∞ (a value that neither class can have says nothing between them)."""
     return 0.0 if a == b else float(a - b)

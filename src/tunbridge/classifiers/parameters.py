@@ -1,7 +1,7 @@
 """The parameters of a classifier as a file: numbers, texts, lists, the small objects that stand for rules, estimators.
 
 An estimator that is a parameter of another one is written as its kind and its own parameters, so that nothing in a file
-names code: only the kinds that this room has are made again. Lists may hold estimators, also in pairs with a name. A
+names code: only classifiers of a known kind are made again. Lists may hold estimators, also in pairs with a name. A
 generator of random numbers is not written: it is where chance has come to, not a setting, and None takes its place.
 """
 
@@ -37,12 +37,11 @@ def fitted_of(content: Mapping[str, Any]) -> Any:
 
 
 def class_of(kind: str) -> Any:
-    """Return the classifier of a kind; raise ValueError when there is none."""
-    from tunbridge import classifiers
+    """Return the classifier of a kind, in whatever room it lives; raise ValueError when there is none."""
+    from tunbridge.classifiers.base import BayesClassifier
 
-    known = [getattr(classifiers, name) for name in classifiers.__all__]
-    for each in known:
-        if getattr(each, "kind", None) == kind:
+    for each in BayesClassifier.__subclasses__():
+        if each.kind == kind:
             return each
     raise ValueError(f"there is no classifier of kind {kind!r}")
 

@@ -187,13 +187,11 @@ class TestForest:
             tb.BayesForestClassifier(2, n_jobs=1).fit(np.arange(400.0)[:, None], np.arange(400))
 
     def test_equal_rows_stand_together_even_where_keys_do_not_tell_them_apart(self, monkeypatch):
-        from tunbridge.classifiers.rows import distinct_rows as module
-
         v = Variable("v", ["a", "b"])
         batch = Batch((v, Variable("x")), {0: np.array([0, 1, 0, 1, -1])}, [np.array([0.0, 1.0, -0.0, 1.0, np.nan])], 5)
         classes, weights = np.array([0, 0, 0, 1, 0]), np.array([1.0, 2.0, 3.0, 4.0, 0.0])
-        for keys in (module.row_keys, lambda batch, seed: np.zeros(batch.n_rows, np.uint64)):
-            monkeypatch.setattr(module, "row_keys", keys)
+        for keys in (Batch.keys, lambda batch, seed: np.zeros(batch.n_rows, np.uint64)):
+            monkeypatch.setattr(Batch, "keys", keys)
             which, weight = distinct_rows(batch, classes, weights)
             found = {(int(batch.codes[0][i]), int(classes[i])): float(w) for i, w in zip(which, weight, strict=True)}
             assert found == {(0, 0): 4.0, (1, 0): 2.0, (1, 1): 4.0}

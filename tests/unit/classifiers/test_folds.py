@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from tunbridge.classifiers.rows.batch import Batch
-from tunbridge.classifiers.rows.folds import deal_folds, row_keys
+from tunbridge.classifiers.rows.folds import deal_folds
 from tunbridge.data import Variable
 
 
@@ -67,13 +67,13 @@ def test_keys_do_not_depend_on_the_order_of_states_and_columns():
     other = (Variable("y"), Variable("a", ["r", "q", "p"]), Variable("x"))
     codes = np.where(rows.codes[0] < 0, -1, 2 - rows.codes[0])
     same = Batch(other, {1: codes}, rows.numbers[:, ::-1], rows.n_rows)
-    np.testing.assert_array_equal(row_keys(rows, 3), row_keys(same, 3))
-    assert len(set(row_keys(rows, 3))) > 55
+    np.testing.assert_array_equal(rows.keys(3), same.keys(3))
+    assert len(set(rows.keys(3))) > 55
 
 
 def test_missing_and_signed_zero_have_keys():
     variables = (Variable("x"),)
-    keys = row_keys(Batch(variables, {}, np.array([[0.0], [-0.0], [np.nan], [-np.nan], [1.0]]), 5), 0)
+    keys = Batch(variables, {}, np.array([[0.0], [-0.0], [np.nan], [-np.nan], [1.0]]), 5).keys(0)
     assert keys[0] == keys[1]
     assert keys[2] == keys[3]
     assert len(set(keys.tolist())) == 3

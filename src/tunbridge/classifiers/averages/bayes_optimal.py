@@ -46,6 +46,7 @@ from tunbridge.classifiers.parameters import class_of, parameters_content, param
 from tunbridge.classifiers.posteriors import Finish, log_posterior, posterior
 from tunbridge.classifiers.rows.batch import Batch
 from tunbridge.classifiers.rows.folds import deal_folds
+from tunbridge.classifiers.rows.readers import TableReader
 from tunbridge.classifiers.rows.target import sorted_target
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, TunbridgeWarning
@@ -181,6 +182,9 @@ class BayesOptimalClassifier(BayesClassifier):
         members = named_estimators(self.estimators)
         if self.prefit:
             return self._same_kinds(members)
+        for name, member in members.items():
+            if not isinstance(member._reader(), TableReader):
+                raise DataError(f"estimators must be classifiers of tables; {name!r} is a {type(member).__name__}.")
         asked = {name: m._which_categorical() for name, m in members.items()}
         texts = {name: repr(value) for name, value in asked.items()}
         first, *others = texts

@@ -147,5 +147,5 @@ def learned(maker: BayesClassifier, statistics: Any) -> BayesClassifier:
     """Return a classifier with what it has learned."""
     copy: BayesClassifier = clone(maker)
     copy._adopt(statistics, None)
-    copy.n_features_in_ = len(statistics.variables)
+    copy._count_features()
     return copy

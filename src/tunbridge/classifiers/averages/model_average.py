@@ -19,7 +19,6 @@ from tunbridge.classifiers.explanation.contributions import Given, conditional_t
 from tunbridge.classifiers.explanation.ranges import cuts_of, ranges_of, ranges_of_cuts
 from tunbridge.classifiers.posteriors import Finish, posterior
 from tunbridge.classifiers.rows.batch import Batch
-from tunbridge.classifiers.rows.folds import row_keys
 from tunbridge.data import Variable
 
 _NOTHING = 1e-17  # a model less probable than this changes no digit
@@ -52,7 +51,7 @@ class ModelAverage:
 
         The draw follows from the seed and from what the row holds: the order of rows does not matter.
         """
-        places = row_keys(batch, seed) / 2.0**64
+        places = batch.keys(seed) / 2.0**64
         chosen = np.minimum(np.searchsorted(np.cumsum(self.weights), places, side="right"), len(self.weights) - 1)
         out = np.empty((batch.n_rows, self.target.n_states))
         for h in np.unique(chosen).tolist():

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from tunbridge._check import check_choice
-from tunbridge.classifiers.base import BayesClassifier, check_columns
+from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence.family_model import HIERARCHICAL, FamilyModel, as_table_prior, family_model
 from tunbridge.classifiers.dependence.family_statistics import FamilyStatistics
 from tunbridge.classifiers.dependence.pair_statistics import (
@@ -43,6 +43,7 @@ from tunbridge.classifiers.networks.network_model import NetworkModel
 from tunbridge.classifiers.networks.network_tables import class_network
 from tunbridge.classifiers.rows.batch import Batch
 from tunbridge.classifiers.rows.coding import MISSING_RULES
+from tunbridge.classifiers.rows.readers import check_columns
 from tunbridge.data import Variable
 from tunbridge.learning.trees import Forest, check_forest, pairs_within
 

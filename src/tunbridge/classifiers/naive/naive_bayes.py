@@ -23,11 +23,12 @@ from typing import Any
 import numpy as np
 
 from tunbridge._check import check_choice, check_number
-from tunbridge.classifiers.base import BayesClassifier, check_columns
+from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.naive.files import statistics_content, statistics_of
 from tunbridge.classifiers.naive.likelihood import Likelihood, derive
 from tunbridge.classifiers.naive.statistics import NUMERIC_ROLES, Statistics, collect
 from tunbridge.classifiers.rows.batch import Batch
+from tunbridge.classifiers.rows.readers import check_columns
 from tunbridge.data import Variable
 from tunbridge.probability.smoothing import Smoothing, as_smoothing
 

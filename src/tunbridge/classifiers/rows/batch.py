@@ -19,6 +19,7 @@ from sklearn.utils.validation import validate_data
 from tunbridge._check import did_you_mean, listed, warn_user
 from tunbridge._threads import map_threads, row_pieces
 from tunbridge.classifiers.rows.integers import coded_integers, encoded_integers, has_few_values
+from tunbridge.classifiers.rows.keys import mixed, seeded, text_key
 from tunbridge.counts.moments import block_of
 from tunbridge.data import Column, State, Table, Variable, encode
 from tunbridge.data.columns import column_to_arrow, encode_column, infer_column
@@ -91,6 +92,28 @@ class Batch:
         numbers = self.number_block(0, self.n_rows).copy()
         numbers[hidden] = np.nan
         return Batch(self.variables, codes, list(numbers), self.n_rows)
+
+    def keys(self, seed: int) -> np.ndarray:
+        """Return a number for each row that follows from its cells, equal for equal rows, otherwise as if drawn."""
+        total = np.zeros(self.n_rows, np.uint64)
+        for j, codes in self.codes.items():
+            variable = self.variables[j]
+            marks = [text_key(f"{variable.name}\0{state}") for state in variable.states or ()]
+            total += np.array([*marks, 0], np.uint64)[codes]  # −1, a missing cell, is the last
+        for j, which in self.numeric.items():
+            numbers = self.number_column(which) + 0.0  # the two zeros are one number
+            bits = np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64)
+            total += mixed(bits ^ np.array([text_key(self.variables[j].name)], np.uint64))
+        return seeded(total, seed)
+
+    def as_known_to(self, learned: Batch) -> Batch:
+        """Return the rows with states missing that no learned row has, as they will be at prediction."""
+        codes = {}
+        for j, column in self.codes.items():
+            seen = np.zeros(self.variables[j].n_states + 1, np.bool_)
+            seen[learned.codes[j]] = True
+            codes[j] = np.where(seen[column], column, -1).astype(column.dtype)
+        return Batch(self.variables, codes, self.numbers, self.n_rows)
 
     def value(self, feature: int, row: int) -> Any:
         """Return the value of one cell; None when it is missing."""

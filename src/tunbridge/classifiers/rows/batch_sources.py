@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tunbridge._check import did_you_mean, shortened
-from tunbridge.classifiers.base import is_one_row
 from tunbridge.classifiers.rows.batch import is_frame
+from tunbridge.classifiers.rows.readers import is_one_row
 from tunbridge.data.readers import iter_batches
 from tunbridge.data.source import find_source
 from tunbridge.data.typed import iter_arrow, iter_parquet

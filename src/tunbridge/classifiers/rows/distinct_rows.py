@@ -2,7 +2,7 @@
 
 Whatever is learned from the different rows and their weights cannot depend on the order of the rows, nor on whether a
 row of weight three stands there once or three times; not even what is drawn by chance. Rows are sorted by the keys of
-:mod:`tunbridge.classifiers.rows.folds`, which follow from what their cells say, not from the codes that say it: so the
+a batch, which follow from what their cells say, not from the codes that say it: so the
 order of the states of a column does not matter either.
 """
 
@@ -13,7 +13,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from tunbridge.classifiers.rows.batch import Batch
-from tunbridge.classifiers.rows.folds import row_keys
 
 
 def distinct_rows(batch: Batch, classes: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
@@ -23,7 +22,7 @@ def distinct_rows(batch: Batch, classes: np.ndarray, weights: np.ndarray | None)
     """
     rows = np.arange(batch.n_rows) if weights is None else np.flatnonzero(weights > 0)
     weight = np.ones(len(rows)) if weights is None else weights[rows]
-    keys = row_keys(batch, 0)[rows]
+    keys = batch.keys(0)[rows]
     order = np.lexsort((classes[rows], keys))  # what a class is called decides only between rows that are equal else
     same = _follows(keys[order]) & _follows(classes[rows][order])
     if any((~_follows(column[rows][order]) & same).any() for column in _cells(batch)):

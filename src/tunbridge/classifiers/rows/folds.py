@@ -11,11 +11,10 @@ that is not whole is rounded up to a number of equal parts.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import blake2b
 
 import numpy as np
 
-from tunbridge.classifiers.rows.batch import Batch
+from tunbridge.classifiers.rows.readers import Rows
 
 _MOST_PARTS = 1 << 20  # where a row is in every fold, further parts change nothing
 
@@ -43,13 +42,13 @@ class Folds:
         return inside / np.maximum(self.parts, 1)
 
 
-def deal_folds(batch: Batch, classes: np.ndarray, weights: np.ndarray | None, *, n_folds: int, seed: int) -> Folds:
+def deal_folds(batch: Rows, classes: np.ndarray, weights: np.ndarray | None, *, n_folds: int, seed: int) -> Folds:
     """Return folds of the rows; those without a class (−1), without weight, or alone in their class are never held out.
 
     Parameters
     ----------
-    batch : Batch
-        The features.
+    batch : Rows
+        The rows.
     classes : ndarray of int
         The code of each row's class.
     weights : ndarray, optional
@@ -63,35 +62,10 @@ def deal_folds(batch: Batch, classes: np.ndarray, weights: np.ndarray | None, *,
     parts[classes < 0] = 0
     of_class = np.bincount(classes[classes >= 0], weights=parts[classes >= 0], minlength=1)
     parts[of_class[classes] < 2] = 0
-    keys = row_keys(batch, seed)
+    keys = batch.keys(seed)
     first = np.full(len(of_class), np.iinfo(np.uint64).max, np.uint64)  # classes stand in an order that names don't set
     np.minimum.at(first, classes[classes >= 0], keys[classes >= 0])
     order = np.lexsort((keys, classes, first[classes]))
     start = np.empty_like(parts)
     start[order] = np.cumsum(parts[order]) - parts[order]
     return Folds(start, parts, n_folds)
-
-
-def row_keys(batch: Batch, seed: int) -> np.ndarray:
-    """Return a number for each row that follows from its cells, equal for equal rows, otherwise as if drawn."""
-    total = np.zeros(batch.n_rows, np.uint64)
-    for j, codes in batch.codes.items():
-        variable = batch.variables[j]
-        marks = [_text_key(f"{variable.name}\0{state}") for state in variable.states or ()]
-        total += np.array([*marks, 0], np.uint64)[codes]  # −1, a missing cell, is the last
-    for j, which in batch.numeric.items():
-        numbers = batch.number_column(which) + 0.0  # the two zeros are one number
-        bits = np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64)
-        total += _mixed(bits ^ np.array([_text_key(batch.variables[j].name)], np.uint64))
-    return _mixed(total ^ np.array([_text_key(str(seed))], np.uint64))
-
-
-def _text_key(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
-
-
-def _mixed(keys: np.ndarray) -> np.ndarray:
-    """Return 64-bit numbers with their bits mixed (Steele, Lea & Flood 2014, SplitMix64)."""
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))

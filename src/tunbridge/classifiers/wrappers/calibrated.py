@@ -36,6 +36,7 @@ from tunbridge.classifiers.parameters import fitted_content, fitted_of
 from tunbridge.classifiers.posteriors import Finish, log_posterior
 from tunbridge.classifiers.rows.batch import Batch
 from tunbridge.classifiers.rows.folds import deal_folds
+from tunbridge.classifiers.rows.readers import Reader
 from tunbridge.classifiers.wrappers.calibration import (
     METHODS,
     Calibration,
@@ -243,6 +244,9 @@ class CalibratedClassifier(BayesClassifier):
         copy: BayesClassifier = NaiveBayesClassifier() if self.estimator is None else clone(self.estimator)
         return copy.set_params(n_jobs=self.n_jobs)
 
+    def _reader(self) -> Reader:
+        return self._unfitted()._reader()
+
     def _which_categorical(self) -> Any:
         return self._unfitted()._which_categorical()
 
@@ -305,7 +309,7 @@ class CalibratedClassifier(BayesClassifier):
         whole = weights is None and not (train & held).any()
         rows = batch.take(train)
         model = self._unfitted()._fit_batch(rows, classes[train], target, None if whole else kept[train])
-        joint = model._model.joint(_known(batch.take(held), rows), lambda joint: joint, self.n_jobs).T
+        joint = model._model.joint(batch.take(held).as_known_to(rows), lambda joint: joint, self.n_jobs).T
         return np.where(np.isneginf(joint.max(axis=0)), log_prior[:, None], joint)
 
     def _adopt(self, statistics: CalibratedStatistics, target_name: str | None) -> None:
@@ -318,15 +322,12 @@ class CalibratedClassifier(BayesClassifier):
     def _derive(self, statistics: CalibratedStatistics, log_prior: np.ndarray) -> CalibratedModel:
         return CalibratedModel(statistics.fitted._model, statistics.calibration, log_prior)
 
-    def _explained(self, batch: Batch, label: Any, against: Any) -> list[Explanation]:
+    def _reasons(self, batch: Any, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Any]:
         """Return the evidence of the estimator, and one line more, which leads to the calibrated log-odds."""
         log_shares = self._posterior(batch, log_posterior)
-        place = {c: k for k, c in enumerate(self.classes_.tolist())}
-        found = []
-        for told, shares in zip(super()._explained(batch, label, against), log_shares, strict=True):
-            wanted = float(shares[place[told.label]] - shares[place[told.against]])
-            found.append(_with_calibration(told, wanted, self.method_))
-        return found
+        told = self.estimator_._reasons(batch, compared, probabilities)
+        wanted = [float(shares[c] - shares[d]) for shares, (c, d) in zip(log_shares, compared, strict=True)]
+        return [_with_calibration(each, odds, self.method_) for each, odds in zip(told, wanted, strict=True)]
 
     @staticmethod
     def _content(statistics: CalibratedStatistics) -> dict[str, Any]:
@@ -346,16 +347,6 @@ class CalibratedClassifier(BayesClassifier):
         if not found.fits(fitted.statistics_.target.n_states):
             raise ValueError("its parts do not belong together")
         return CalibratedStatistics(fitted, found, dict(content["losses"]))
-
-
-def _known(held: Batch, learned: Batch) -> Batch:
-    """Return the rows with states missing that no learned row has, as they will be at prediction."""
-    codes = {}
-    for j, column in held.codes.items():
-        seen = np.zeros(held.variables[j].n_states + 1, np.bool_)
-        seen[learned.codes[j]] = True
-        codes[j] = np.where(seen[column], column, -1).astype(column.dtype)
-    return replace(held, codes=codes)
 
 
 def _with_calibration(told: Explanation, wanted: float, method: str) -> Explanation:

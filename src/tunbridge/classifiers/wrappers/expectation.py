@@ -139,7 +139,7 @@ def climb(
         statistics = found
         trace.append(objective)
     estimator._adopt(statistics, None)
-    estimator.n_features_in_ = len(rows.batch.variables)
+    estimator._count_features()
     return Climbed(estimator, trace, settled)
 
 
@@ -178,7 +178,7 @@ def _expected(estimator: BayesClassifier, rows: Labelled, weight: float, shares:
     copies, classes = np.nonzero(shares > _NOTHING)
     weights = weight * rows.mass[copies] * shares[copies, classes]
     found: Any = None
-    for begin, end in row_pieces(len(copies), max(1, _CELLS_AT_ONCE // len(rows.batch.variables))):
+    for begin, end in row_pieces(len(copies), max(1, _CELLS_AT_ONCE // max(1, len(rows.batch.variables)))):
         part = slice(begin, end)
         batch = rows.batch.take(copies[part])
         new = estimator._collect(batch, classes[part], rows.target, weights[part], start)

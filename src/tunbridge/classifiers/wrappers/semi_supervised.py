@@ -41,7 +41,7 @@ from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.naive.naive_bayes import NaiveBayesClassifier
 from tunbridge.classifiers.parameters import fitted_content, fitted_of
 from tunbridge.classifiers.rows.batch import Batch
-from tunbridge.classifiers.rows.target import split_target
+from tunbridge.classifiers.rows.readers import Reader
 from tunbridge.classifiers.rows.unlabelled import encode_partly, plain_labels, without_class
 from tunbridge.classifiers.wrappers.expectation import (
     Climbed,
@@ -213,6 +213,9 @@ class SemiSupervisedClassifier(BayesClassifier):
         copy: BayesClassifier = NaiveBayesClassifier() if self.estimator is None else clone(self.estimator)
         return copy.set_params(n_jobs=self.n_jobs)
 
+    def _reader(self) -> Reader:
+        return self._unfitted()._reader()
+
     def _which_categorical(self) -> Any:
         return self._unfitted()._which_categorical()
 
@@ -271,12 +274,15 @@ class SemiSupervisedClassifier(BayesClassifier):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of the rows with a class whose class is predicted; y may be the name of a column."""
         check_is_fitted(self)
-        X, y, sample_weight, _ = split_target(X, y, sample_weight, self.target_name_)
+        X, y, sample_weight, _ = self._reader().split(X, y, sample_weight, self.target_name_)
         known = ~without_class(y, None if self.unlabelled in self.classes_.tolist() else self.unlabelled)
         if not known.any():
             raise DataError("some row must have a class to be compared with what is predicted; got none.")
         right = self.predict(X)[known] == plain_labels(np.asarray(y).reshape(-1)[known])
         return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)[known]))
+
+    def _reasons(self, batch: Any, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Any]:
+        return self.estimator_._reasons(batch, compared, probabilities)
 
     def importance(self, method: str = "information") -> Importance:
         """Return what each feature tells about the class: :meth:`importance` of the estimator inside."""

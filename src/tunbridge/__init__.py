@@ -149,6 +149,8 @@ if TYPE_CHECKING:
         noisy_max,
         noisy_or,
     )
+    from tunbridge.sequences import SequenceClassifier, SequenceExplanation, SequenceStream
+    from tunbridge.text import TextClassifier, TextExplanation, read_documents
 
 __all__ = [
     "AIC",
@@ -226,6 +228,9 @@ __all__ = [
     "SelectiveKDBClassifier",
     "SelectiveNaiveBayesClassifier",
     "SemiSupervisedClassifier",
+    "SequenceClassifier",
+    "SequenceExplanation",
+    "SequenceStream",
     "SparseCPT",
     "SparseCandidate",
     "StateChoice",
@@ -235,6 +240,8 @@ __all__ = [
     "TANClassifier",
     "Table",
     "Tabu",
+    "TextClassifier",
+    "TextExplanation",
     "TracedMove",
     "TunbridgeError",
     "TunbridgeWarning",
@@ -271,6 +278,7 @@ __all__ = [
     "noisy_or",
     "plots",
     "posterior_structure",
+    "read_documents",
     "read_network",
     "read_table",
     "score_structure",
@@ -280,6 +288,8 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "sequences": ("SequenceClassifier", "SequenceExplanation", "SequenceStream"),
+    "text": ("TextClassifier", "TextExplanation", "read_documents"),
     "classifiers": (
         "A2DEClassifier",
         "AODEClassifier",

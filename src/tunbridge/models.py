@@ -61,9 +61,10 @@ def _network_file(path: str | PathLike[str]) -> FormatError | None:
 
 def _classifier(name: str) -> Callable[[Mapping[str, Any]], Any]:
     def load(content: Mapping[str, Any]) -> Any:
-        from tunbridge import classifiers
+        from tunbridge import classifiers, sequences, text  # all: one classifier may be a part of another
 
-        return getattr(classifiers, name).from_content(content)
+        room = next(room for room in (classifiers, text, sequences) if hasattr(room, name))
+        return getattr(room, name).from_content(content)
 
     return load
 
@@ -91,6 +92,8 @@ _LOADERS = {
     "selective-kdb": _classifier("SelectiveKDBClassifier"),
     "selective-naive-bayes": _classifier("SelectiveNaiveBayesClassifier"),
     "semi-supervised": _classifier("SemiSupervisedClassifier"),
+    "sequence": _classifier("SequenceClassifier"),
     "tan": _classifier("TANClassifier"),
+    "text": _classifier("TextClassifier"),
     "weighted-naive-bayes": _classifier("WeightedNaiveBayesClassifier"),
 }

@@ -34,7 +34,7 @@ from tunbridge.classifiers.rows.readers import Reader, TableReader
 from tunbridge.classifiers.rows.target import encode_target, series_name
 from tunbridge.data import Variable
 from tunbridge.data.table import check_weights
-from tunbridge.decisions import Decisions, Explanation, decide, explanation
+from tunbridge.decisions import Decisions, decide, explanation
 from tunbridge.decisions.importance import METHODS, Importance
 from tunbridge.decisions.what_if import WhatIf
 from tunbridge.errors import DataError, ZeroProbabilityWarning
@@ -65,11 +65,11 @@ class Learned(Protocol):
 class Model(Protocol):
     """A joint distribution of class and features."""
 
-    def joint(self, batch: Batch, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
+    def joint(self, batch: Any, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
         """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); what is missing is left out."""
 
-    def terms(self, batch: Batch) -> np.ndarray:
-        """Return what each feature adds to log P(x, c), (n_features, n_classes, n_rows): for a few rows."""
+    def terms(self, batch: Any) -> np.ndarray:
+        """Return what each feature adds to log P(x, c), (n_features, n_classes, n_rows): for a few rows of a table."""
 
 
 class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -80,6 +80,9 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     _goes_on: ClassVar[bool] = True
     """Whether it can learn from further rows."""
+
+    _has_joint: ClassVar[bool] = True
+    """Whether its model is a joint distribution P(x, c), of which rows without a class tell something."""
 
     _model: Any
     n_jobs: int | None
@@ -94,16 +97,16 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def _collect(
-        self, batch: Batch, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
+        self, batch: Any, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
     ) -> Any:
-        """Return the statistics of a batch; ``classes`` are codes of the target's states.
+        """Return the statistics of some rows (a Batch, for tables); ``classes`` are codes of the target's states.
 
         ``before`` is what has been learned so far, or None: kinds, cut points and structures are kept.
         """
 
     @abstractmethod
-    def _derive(self, statistics: Any, log_prior: np.ndarray) -> Model:
-        """Return the model that follows from the statistics and the parameters."""
+    def _derive(self, statistics: Any, log_prior: np.ndarray) -> Any:
+        """Return the :class:`Model` that follows from the statistics and the parameters."""
 
     @staticmethod
     @abstractmethod
@@ -122,6 +125,10 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _reader(self) -> Reader:
         """Return how X is read."""
         return TableReader(self.n_jobs)
+
+    def _settled(self, batch: Any, weights: np.ndarray | None) -> Any:
+        """Return rows, some of them without a class, with everything settled that is to follow from all of them."""
+        return batch
 
     def _log_prior(self, statistics: Any) -> np.ndarray:
         """Return log P(c)."""
@@ -196,9 +203,15 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _learn_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
         n_threads(self.n_jobs)
         self._check_parameters()
-        before: Learned | None = getattr(self, "statistics_", None)
+        before, target_name = getattr(self, "statistics_", None), getattr(self, "target_name_", None)
+        self._adopt(*self._gathered(X, y, classes, sample_weight, before, target_name))
+
+    def _gathered(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, before: Any, target_name: str | None
+    ) -> tuple[Any, str | None]:
+        """Return the statistics of what was learned before and of X together, and the name of the target."""
         reader = self._reader()
-        X, y, sample_weight, target_name = reader.split(X, y, sample_weight, getattr(self, "target_name_", None))
+        X, y, sample_weight, target_name = reader.split(X, y, sample_weight, target_name)
         batch = reader.learned(self, X, before)
         if target_name is None and before is None:
             target_name = series_name(y, batch.variables)
@@ -206,7 +219,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         target, codes = self._encoded_target(y, classes, name, batch.n_rows)
         weights = None if sample_weight is None else check_weights(np.asarray(sample_weight), batch.n_rows)
         new = self._collect(batch, codes, target, weights, before)
-        self._adopt(new if before is None else before.merge(new), target_name)
+        return new if before is None else before.merge(new), target_name
 
     def _fit_batch(
         self,
@@ -324,7 +337,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         classes = self.classes_.tolist()
         return decide(self.predict_proba(X), classes, loss, utility=utility, actions=actions, reject=reject)
 
-    def explain(self, X: Any, label: Any = None, against: Any = None) -> Explanation | list[Explanation]:
+    def explain(self, X: Any, label: Any = None, against: Any = None) -> Any:
         """Return why each row is given its class: the weight of evidence of every feature.
 
         Parameters
@@ -355,7 +368,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         check_is_fitted(self)
         batch = self._batch(X)
-        size = max(1, _TERMS_AT_ONCE // (len(self.variables_) * len(self.classes_)))
+        size = max(1, _TERMS_AT_ONCE // max(1, len(self.variables_) * len(self.classes_)))
         pieces = [batch.rows(start, stop) for start, stop in row_pieces(batch.n_rows, size)]
         found = [each for piece in pieces for each in self._explained(piece, label, against)]
         return found[0] if self._reader().is_one(X) else found
@@ -422,6 +435,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         if len(self.classes_) < 2:
             raise DataError(f"a what-if must have another class; the model knows only {self.classes_.tolist()[0]!r}.")
+        if not self.variables_:
+            raise DataError("a what-if must have features in columns to change; texts and sequences have none.")
         batch = self._batch(X)
 
         def log_joint(rows: Batch) -> np.ndarray:

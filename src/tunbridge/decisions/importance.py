@@ -22,6 +22,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -75,10 +76,13 @@ class Importance(Mapping[str, float]):
     entropy: float
     features: tuple[FeatureImportance, ...]
 
+    @cached_property
+    def _values(self) -> dict[str, float]:
+        return {feature.feature: feature.value for feature in reversed(self.features)}
+
     def __getitem__(self, name: str) -> float:
-        for feature in self.features:
-            if feature.feature == name:
-                return feature.value
+        if isinstance(name, str) and name in self._values:
+            return self._values[name]
         raise DataError(f"an importance must be asked by feature; got {name!r}. {did_you_mean(name, list(self))}")
 
     def __iter__(self) -> Iterator[str]:
@@ -88,7 +92,7 @@ class Importance(Mapping[str, float]):
         return len(self.features)
 
     def __contains__(self, name: object) -> bool:
-        return any(feature.feature == name for feature in self.features)
+        return isinstance(name, str) and name in self._values
 
     @property
     def shares(self) -> dict[str, float]:
@@ -111,13 +115,12 @@ class Importance(Mapping[str, float]):
         }
 
     def __str__(self) -> str:
-        rows = self._rows()[:_SHOWN]
+        rows = self._rows()
         head = ("feature", self._measure(), *(["share"] if self.method == "information" else []))
         widths = [max(map(len, column)) for column in zip(head, *(cells for cells, _ in rows), strict=True)]
         lines = [self._headline(), "", _line(head, widths)]
         lines += [f"{_line(cells, widths)}  {bar}".rstrip() for cells, bar in rows]
-        left = len(self.features) - len(rows)
-        return "\n".join([*lines, *([f"… {counted(left, 'more feature')}"] if left else [])])
+        return "\n".join([*lines, *([self._left()] if self._left() else [])])
 
     __repr__ = __str__
 
@@ -129,11 +132,17 @@ class Importance(Mapping[str, float]):
             return f"What each feature tells about {self.target}: H({self.target}) = {self.entropy:.3g} nats"
         return f"How far each feature moves the log-odds of {self.target} on average"
 
+    def _left(self) -> str:
+        """Return how many features are not shown; nothing where all are."""
+        left = len(self.features) - _SHOWN
+        return f"… {counted(left, 'more feature')}" if left > 0 else ""
+
     def _rows(self) -> list[tuple[tuple[str, ...], str]]:
-        """Return the cells and the bar of each line."""
+        """Return the cells and the bar of each line that is shown."""
         largest = max((f.value for f in self.features if isfinite(f.value)), default=0.0)
         found = []
-        for f, share in zip(self.features, self.shares.values(), strict=True):
+        for f in self.features[:_SHOWN]:
+            share = f.value / self.entropy if self.entropy > 0 else 0.0
             percent = [f"{share:.1%}".replace("%", " %")] if self.method == "information" else []
             length = _BAR if not isfinite(f.value) else round(_BAR * f.value / largest) if largest > 0 else 0
             value = f"{f.value:.4f}" if isfinite(f.value) else "∞"
@@ -146,7 +155,8 @@ class Importance(Mapping[str, float]):
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>" for cells, _ in self._rows()
         )
         titles = "".join(f"<th>{h}</th>" for h in head)
-        return f"<p>{html.escape(self._headline())}</p><table><tr>{titles}</tr>{rows}</table>"
+        left = f"<p>{self._left()}</p>" if self._left() else ""
+        return f"<p>{html.escape(self._headline())}</p><table><tr>{titles}</tr>{rows}</table>{left}"
 
 
 def importance(

@@ -33,6 +33,7 @@ from tunbridge.kernels import (
     junction,
     leave_one_out,
     likelihood,
+    linear,
     moments,
     orders,
     pair_measures,
@@ -42,8 +43,10 @@ from tunbridge.kernels import (
     propagation,
     rows,
     sampling,
+    sequences,
     subsets,
     text,
+    tokens,
     trees,
     triples,
 )
@@ -51,8 +54,9 @@ from tunbridge.kernels import (
 _MODULES = (
     ande, triples,
     augmented, buffer, climbing, component_programs, components, completions, counts, elimination, encode, expectations,
-    exponents, extensions, families, forests, groups, information, junction, leave_one_out, likelihood, moments,
-    orders, pair_measures, partitions, planes, potentials, propagation, rows, sampling, subsets, text, trees,
+    exponents, extensions, families, forests, groups, information, junction, leave_one_out, likelihood, linear, moments,
+    orders, pair_measures, partitions, planes, potentials, propagation, rows, sampling, sequences, subsets, text,
+    tokens, trees,
 )  # fmt: skip
 
 _CODES = (np.int8, np.int16, np.int32)
@@ -74,6 +78,9 @@ def warm_up() -> int:
     _warm_expectations()
     _warm_sampling()
     _warm_text()
+    _warm_tokens()
+    _warm_sequences()
+    _warm_linear()
     _warm_families()
     _warm_pair_measures()
     _warm_climbing()
@@ -357,6 +364,71 @@ def _warm_orders() -> None:
     orders.walk_order(one, 0, one, tree, np.empty(1, np.int64), need)
     known = (tree, np.zeros(1), np.zeros((1, 1), np.bool_))
     orders.walk_places(0, one[:0], 0, 0, 0, np.zeros(1, np.int64), *known, np.empty(1), np.empty(0), need)
+
+
+def _warm_tokens() -> None:
+    """Read, count and score one document of one character; what is read is locked."""
+    *_, data = _both(np.full(1, 97, np.uint8))
+    *_, offsets = _both(np.array([0, 1]))
+    *_, hashes = _both(np.zeros(1, np.uint64))
+    kinds, buffer, ends, starts = np.ones(128, np.uint8), np.empty(2, np.uint8), np.zeros(1, np.int32), np.array([0, 1])
+    tokens.split_words(data, offsets, kinds, True, 1, buffer, ends, starts)
+    tokens.split_characters(data, offsets, kinds, True, buffer, ends, starts)
+    tokens.hash_ngrams(buffer, ends, starts, 1, 1, 1, np.empty(1, np.uint64), np.empty((1, 2), np.int32), starts)
+    one, numbers, values = np.zeros(1, np.int64), np.zeros(1, np.int32), np.ones(1)
+    tokens.hash_slices(data, one, one, np.empty(1, np.uint64))
+    tokens.copy_slices(data, one, one, buffer)
+    table = np.empty(2, np.uint64), np.full(2, -1, np.int32)
+    tokens.number_hashes(hashes, np.zeros(2, np.int64), *table, one, numbers)
+    tokens.index_hashes(hashes, *table)
+    tokens.find_hashes(*table, hashes, numbers)
+    tokens.count_numbers(numbers, starts, one - 1, numbers, np.zeros(1, np.int32), starts)
+    sums = np.zeros(1, np.int32), np.zeros(1), np.zeros(1)
+    tokens.add_by_class(one, starts, starts, numbers, values, values, one - 1, np.zeros(2, np.int64), *sums)
+    rows = np.array([0, 1], np.int32), np.zeros(1, np.int32), values
+    tokens.add_scores(starts, numbers, values, *rows, values, np.zeros((2, 1)), np.zeros((1, 1)))
+    for kind in _FLOATS:
+        tokens.add_dense_scores(starts, numbers, values, np.zeros((1, 1), kind), np.zeros((1, 1)))
+
+
+def _warm_sequences() -> None:
+    """Read, count and score a sequence of two symbols, in codes of both types."""
+    bits, offsets = np.zeros(2, np.uint8), np.array([0, 2])
+    *_, data = _both(bits)
+    for some in (data, bits):
+        sequences.mark_bytes(some, np.zeros(256, np.bool_))
+        sequences.translate_bytes(some, np.zeros(256, np.uint8), np.zeros(2, np.uint8))
+    sequences.decode_points(data, offsets, np.zeros(2, np.int32), np.zeros(2, np.int64))
+    known, spans, one = np.zeros(1, np.bool_), np.array([[0, 0, 2]]), np.zeros(1, np.int64)
+    dense, sparse = (1, 1, 0, np.array([0, 1]), -1, 0), (1, 0, False, 0)
+    pairs = np.zeros((1, 2), np.int64)
+    tree = np.zeros((1, 1)), np.zeros((1, 3), np.int64), one, pairs, pairs, np.zeros(1)
+    for codes in (bits, np.zeros(2, np.int32)):
+        rows = codes, offsets, known, spans
+        sequences.gather_rows(codes, one, offsets, np.empty_like(codes))
+        sequences.mark_known(codes, offsets, 1, known)
+        sequences.hash_rows(codes, offsets, np.zeros(2, np.uint64), np.zeros(1, np.uint64))
+        for kind in (np.int64, np.float64):
+            sequences.fill_counts(*rows, *dense, one, np.ones(1, kind), np.zeros((1, 1), kind))
+        sequences.fill_keys(*rows, 1, 1, 0, 3, False, 0, np.zeros(3, np.int64), np.zeros(3, np.int64))
+        sequences.add_scores(*rows, *dense, np.zeros((1, 1)), False, np.zeros((1, 1)))
+        sequences.add_sparse_scores(*rows, *sparse, *tree, one, np.zeros(1), False, np.zeros((1, 1)))
+
+
+def _warm_linear() -> None:
+    """Visit one document that has the only feature."""
+    *_, indptr = _both(np.array([0, 1]))
+    *_, indices = _both(np.zeros(1, np.int32))
+    *_, masses = _both(np.ones(1))
+    for kind in _FLOATS:
+        *_, data = _both(np.ones(1, kind))
+        *_, ratios = _both(np.ones((1, 2), kind))
+        curvatures, shares = np.empty((1, 2)), np.array([[1.0, 0.0]])
+        state = (shares, np.zeros(1), np.zeros((1, 2), kind), np.zeros(2))
+        linear.fill_curvatures(indptr, indices, data, ratios, 1.0, 0, 1, curvatures)
+        given = (indptr, indices, data, ratios, 1.0, masses, curvatures)
+        linear.improve_documents(*given, np.zeros(1, np.int64), 1e-3, *state)
+        linear.sum_divergences(indptr, indices, data, masses, *state, 0, 1)
 
 
 def _warm_text() -> None:

@@ -121,6 +121,7 @@ class BayesOptimalClassifier(BayesClassifier):
     """
 
     kind = "bayes-optimal"
+    _has_joint = False
 
     def __init__(
         self,

@@ -42,7 +42,8 @@ def importance_of(model: Any, statistics: Any, method: str) -> Importance:
     """
     fitted = getattr(statistics, "fitted", None)
     if fitted is not None:  # an estimator around another one
-        return importance_of(fitted._model, fitted.statistics_, method)
+        found_inside: Importance = fitted.importance(method)
+        return found_inside
     names = [v.name for v in statistics.variables]
     structure = getattr(model, "parents", None) or [()] * len(names)
     if hasattr(model, "importances"):

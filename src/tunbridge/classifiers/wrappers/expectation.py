@@ -191,6 +191,8 @@ def log_table_prior(estimator: BayesClassifier, statistics: Any, model: Any) -> 
 
     Rules whose pseudo-counts depend on the data, and models without tables, are no such prior; they give 0.
     """
+    if hasattr(model, "log_table_prior"):
+        return float(model.log_table_prior())
     if isinstance(model, Likelihood) and isinstance(estimator, NaiveBayesClassifier):
         return sum(_of_counts(c.child, rule, model.tables[j][:, 1:]) for j, rule, c in _rules(estimator, statistics))
     if not isinstance(model, FamilyModel) or depends_on_counts(rule := as_table_prior(estimator.smoothing)):

@@ -36,7 +36,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from tunbridge._check import check_number, check_whole, counted, shortened, warn_user
-from tunbridge.classifiers.averages.bayes_optimal import BayesOptimalClassifier
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.naive.naive_bayes import NaiveBayesClassifier
 from tunbridge.classifiers.parameters import fitted_content, fitted_of
@@ -201,10 +200,10 @@ class SemiSupervisedClassifier(BayesClassifier):
             raise DataError(
                 f"estimator must be able to add rows to what it has learned; {type(inner).__name__} has no partial_fit."
             )
-        if isinstance(inner, BayesOptimalClassifier):
+        if not inner._has_joint:
             raise DataError(
                 "estimator must have a joint distribution P(x, c), of which rows without a class tell P(x); "
-                "BayesOptimalClassifier averages answers, and has none. Use one of its hypotheses."
+                f"{shortened(repr(inner))} has none."
             )
         inner._check_parameters()
 
@@ -228,7 +227,7 @@ class SemiSupervisedClassifier(BayesClassifier):
     def _collect(
         self, batch: Batch, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
     ) -> SemiSupervisedStatistics:
-        rows = Labelled(batch, classes, target, weights)
+        rows = Labelled(self._unfitted()._settled(batch, weights), classes, target, weights)
         weight, losses = self._chosen_weight(rows)
         found = self._climb(rows, weight)
         if not found.settled:

@@ -1,0 +1,139 @@
+"""What words tell about the class over all documents.
+
+**Information.** Whether a word is in a document, and the class of the document, share
+
+    N · I(W; C) = Σ_c [n(d_wc) + n(N_c − d_wc) − n(N_c)] − n(D_w) − n(N − D_w) + n(N),   n(x) = x log x,
+
+d_wc of the N_c documents of class c having the word, D_w and N being the sums over the classes. A class without the
+word adds nothing to the sum, so that only what occurs is looked at, whatever the number of classes.
+
+**Expected weight.** In the Bernoulli model a word is in a document of class c with probability p_c, and in one of the
+others with q_c, the mean of theirs. Being there or not it moves the log-odds of the true class on average by
+
+    Σ_c P(c) [p_c log p_c/q_c + (1 − p_c) log (1 − p_c)/(1 − q_c)],
+
+a mean of Kullback-Leibler divergences, which is never negative. The other models do not say how probable it is that a
+word is in a document, and its absence has no weight in them; the mean weight of its occurrences alone can be negative
+for a word that tells much about a rare class. It is no measure of importance, and is not given.
+
+References
+----------
+Y. Yang, J. O. Pedersen (1997). A comparative study on feature selection in text categorization. ICML, 412–420.
+I. J. Good (1950). Probability and the Weighing of Evidence. Griffin, London.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import expit, rel_entr
+
+from tunbridge._threads import row_pieces
+from tunbridge.counts.information import entropy, n_log_n
+from tunbridge.decisions.importance import Importance, importance
+from tunbridge.errors import DataError
+from tunbridge.text.statistics import TextStatistics
+from tunbridge.text.tokens import TokenCounts
+from tunbridge.text.vocabulary import Vocabulary
+from tunbridge.text.word_scores import DenseWeights, Weights, WordScores
+
+_CELLS_AT_ONCE = 1_000_000
+
+
+def word_importance(model: WordScores, statistics: TextStatistics, method: str) -> Importance:
+    """Return what each word that a model uses tells about the class, the most important first.
+
+    Parameters
+    ----------
+    model : WordScores
+        The model; of the Bernoulli kind for ``"weight"``.
+    statistics : TextStatistics
+        What it was derived from.
+    method : {"information", "weight"}
+        Mutual information of the word's presence with the class, or expected weight of evidence.
+    """
+    names = names_of(model.vocabulary, "importance")
+    if method == "information":
+        words = statistics.vocabulary.find(model.vocabulary.hashes)
+        values = information(statistics, words)
+    else:
+        values = expected_weights(model.weights, len(names), statistics.class_weight)
+    return importance(
+        zip(names, values.tolist(), [()] * len(names), strict=True),
+        method=method,
+        target=statistics.target.name,
+        entropy=entropy(statistics.class_weight),
+    )
+
+
+def names_of(vocabulary: Vocabulary, what: str) -> list[str]:
+    """Return the words; raise where only their hashes were kept."""
+    if len(vocabulary) and not len(vocabulary.ends):
+        raise DataError(
+            f"{what} must have words with names; with n_buckets only their hashes are kept. Learn with n_buckets=0."
+        )
+    return vocabulary.names()
+
+
+def information(statistics: TextStatistics, words: np.ndarray) -> np.ndarray:
+    """Return the mutual information of the presence of words with the class, in nats."""
+    n_c, documents = statistics.class_weight, statistics.documents[words]
+    if (total := float(n_c.sum())) <= 0.0:
+        return np.zeros(len(words))
+    of_class, of_word = n_c[documents.indices], documents.sum(axis=1)
+    cells = n_log_n(documents.data) + n_log_n(_rest(of_class, documents.data)) - n_log_n(of_class)
+    where = np.repeat(np.arange(len(words)), np.diff(documents.indptr))
+    within = np.bincount(where, cells, minlength=len(words))
+    over = n_log_n(of_word) + n_log_n(_rest(total, of_word)) - n_log_n(np.array(total))
+    return np.maximum(0.0, (within - over) / total)
+
+
+def _rest(whole: np.ndarray | float, part: np.ndarray) -> np.ndarray:
+    """Return what is left; sums of weights in another order may be a little less than nothing."""
+    return np.maximum(whole - part, 0.0)
+
+
+def expected_weights(weights: Weights | DenseWeights, n_words: int, class_weight: np.ndarray) -> np.ndarray:
+    """Return the expected weight of evidence of words, given the log-odds of their presence in each class."""
+    found, others = np.zeros(n_words), class_weight.sum() - class_weight
+    told = (class_weight > 0) & (others > 0)  # a class that is alone, or without documents, is not told from others
+    if not told.any():
+        return found
+    share = class_weight[told] / class_weight[told].sum()
+    for start, stop in row_pieces(n_words, max(1, _CELLS_AT_ONCE // len(class_weight))):
+        p = expit(weights.rows(np.arange(start, stop)))
+        q = ((p @ class_weight)[:, None] - p * class_weight)[:, told] / others[told]
+        p, q = p[:, told], np.clip(q, 0.0, 1.0)
+        found[start:stop] = (rel_entr(p, q) + rel_entr(1.0 - p, 1.0 - q)) @ share
+    return np.maximum(found, 0.0)
+
+
+def heaviest_words(model: WordScores, position: int, n: int) -> dict[str, float]:
+    """Return the n words that speak most for a class, where each is alone, against the mean of the others.
+
+    Parameters
+    ----------
+    model : WordScores
+        The model.
+    position : int
+        The class.
+    n : int
+        How many words.
+    """
+    n_words, n_classes = len(model.vocabulary), len(model.log_prior)
+    weights = np.zeros(n_words)
+    for start, stop in row_pieces(n_words, max(1, _CELLS_AT_ONCE // n_classes)):
+        rows = model.weights.rows(np.arange(start, stop))
+        others = (rows.sum(axis=1) - rows[:, position]) / max(1, n_classes - 1)
+        weights[start:stop] = rows[:, position] - others
+    weights *= _alone(model)
+    best = np.argsort(-weights, kind="stable")[:n]
+    names = names_of(model.vocabulary.take(best), "top_words")
+    return dict(zip(names, weights[best].tolist(), strict=True))
+
+
+def _alone(model: WordScores) -> np.ndarray:
+    """Return the value that each word has in a document that holds it once and nothing else."""
+    n_words = len(model.vocabulary)
+    each, once = np.arange(n_words, dtype=np.int32), np.ones(n_words, np.int32)
+    _, values = model.known(TokenCounts(model.vocabulary, np.arange(n_words + 1), each, once))
+    return values

@@ -33,6 +33,12 @@ TITLES = {
     "accuracy.uci": "Accuracy: the sets of the classic comparison",
     "accuracy.categorical": "Accuracy: categorical sets of 1 000 rows or more",
     "semi_supervised": "Semi-supervised learning: rows without a class",
+    "sequences": "Sequences: Markov chains, 10⁸ letters",
+    "accuracy.sequences": "Accuracy: promoters, splice junctions, protein structure",
+    "text": "Text: from raw strings to models and predictions",
+    "accuracy.newsgroups": "Accuracy: the 20 newsgroups",
+    "accuracy.sms": "Accuracy: SMS spam",
+    "text_scale": "Text at scale: 500 000 documents streamed",
     "start": "Cold start and compilation",
 }
 

@@ -187,8 +187,6 @@ class TestManners:
 
     def test_scikit_learn_takes_it_for_a_classifier_of_texts(self, estimator, kind):
         assert is_classifier(estimator)
-        if is_wrapper(estimator):
-            pytest.skip("it has the tags of a classifier of tables")
         tags = get_tags(estimator)
         assert tags.input_tags.string
         assert not tags.input_tags.two_d_array
@@ -197,8 +195,6 @@ class TestManners:
     @pytest.mark.filterwarnings("ignore")
     def test_scikit_learn_checks(self, estimator, kind):
         """Those that need no table; the others are skipped, as for scikit-learn's own text tools."""
-        if is_wrapper(estimator):
-            pytest.skip("it is taken for a classifier of tables")
         results = check_estimator(estimator, on_fail=None)
         failed = {r["check_name"]: str(r["exception"]) for r in results if r["status"] == "failed"}
         assert failed == {}

@@ -23,11 +23,18 @@ no,1,McCarthy,male,54
 yes,2,Nasser,female,14
 """
 NEW = "Pclass,Name,Sex,Age\n3,Kelly,male,34\n2,Wilkes,female,\n"
+MESSAGES = """label,text
+spam,"You have won a prize, call now"
+spam,Win free tickets now
+ham,Are you free for lunch?
+ham,"Lunch at noon, see you"
+"""
 
 
 def run_readme(readme: Path, folder: Path) -> list[str]:
     (folder / "passengers.csv").write_text(PASSENGERS)
     (folder / "new.csv").write_text(NEW)
+    (folder / "messages.csv").write_text(MESSAGES)
     asia = tb.example_network("asia")
     asia.write(folder / "asia.bif")
     for name, n in (("visits", 50), ("later", 10)):

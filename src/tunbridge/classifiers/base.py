@@ -213,6 +213,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         reader = self._reader()
         X, y, sample_weight, target_name = reader.split(X, y, sample_weight, target_name)
         batch = reader.learned(self, X, before)
+        if not batch.n_rows and before is None:
+            raise DataError("there must be something to learn from; got no rows.")
         if target_name is None and before is None:
             target_name = series_name(y, batch.variables)
         name = (target_name or "class") if before is None else before.target.name

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tunbridge.evaluation import ClassifierChoice
     from tunbridge.evaluation.candidates import Candidate
 
-_FOLDS = 5
+FOLDS = 5
 
 
 def learn_classifier(
@@ -37,7 +37,7 @@ def learn_classifier(
 
     names, usual = model_names("--model", model), usual_ones(model)
     chooses = len(names) > 1
-    _check_structure(structure, output, chance=chooses or needs_chance(names[0]))
+    check_structure(structure, output, chance=chooses or needs_chance(names[0]))
     if folds is not None and not chooses:
         raise UsageError("--folds must come with --model auto, or with several models to choose from.")
     _check_written(names)
@@ -46,19 +46,20 @@ def learn_classifier(
     check_model_output(file)
     training = read_training(data, target, learning, reading)
     models = candidates(names, training, learning, seed=structure.seed or 0, usual=usual)
-    choice = _choose(models, training, folds or _FOLDS, structure.seed or 0) if chooses else None
+    choice = choose_best(models, training, folds or FOLDS, structure.seed or 0) if chooses else None
     learned = choice.classifier if choice else models[0].fitted(training.labelled())
     learned.save(file)
     chosen = choice.name if choice else names[0]
     say_fields(_summary(training, data, learning, learned, chosen if model else ""))
     if choice is not None:
-        _show_choice(choice, remarks)
+        show_choice(choice, remarks)
     _show_next(file, reading)
     if choice is not None and choice.comparison.is_interrupted:
         raise KeyboardInterrupt(f"{choice.comparison.notes[-1]}; the best so far is in {file}.")
 
 
-def _choose(models: tuple[Candidate, ...], training: Training, folds: int, seed: int) -> ClassifierChoice:
+def choose_best(models: tuple[Candidate, ...], training: Training, folds: int, seed: int) -> ClassifierChoice:
+    """Return the best of some models by cross-validation, learned from all rows."""
     from tunbridge.cli.scores import comparing
     from tunbridge.evaluation.choice import choose
 
@@ -66,7 +67,7 @@ def _choose(models: tuple[Candidate, ...], training: Training, folds: int, seed:
         return choose(training.labelled(), models, folds, seed=seed, progress=report)
 
 
-def _check_structure(structure: Structure, output: Path | None, *, chance: bool) -> None:
+def check_structure(structure: Structure, output: Path | None, *, chance: bool) -> None:
     """Raise for options that a classifier does not know."""
     hint = "With --target alone a classifier is learned, which --model names."
     given = [option for option in structure.given if not (chance and option == "--seed")]
@@ -91,7 +92,8 @@ def _check_written(names: tuple[str, ...]) -> None:
             raise UsageError(f"--model must name one that can be kept in a file; {name!r} is scikit-learn's. {hint}")
 
 
-def _show_choice(choice: ClassifierChoice, remarks: list[str]) -> None:
+def show_choice(choice: ClassifierChoice, remarks: list[str]) -> None:
+    """Print the table of the models that were compared, and which was chosen."""
     from tunbridge.cli.scores import show_comparison
 
     for line in [*(f"Note: {text}." for text in remarks), *choice.comparison.remarks()]:
@@ -122,7 +124,7 @@ def _summary(training: Training, data: Path, learning: Learning, model: Any, nam
         ("Calibrated", f"by {model.method_}" if learning.calibrate is not None else ""),
         ("Features", _features(getattr(model, "estimator_", model))),
         ("Not used", _not_used(getattr(model, "estimator_", model))),
-        ("Classes", f"{training.target}: {shortlist(_classes(model), most=SHOWN)}"),
+        ("Classes", f"{training.target}: {shortlist(class_lines(model), most=SHOWN)}"),
     ]
 
 
@@ -149,7 +151,8 @@ def _not_used(model: Any) -> str:
     return f"{shortlist(names, most=SHOWN)}: in one interval, as no cut parts the classes" if names else ""
 
 
-def _classes(model: Any) -> list[str]:
+def class_lines(model: Any) -> list[str]:
+    """Return a line for each class: how many rows have it, and which share."""
     total = model.class_count_.sum()
     return [
         f"{c} {amount(n)} ({100 * n / total:.1f} %)"

@@ -25,7 +25,8 @@ def describe(
         Path,
         typer.Argument(
             metavar="DATA",
-            help="A table (.csv, .tsv, .parquet, .arrow, .arff or .jsonl) or a network (.bif, .xmlbif, .net, …).",
+            help="A table (.csv, .tsv, .parquet, .arrow, .arff or .jsonl), a network (.bif, .xmlbif, .net, …), or a "
+            "folder of texts.",
         ),
     ],
     holes: Annotated[
@@ -37,7 +38,8 @@ def describe(
     """Describe the columns of a table, or a network.
 
     Of a column: its kind, its states or range, missing cells, and what looks odd about it. Of a network: its variables,
-    their states and parents, its size, and what exact inference in it takes.
+    their states and parents, its size, and what exact inference in it takes. Of a folder of texts: how many of
+    each class there are, and how long they are.
 
     Examples
     --------
@@ -45,7 +47,13 @@ def describe(
     tunbridge describe visits.csv --missing -99
     tunbridge describe visits.csv --holes
     tunbridge describe alarm.bif
+    tunbridge describe mails/
     """
+    if data.is_dir():
+        if holes:
+            raise DataError(f"--holes must come with a table; {str(data)!r} is a folder.")
+        _describe_folder(data, reading)
+        return
     if _is_network_file(data, reading):
         if holes:
             raise DataError(f"--holes must come with a table; {data.name!r} is a network.")
@@ -57,6 +65,29 @@ def describe(
     missing = counted(sum(table.missing.values()), "missing cell")
     say(f"{data}: {counted(table.n_rows, 'row')}, {counted(table.n_columns, 'column')}, {missing}")
     say(_report(table) if holes else table.summary())
+
+
+def _describe_folder(path: Path, reading: Reading) -> None:
+    """Tell how many documents each subfolder holds, and how long they are."""
+    import pyarrow.compute as pc
+
+    from tunbridge.cli.documents import read_folder
+
+    found = read_folder(path, reading.encoding)
+    sizes = found.append_column("length", pc.utf8_length(found["text"])).select(["class", "length"])
+    counts = sizes.group_by("class").aggregate([("length", "count"), ("length", "mean"), ("length", "max")])
+    lines = [
+        [
+            row["class"] or "(no subfolder)",
+            str(row["length_count"]),
+            f"{row['length_mean']:.0f}",
+            str(row["length_max"]),
+        ]
+        for row in counts.sort_by("class").to_pylist()
+    ]
+    say(f"{path}: {counted(found.num_rows, 'document')}")
+    say()
+    say_table(["class", "documents", "characters on average", "at most"], lines)
 
 
 def _report(table: Table) -> str:

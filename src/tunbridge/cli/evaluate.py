@@ -13,9 +13,12 @@ from tunbridge.cli.options import AsJson, Learning, Reading
 from tunbridge.cli.output import counted, note, say, say_json, say_table
 from tunbridge.cli.remarks import SHOWN
 from tunbridge.cli.scored_rows import Evaluation, evaluate_model, plain_baseline
+from tunbridge.cli.text_options import Texts
 
 if TYPE_CHECKING:
+    from tunbridge.cli.training import Training
     from tunbridge.evaluation import Comparison
+    from tunbridge.evaluation.candidates import Candidate
 
 _FOLDS = 10
 
@@ -24,7 +27,8 @@ def evaluate(
     model: Annotated[
         Path,
         typer.Argument(
-            metavar="MODEL|DATA", help="A model, for the table that follows; or a table, for cross-validation."
+            metavar="MODEL|DATA",
+            help="A model, for the table that follows; or a table, or a folder of texts, for cross-validation.",
         ),
     ],
     data: Annotated[Path | None, typer.Argument(metavar="DATA", help="Rows that the model has not seen.")] = None,
@@ -37,8 +41,9 @@ def evaluate(
             "--models",
             "--model",
             metavar="A,B,…",
-            help="What to compare by cross-validation: nb (unless said), tan, kdb2, aode, bn, forest, …; auto for the "
-            "usual ones; repeatable.",
+            help="What to compare by cross-validation: nb (unless said), tan, kdb2, aode, bn, forest, …; of texts "
+            "multinomial (unless said), complement, …; of sequences markov (unless said), position; auto for the usual "
+            "ones; repeatable.",
         ),
     ] = None,
     folds: Annotated[
@@ -52,6 +57,7 @@ def evaluate(
     as_json: AsJson = False,
     *,
     learning: Learning,
+    texts: Texts,
     reading: Reading,
 ) -> None:
     """Evaluate a model on new rows, or learning by cross-validation.
@@ -66,15 +72,19 @@ def evaluate(
     tunbridge evaluate tennis.csv --target play
     tunbridge evaluate visits.csv --target ill --models nb,tan,kdb2,forest
     tunbridge evaluate patients.csv --target drug --folds 5 --numeric kernel --json
+    tunbridge evaluate sms.csv --target label --text --models multinomial,complement
+    tunbridge evaluate spam.tb mails/
     """
     if data is not None:
         _check_no_spaces(models, data)
         _check_no_learning(learning, {"models": models, "folds": folds, "seed": seed})
-        _finish(evaluate_model(model, data, target, learning.weights, reading), as_json=as_json)
-    elif target is None or is_network_name(model):
+        _check_no_texts(texts, data)
+        found = evaluate_model(model, data, target, learning.weights, reading, read=texts.column)
+        _finish(found, as_json=as_json)
+    elif (target is None and not model.is_dir()) or is_network_name(model):
         raise UsageError(_what_is_meant(model))
     else:
-        cross_validate(model, target, models, folds or _FOLDS, seed or 0, learning, reading, as_json=as_json)
+        cross_validate(model, target, models, folds or _FOLDS, seed or 0, learning, texts, reading, as_json=as_json)
 
 
 # Cross-validation
@@ -82,35 +92,55 @@ def evaluate(
 
 def cross_validate(
     path: Path,
-    target: str,
+    target: str | None,
     models: list[str] | None,
     folds: int,
     seed: int,
     learning: Learning,
+    texts: Texts,
     reading: Reading,
     *,
     as_json: bool,
 ) -> None:
     """Compare models on rows held out, each once, while the others are learned from; tell what was found."""
-    from tunbridge.cli.model_names import candidates, check_settings, model_names, usual_ones
     from tunbridge.cli.scores import comparing
-    from tunbridge.cli.training import oddities, read_training
     from tunbridge.evaluation.cross_validation import cross_validated
 
-    names, usual = model_names("--models", models), usual_ones(models)
-    remarks = check_settings(names, learning, usual)
-    training = read_training(path, target, learning, reading)
-    chosen = candidates(names, training, learning, seed=seed, usual=usual)
+    training, chosen, remarks = _contest(path, target, models, seed, learning, texts, reading)
     with comparing("cross-validation") as report:
         found = cross_validated(training.labelled(), chosen, folds, seed=seed, progress=report)
-    for line in [*remarks, *oddities(training)[:SHOWN]]:
+    for line in remarks:
         note(f"Note: {line}.")
     if as_json:
-        say_json(_plain_single(found) if len(names) == 1 else _plain_several(found))
+        say_json(_plain_single(found) if len(chosen) == 1 else _plain_several(found))
     else:
-        _show_single(found, path) if len(names) == 1 else _show_several(found, path)
+        _show_single(found, path) if len(chosen) == 1 else _show_several(found, path)
     if found.is_interrupted:
         raise KeyboardInterrupt(f"{found.notes[-1]}; the numbers are those of these folds.")
+
+
+def _contest(
+    path: Path,
+    target: str | None,
+    models: list[str] | None,
+    seed: int,
+    learning: Learning,
+    texts: Texts,
+    reading: Reading,
+) -> tuple[Training, tuple[Candidate, ...], list[str]]:
+    """Return the rows, the models that are to be compared on them, and what is to be said about both."""
+    from tunbridge.cli.model_names import candidates, check_settings, model_names, usual_ones
+    from tunbridge.cli.training import oddities, read_training
+
+    if texts.kind(path):
+        from tunbridge.cli.text_learning import text_contest
+
+        return *text_contest(path, target, models, seed, learning, texts, reading), []
+    names, usual = model_names("--models", models), usual_ones(models)
+    remarks = check_settings(names, learning, usual)
+    training = read_training(path, str(target), learning, reading)
+    chosen = candidates(names, training, learning, seed=seed, usual=usual)
+    return training, chosen, [*remarks, *oddities(training)[:SHOWN]]
 
 
 def _plain_single(found: Comparison) -> dict[str, Any]:
@@ -199,6 +229,15 @@ def _check_no_learning(learning: Learning, given: dict[str, Any]) -> None:
     for name, value in (given | {n: getattr(learning, n) for n in names}).items():
         if value not in (None, []):
             raise UsageError(f"--{name} must be left out when a model is evaluated; it has been learned already.")
+
+
+def _check_no_texts(texts: Texts, data: Path) -> None:
+    """Raise for options that would do nothing: a model knows whether it reads texts, and how."""
+    given = [option for option in texts.given if option != "--column"]
+    if given and (texts.text or texts.sequence) and not data.exists():
+        raise UsageError(f"{given[0]} must have no value; got {str(data)!r}. Say {given[0]} --column {data}.")
+    if given:
+        raise UsageError(f"{given[0]} must be left out when a model is evaluated; it has been learned already.")
 
 
 def _check_no_spaces(models: list[str] | None, data: Path) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tunbridge._check import did_you_mean
+from tunbridge.cli.documents import OtherColumn, kind_read
+from tunbridge.cli.explained_texts import check_text_use, file_of, given_text, text_case, write_page
 from tunbridge.cli.failures import UsageError
 from tunbridge.cli.options import AsJson, ModelFile, Reading
 from tunbridge.cli.output import counted, note, say, say_json, shortlist
@@ -18,12 +20,18 @@ if TYPE_CHECKING:
     from tunbridge.decisions import Explanation, Importance, WhatIf
 
 _SHOWN = 6
-_PICTURES = (".png", ".svg", ".pdf")
+_PICTURES, _PAGES = (".png", ".svg", ".pdf"), (".html", ".htm")
 
 
 def explain(
     model: ModelFile,
-    rows: Annotated[Path | None, typer.Argument(metavar="ROWS", help="A table from which a row is taken.")] = None,
+    rows: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ROWS",
+            help="A table from which a row is taken; of texts also a folder, a .txt file, or the text itself.",
+        ),
+    ] = None,
     row: Annotated[int | None, typer.Option(metavar="N", help="Which row, counted from 1.", min=1)] = None,
     given: Annotated[
         list[str] | None,
@@ -50,6 +58,11 @@ def explain(
         Path | None,
         typer.Option(metavar="FILE", help="Draw the explanation, or the importances, into such a file as well."),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the explanation as a page too: a text with its words coloured."),
+    ] = None,
+    column: OtherColumn = None,
     as_json: AsJson = False,
     *,
     reading: Reading,
@@ -57,7 +70,8 @@ def explain(
     """Explain a prediction: the weight of evidence of every feature.
 
     A weight is the natural logarithm of the factor by which a value multiplies the odds of the class against the other
-    one. What is not given counts as missing, with weight 0. In JSON an infinite weight is the text "Infinity".
+    one. What is not given counts as missing, with weight 0. In JSON an infinite weight is the text "Infinity". Of a
+    text or a sequence the weights are those of its words or letters, shown in place.
 
     Examples
     --------
@@ -67,12 +81,15 @@ def explain(
     tunbridge explain model.tb rows.csv --row 3 --what-if --change income --change debt
     tunbridge explain model.tb --importance
     tunbridge explain model.tb --nomogram nomogram.pdf
+    tunbridge explain spam.tb "You have won a prize" --html why.html
+    tunbridge explain spam.tb new.csv --row 3
     """
     from tunbridge.cli.models import load_model
     from tunbridge.cli.writers import check_output
 
     for file in (plot, nomogram):
         check_output(file, inputs=[], suffixes=_PICTURES)
+    check_output(html, inputs=[], suffixes=_PAGES)
     has_case = rows is not None or bool(given)
     _check_use(
         what_if=what_if,
@@ -82,17 +99,20 @@ def explain(
         changes=to is not None or bool(change),
         compares=label is not None or against is not None,
         draws_all=nomogram is not None,
+        is_page=html is not None,
     )
     if (rows is None) == (not given) and (has_case or not (importance or nomogram)):
         raise UsageError("an explanation must have a case: a table with --row N, or --given NAME=VALUE.")
     if row is not None and rows is None:
         raise UsageError(f"--row must come with a table; got {'--given' if given else 'none'}.")
-    classifier = load_model(model, swapped_with=rows)
+    classifier = load_model(model, swapped_with=None if rows is None else file_of(rows))
+    if kind_read(classifier):
+        check_text_use(classifier, what_if=what_if, importance=importance, draws_all=nomogram is not None)
     found: Any = None
     if importance:
         found = classifier.importance()
     elif has_case:
-        case = given_case(classifier, given or []) if rows is None else row_case(classifier, rows, row or 1, reading)
+        case = _case(classifier, rows, row or 1, given or [], reading, column)
         found = (
             classifier.what_if(case, to=to, features=change or None)
             if what_if
@@ -103,13 +123,23 @@ def explain(
     elif found is not None:
         _show(found)
     if plot is not None:
-        _draw("importance" if importance else "explanation", plot, found)
+        _draw(_picture(found), plot, found)
+    if html is not None:
+        write_page(html, found)
     if nomogram is not None:
         _draw("nomogram", nomogram, classifier, label, against)
 
 
 def _check_use(
-    *, what_if: bool, importance: bool, has_case: bool, plots: bool, changes: bool, compares: bool, draws_all: bool
+    *,
+    what_if: bool,
+    importance: bool,
+    has_case: bool,
+    plots: bool,
+    changes: bool,
+    compares: bool,
+    draws_all: bool,
+    is_page: bool,
 ) -> None:
     """Raise for options that do not go together."""
     if importance and (has_case or what_if):
@@ -123,6 +153,17 @@ def _check_use(
         raise UsageError("--plot must come without --what-if: it draws an explanation. --json writes the changes.")
     if plots and not (has_case or importance):
         raise UsageError("--plot must have something to draw: a case, or --importance.")
+    if is_page and (what_if or not has_case):
+        raise UsageError("--html must have the explanation of a case to write.")
+
+
+def _case(model: Any, rows: str | None, row: int, given: list[str], reading: Reading, column: str | None) -> Any:
+    """Return what is to be explained: a value for each feature, or a text or sequence."""
+    if kind_read(model):
+        return given_text(model, given) if rows is None else text_case(model, rows, row, reading, column)
+    if column is not None:
+        raise UsageError("--column must come with a model of texts or sequences; this one reads several columns.")
+    return given_case(model, given) if rows is None else row_case(model, Path(rows), row, reading)
 
 
 def given_case(model: Any, given: list[str]) -> dict[str, Any]:
@@ -181,10 +222,22 @@ def _show(found: Explanation | WhatIf | Importance) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    if hasattr(found, "to_rich"):
+        Console(highlight=False, soft_wrap=True).print(Text("\n").join([found.to_rich(), *map(Text, lines[1:])]))
+        return
     text = Text("\n".join(lines))
     text.highlight_regex(r"(?m) (\++|flips)$", "bold blue")
     text.highlight_regex(r"(?m) -+$", "bold dark_orange")
+    text.highlight_regex("▲", "bold blue")
+    text.highlight_regex("▼", "bold dark_orange")
     Console(highlight=False, soft_wrap=True).print(text)
+
+
+def _picture(found: Any) -> str:
+    """Return the function of :mod:`tunbridge.plots` that draws something: of a sequence, the log-odds along it."""
+    if hasattr(found, "cumulative"):
+        return "log_odds"
+    return "explanation" if hasattr(found, "evidence") else "importance"
 
 
 def _draw(name: str, path: Path, *what: Any) -> None:

@@ -139,6 +139,8 @@ def _usage(error: Any) -> str:
     end = "" if message.endswith((".", "?")) else "."
     if where.endswith(" explain") and "--target" in message:
         end += " A network is asked with tunbridge query --target NAME --explain."
+    if where.endswith(" learn") and "unexpected extra argument" in message:
+        end += " --text and --sequence take no value: --column names the column."
     return f"{message[:1].lower()}{message[1:]}{end} See {where} --help."
 
 

@@ -1,4 +1,4 @@
-"""``tunbridge learn``: from a table to a model file, of a classifier or of a network."""
+"""``tunbridge learn``: from a table, or texts, to a model file, of a classifier or of a network."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from typing import Annotated
 import typer
 
 from tunbridge.cli.failures import UsageError
-from tunbridge.cli.options import DataFile, Learning, Reading
+from tunbridge.cli.options import Learning, Reading
 from tunbridge.cli.structure import Structure
+from tunbridge.cli.text_options import Texts
 
 
 def learn(
-    data: DataFile,
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="The table: .csv, .tsv, .parquet, .arrow, .arff or .jsonl, also with .gz; or a folder of texts with a "
+            "subfolder for each class.",
+        ),
+    ],
     target: Annotated[
         str | None,
         typer.Option("--target", "-t", metavar="COL", help="The column to predict. Without it a network is learned."),
@@ -32,15 +40,24 @@ def learn(
         typer.Option(
             "--model",
             metavar="NAME",
-            help="The classifier: nb (unless said), tan, kdb2, aode, bn, …; auto takes the best by cross-validation, "
+            help="The classifier: nb (unless said), tan, kdb2, aode, bn, …; of texts multinomial (unless said), "
+            "complement, …; of sequences markov (unless said) or position. auto takes the best by cross-validation, "
             "A,B,… the best of these.",
         ),
     ] = None,
     folds: Annotated[
         int | None, typer.Option(metavar="N", min=2, help="Parts of that cross-validation; 5 unless said.")
     ] = None,
+    unlabelled_weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="W|auto",
+            help="Learn from texts and sequences without a class too: each counts like W of those that have one.",
+        ),
+    ] = None,
     *,
     learning: Learning,
+    texts: Texts,
     structure: Structure,
     reading: Reading,
 ) -> None:
@@ -49,7 +66,7 @@ def learn(
     With --target it is a classifier, naive Bayes or another --model: text and numbers, missing cells and weights are
     all welcome. Without, or with --search, it is a Bayesian network of all columns: its arcs are searched for, then its
     tables are counted. Numbers must be cut into intervals for it, or be left as they are (--cuts). Ctrl-C ends a
-    search, and the best network so far is written.
+    search, and the best network so far is written. With --text or --sequence one column is read, letter by letter.
 
     Examples
     --------
@@ -61,7 +78,18 @@ def learn(
     tunbridge learn visits.csv --score bdeu:10 --max-parents 4 --forbid 'ill->age' --cuts frequency
     tunbridge learn visits.csv --search tan --target ill
     tunbridge learn visits.csv --bootstrap 200 -o consensus.bif
+    tunbridge learn sms.csv --target label --text -o spam.tb
+    tunbridge learn mails/ --model auto --ngrams 2 --stop-words 100
+    tunbridge learn news.jsonl.gz --target group --text --column body --unlabelled-weight 0.1
+    tunbridge learn promoters.csv --target class --sequence --order cv
     """
+    if texts.kind(data):
+        from tunbridge.cli.text_learning import learn_texts
+
+        learn_texts(data, target, output, model, folds, unlabelled_weight, structure, learning, texts, reading)
+        return
+    if unlabelled_weight is not None:
+        raise UsageError("--unlabelled-weight must come with --text or --sequence.")
     if target is not None and structure.search is None:
         from tunbridge.cli.classifier_learning import learn_classifier
 

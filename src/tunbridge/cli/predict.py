@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tunbridge._check import listed
+from tunbridge.cli.document_rows import check_files
+from tunbridge.cli.documents import OtherColumn, as_read, is_loose
 from tunbridge.cli.failures import UsageError
 from tunbridge.cli.network_rows import ImpossibleRows, NetworkTarget
 from tunbridge.cli.options import ModelFile, Reading, check_column
@@ -58,13 +60,19 @@ class Deciding:
 
         if self.loss is None and not self.cost and self.reject is None:
             return None
-        return given_losses(classes, self.loss, self.cost or [], reading.column_names(rows) if self.cost else None)
+        columns = reading.column_names(rows) if self.cost and not is_loose(rows, reading) else None
+        return given_losses(classes, self.loss, self.cost or [], columns)
 
 
 def predict(
     model: ModelFile,
-    rows: Annotated[
-        Path, typer.Argument(metavar="ROWS", help="The rows: .csv, .tsv, .parquet, .arrow, .arff or .jsonl, also .gz.")
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="ROWS",
+            help="The rows: .csv, .tsv, .parquet, .arrow, .arff or .jsonl, also .gz; where the model reads text also a "
+            "folder or .txt files.",
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -78,6 +86,7 @@ def predict(
         list[str] | None, typer.Option(metavar="COL", help="Write this column of the rows and no other; repeatable.")
     ] = None,
     only: Annotated[bool, typer.Option("--only", help="Write the predictions without the rows' columns.")] = False,
+    column: OtherColumn = None,
     *,
     deciding: Deciding,
     reading: Reading,
@@ -86,7 +95,7 @@ def predict(
 
     The model is a classifier, or a network with a target: what a row does not know of its variables stays unknown. The
     columns of the rows come out as they came in. With losses the choice of least expected loss is written, beside its
-    risk; a row without a decision has an empty prediction.
+    risk; a row without a decision has an empty prediction. A model of texts reads one column, a folder, or text files.
 
     Examples
     --------
@@ -95,23 +104,28 @@ def predict(
     tunbridge predict model.tb patients.csv --keep patient_id --cost ill:well=20 --reject 0.5
     tunbridge predict model.tb loans.csv --cost bad=amount --cost good=100
     tunbridge predict alarm.bif rows.csv --target HYPOVOLEMIA
+    tunbridge predict spam.tb new.csv --column body --proba
+    tunbridge predict spam.tb inbox/ -o sorted.csv --cost ham:spam=10
+    tunbridge predict spam.tb one.txt two.txt
     """
     from tunbridge.cli.rows import iter_rows
     from tunbridge.cli.writers import check_output, write_batches
 
     if output == Path("-"):
         output = None
-    check_output(output, inputs=[rows, model])
+    check_output(output, inputs=[*files, model])
     if only and keep:
         raise UsageError("--only must stand without --keep; got both.")
+    rows = files[0]
     classifier = _predictor(model, rows, target)
+    check_files(classifier, files, reading)
     work = _Work(classifier, rows, deciding)
     if work.is_number and deciding != Deciding():
         raise UsageError(f"--proba and losses must come with a target that has states; {target!r} is continuous.")
     work.losses = None if work.is_number else deciding.losses(classifier.classes_.tolist(), rows, reading)
     if isinstance(classifier, NetworkTarget):
         reading = classifier.reading(reading)
-    batches = iter_rows(classifier, rows, reading, verbatim=not only)
+    batches = iter_rows(classifier, files, reading, column, verbatim=not only)
 
     def predicted() -> Iterator[pa.Table]:
         for batch in tracked(batches, "predicting", hidden=output is None):
@@ -190,7 +204,7 @@ def _probabilities(model: Any, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(model, NetworkTarget):
         proba = model.predict_proba(rows.features)
         return proba, proba
-    log_proba = model.predict_log_proba(rows.features)
+    log_proba = model.predict_log_proba(as_read(rows.features))
     return log_proba, np.exp(log_proba)
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 SHOWN = 12
 ONE_VALUE, IDENTIFIER = "holds one value only", "looks like an identifier"
 _FEW_ROWS, _MANY_STATES = 5, 10
+_LOOKED_AT, _WORDS = 200, 4
 
 
 def model_name(data: Path) -> Path:
@@ -49,6 +50,16 @@ def useless_columns(table: Table) -> dict[str, str]:
     odd = dict.fromkeys(table.constants, ONE_VALUE)
     odd |= {name: "holds nothing but missing cells" for name, n in table.missing.items() if n == table.n_rows}
     return odd | dict.fromkeys(table.identifiers, IDENTIFIER)
+
+
+def text_columns(table: Table) -> list[str]:
+    """Return the columns that hold texts rather than categories: hardly a value twice, and several words in each."""
+    wordy = [c.variable for c in table if c.variable.n_states > max(_MANY_STATES, table.n_rows / _FEW_ROWS)]
+    return [v.name for v in wordy if _mean_words((v.states or ())[:_LOOKED_AT]) >= _WORDS]
+
+
+def _mean_words(states: Any) -> float:
+    return sum(len(str(state).split()) for state in states) / max(1, len(states))
 
 
 def odd_number_lines(table: Table, *, but: str | None = None) -> list[str]:

@@ -2,15 +2,19 @@
 
 A model must read numbers as numbers and know missing markers; whoever gets the predictions wants every other cell back
 as it was, ``007`` and ``?`` included. So a file is read twice side by side: once for the model, once word for word.
+Where the model reads texts or sequences, the rows may also be files by themselves (:mod:`tunbridge.cli.documents`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tunbridge._check import did_you_mean, listed
+from tunbridge.cli.document_rows import check_files, iter_documents
+from tunbridge.cli.documents import READ, is_loose, kind_read
+from tunbridge.cli.failures import UsageError
 from tunbridge.cli.network_rows import NetworkTarget, check_some_columns
 from tunbridge.cli.options import Reading
 from tunbridge.errors import DataError
@@ -18,7 +22,7 @@ from tunbridge.errors import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BATCH_ROWS = 65536
+BATCH_ROWS, DOCUMENT_ROWS = 65536, 8192
 _TYPED = ("parquet", "arrow")
 
 
@@ -35,21 +39,49 @@ class Rows(NamedTuple):
 
 
 def iter_rows(
-    model: Any, path: Path, reading: Reading, *, verbatim: bool, batch_rows: int = BATCH_ROWS
+    model: Any,
+    path: Path | Sequence[Path],
+    reading: Reading,
+    column: str | None = None,
+    *,
+    verbatim: bool,
+    batch_rows: int | None = None,
 ) -> Iterator[Rows]:
     """Yield the rows of a file in batches; raise unless it has the columns that the model was learned from.
 
-    A network takes what there is: columns may be absent, but not all.
+    A network takes what there is: columns may be absent, but not all. A model of texts or sequences reads one column,
+    which ``column`` may name; its rows may be several text files.
     """
+    paths = [path] if isinstance(path, Path) else list(path)
+    check_files(model, paths, reading)
+    size = batch_rows or (DOCUMENT_ROWS if kind_read(model) else BATCH_ROWS)
+    read = _iter_read(model, paths, reading, column, size)
+    words = _iter_verbatim(paths[0], reading, size) if verbatim and not is_loose(paths[0], reading) else None
+    for features in read:
+        yield Rows(features, next(words) if words is not None else _without_read(features))
+
+
+def _iter_read(
+    model: Any, paths: Sequence[Path], reading: Reading, column: str | None, size: int
+) -> Iterator[pa.Table]:
+    """Yield batches as the model reads them."""
     from tunbridge.data.readers import iter_batches
 
+    if kind_read(model):
+        yield from iter_documents(model, paths, reading, column, size)
+        return
+    if column is not None:
+        raise UsageError("--column must come with a model of texts or sequences; this one reads several columns.")
     numbers = [v.name for v in model.variables_ if v.is_continuous or _has_number_states(v)]
-    read = iter_batches(path, numbers=numbers, missing=reading.markers, batch_rows=batch_rows, **reading.how())
-    words = _iter_verbatim(path, reading, batch_rows) if verbatim else None
+    read = iter_batches(paths[0], numbers=numbers, missing=reading.markers, batch_rows=size, **reading.how())
     for n, features in enumerate(read):
         if n == 0:
-            _check_features(model, path, features.column_names)
-        yield Rows(features, features if words is None else next(words))
+            _check_features(model, paths[0], features.column_names)
+        yield features
+
+
+def _without_read(features: pa.Table) -> pa.Table:
+    return features.drop_columns([READ]) if READ in features.column_names else features
 
 
 def _has_number_states(variable: Any) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tunbridge._check import did_you_mean, listed
+from tunbridge.cli.documents import READ, as_read
 from tunbridge.cli.failures import UsageError
 from tunbridge.cli.options import Reading, check_column
 from tunbridge.cli.output import counted, tracked
@@ -32,9 +33,18 @@ class Evaluation(NamedTuple):
 
 
 def evaluate_model(
-    model_file: Path, path: Path, target: str | None, weights: str | None, reading: Reading
+    model_file: Path,
+    path: Path,
+    target: str | None,
+    weights: str | None,
+    reading: Reading,
+    *,
+    read: str | None = None,
 ) -> Evaluation:
-    """Return the scores of a model on the rows of a file, which is read in batches."""
+    """Return the scores of a model on the rows of a file, which is read in batches.
+
+    A model of texts or sequences reads the column ``read``, where it is not the one learned from.
+    """
     from tunbridge.cli.models import load_model
     from tunbridge.cli.rows import iter_rows
 
@@ -43,7 +53,7 @@ def evaluate_model(
     if column is None:
         raise UsageError("--target must name the column of the classes; the model does not know it.")
     tally = _Tally(model)
-    for rows in tracked(iter_rows(model, path, reading, verbatim=False), "evaluating"):
+    for rows in tracked(iter_rows(model, path, reading, read, verbatim=False), "evaluating"):
         _check_target(column, path, rows.features.column_names)
         tally.add(rows.features, column, _weights(rows.features, weights, path))
     scores, baseline = tally.scores(column, path)
@@ -77,7 +87,7 @@ class _Tally:
         from tunbridge.evaluation.ranking import Ranking
         from tunbridge.evaluation.scores import Scores
 
-        log_proba = self.model.predict_log_proba(rows)
+        log_proba = self.model.predict_log_proba(as_read(rows))
         with np.errstate(divide="ignore"):
             frequency = np.log(self.model.class_count_ / self.model.class_count_.sum())
         usual = np.broadcast_to(frequency, log_proba.shape)
@@ -112,6 +122,9 @@ class _Tally:
 
 
 def _check_target(column: str, path: Path, names: list[str]) -> None:
+    if column not in names and path.is_dir():
+        raise DataError(f"a folder that is evaluated on must have a subfolder for each class; {str(path)!r} has none.")
+    names = [name for name in names if name != READ]
     if column not in names:
         raise DataError(f"{path.name} must have the column of the classes, {column!r}. {did_you_mean(column, names)}")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tunbridge.cli.options import Learning, Reading, check_column
 from tunbridge.cli.output import counted
-from tunbridge.cli.remarks import odd_number_lines, useless_columns
+from tunbridge.cli.remarks import odd_number_lines, text_columns, useless_columns
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
@@ -80,10 +80,10 @@ def with_classes(table: Table, target: str) -> Training:
 
 def oddities(training: Training) -> list[str]:
     """Return a line for each column that looks like a mistake."""
-    useless = useless_columns(training.whole).items()
-    lines = [
-        f"{name} {what}: --ignore {quote(name)} leaves it out" for name, what in useless if name != training.target
-    ]
+    texts = [name for name in text_columns(training.whole) if name != training.target]
+    useless = {n: what for n, what in useless_columns(training.whole).items() if n not in (training.target, *texts)}
+    lines = [f"{name} holds texts: --text --column {quote(name)} learns from their words" for name in texts]
+    lines += [f"{name} {what}: --ignore {quote(name)} leaves it out" for name, what in useless.items()]
     return lines + odd_number_lines(training.whole, but=training.target)
 
 

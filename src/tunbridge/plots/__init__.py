@@ -11,7 +11,9 @@ from tunbridge.plots.comparisons import versus
 from tunbridge.plots.evidence import explanation
 from tunbridge.plots.fits import iterations
 from tunbridge.plots.importances import importance
+from tunbridge.plots.learning_curves import learning_curve
 from tunbridge.plots.nomograms import nomogram
+from tunbridge.plots.sequences import log_odds
 from tunbridge.plots.traces import strengths, trace
 
 __all__ = [
@@ -19,6 +21,8 @@ __all__ = [
     "explanation",
     "importance",
     "iterations",
+    "learning_curve",
+    "log_odds",
     "nomogram",
     "reliability",
     "strengths",

@@ -329,6 +329,11 @@ class CalibratedClassifier(BayesClassifier):
         wanted = [float(shares[c] - shares[d]) for shares, (c, d) in zip(log_shares, compared, strict=True)]
         return [_with_calibration(each, odds, self.method_) for each, odds in zip(told, wanted, strict=True)]
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = self._unfitted().__sklearn_tags__().input_tags
+        return tags
+
     @staticmethod
     def _content(statistics: CalibratedStatistics) -> dict[str, Any]:
         found = statistics.calibration

@@ -26,7 +26,7 @@ from tunbridge.errors import DataError
 from tunbridge.learning.priors import added_counts, depends_on_counts
 
 _NOTHING = 1e-12  # shares below this are left out
-_CELLS_AT_ONCE = 50_000_000
+_BYTES_AT_ONCE = 400_000_000
 _LEAST = -1e8  # stands for the logarithm of probability zero
 _CONFIDENT = 1e-15  # a held-out row costs no more than −log of this
 
@@ -178,7 +178,7 @@ def _expected(estimator: BayesClassifier, rows: Labelled, weight: float, shares:
     copies, classes = np.nonzero(shares > _NOTHING)
     weights = weight * rows.mass[copies] * shares[copies, classes]
     found: Any = None
-    for begin, end in row_pieces(len(copies), max(1, _CELLS_AT_ONCE // max(1, len(rows.batch.variables)))):
+    for begin, end in row_pieces(len(copies), max(1, int(_BYTES_AT_ONCE / max(1.0, rows.batch.row_bytes)))):
         part = slice(begin, end)
         batch = rows.batch.take(copies[part])
         new = estimator._collect(batch, classes[part], rows.target, weights[part], start)

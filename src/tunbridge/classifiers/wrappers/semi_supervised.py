@@ -198,7 +198,8 @@ class SemiSupervisedClassifier(BayesClassifier):
         inner = self._unfitted()
         if not inner._goes_on:
             raise DataError(
-                f"estimator must be able to add rows to what it has learned; {type(inner).__name__} has no partial_fit."
+                "estimator must be able to add rows to what it has learned; "
+                f"{shortened(repr(inner))} has no partial_fit."
             )
         if not inner._has_joint:
             raise DataError(
@@ -292,6 +293,11 @@ class SemiSupervisedClassifier(BayesClassifier):
         """Return which single changes would give each row another class: :meth:`what_if` of the estimator inside."""
         check_is_fitted(self)
         return self.estimator_.what_if(X, to=to, features=features)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = self._unfitted().__sklearn_tags__().input_tags
+        return tags
 
     @staticmethod
     def _content(statistics: SemiSupervisedStatistics) -> dict[str, Any]:

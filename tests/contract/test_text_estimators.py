@@ -26,10 +26,10 @@ TEXT = [
     tb.TextClassifier("multinomial", tokens="characters", ngrams=(2, 3), lower_case=False, length=20),
     tb.TextClassifier("multinomial", tokens="words and marks", n_buckets=64, smoothing=tb.MEstimate(5, "marginal")),
     tb.TextClassifier("multinomial", tokens="letters", shortest=1, counts="binary", stop_words=["wordab", "wordac"]),
-    tb.TextClassifier("nb-svm"),
-    tb.TextClassifier("nb-svm", ngrams=2, beta=0.5, counts="binary", length=None, idf=False),
+    tb.TextClassifier("nb-svm", penalty=0.5),
+    tb.TextClassifier("nb-svm", penalty=0.5, ngrams=2, beta=0.5, counts="binary", length=None, idf=False),
     tb.CalibratedClassifier(tb.TextClassifier(), folds=3, random_state=0),
-    tb.CalibratedClassifier(tb.TextClassifier("nb-svm"), method="isotonic", folds=3, random_state=1),
+    tb.CalibratedClassifier(tb.TextClassifier("nb-svm", penalty=0.5), method="isotonic", folds=3, random_state=1),
     tb.SemiSupervisedClassifier(tb.TextClassifier(min_documents=2)),
 ]
 SEQUENCE = [
@@ -116,8 +116,8 @@ class TestManners:
         np.testing.assert_array_equal(clf.predict(X), clf.classes_[clf.predict_log_proba(X).argmax(axis=1)])
 
     def test_weights_are_replication(self, estimator, kind):
-        if is_wrapper(estimator) or "nb-svm" in str(estimator):
-            pytest.skip("folds deal equal rows together; the optimum is approached on another way")
+        if "nb-svm" in str(estimator):
+            pytest.skip("the optimum is approached on another way")
         X, y = data(kind)
         weights = np.random.default_rng(3).integers(0, 3, len(y))
         weighted = clone(estimator).fit(X, y, sample_weight=weights)
@@ -126,8 +126,6 @@ class TestManners:
         np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-8)
 
     def test_rows_without_weight_say_nothing(self, estimator, kind):
-        if is_wrapper(estimator):
-            pytest.skip("folds are dealt to rows that count nothing too")
         X, y = data(kind)
         weights = np.array([1.0] * 60 + [0.0] * 30)
         extra = [*X[:60], *(text.replace("W", "Z").replace("A", "C") for text in X[60:])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 
 import tunbridge as tb
 from tunbridge.kernels.warmup import kernels, warm_up
@@ -32,8 +33,27 @@ def work() -> None:
         counter.family("y", ["w", "v"])
     tb.NaiveBayesClassifier().fit(words, "y").predict(words)
     classify(words, numbers, y)
+    read_texts()
     ask()
     learn()
+
+
+def read_texts() -> None:
+    """Learn from documents in every way, in batches and from a file, with weights that are locked or strided."""
+    rng = np.random.default_rng(3)
+    texts = [" ".join(f"w{k}é"[: 2 + k % 3] for k in rng.integers(0, 3_000, 40)) for _ in range(600)]
+    y, weights = rng.integers(0, 3, 600), rng.random(1200)
+    weights.flags.writeable = False
+    for model in ("multinomial", "bernoulli", "complement", "nb-svm"):
+        clf = tb.TextClassifier(model, idf=True if model == "complement" else "auto").fit(texts, y)
+        clf.predict_proba(texts)
+        tb.TextClassifier.from_content(clf.to_content()).predict_proba(pa.array(texts))
+    for options in ({"tokens": "characters", "ngrams": (2, 3)}, {"n_buckets": 100}, {"stop_words": texts[0].split()}):
+        clf = tb.TextClassifier(**options).fit(texts, y, sample_weight=weights[:600])
+        clf.partial_fit(pa.array(texts, pa.string_view()), y, sample_weight=weights[::2])
+    tb.CalibratedClassifier(tb.TextClassifier()).fit(texts, y).predict_proba(texts)
+    some = [label if k % 2 else -1 for k, label in enumerate(y.tolist())]
+    tb.SemiSupervisedClassifier(tb.TextClassifier(), max_iter=2, tol=1.0).fit(texts, some).predict(texts)
 
 
 def classify(words: tb.Table, numbers: np.ndarray, y: np.ndarray) -> None:

@@ -7,7 +7,7 @@ generator of random numbers is not written: it is where chance has come to, not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ def class_of(kind: str) -> Any:
     from tunbridge.classifiers.base import BayesClassifier
 
     for each in BayesClassifier.__subclasses__():
-        if each.kind == kind:
+        if getattr(each, "kind", None) == kind:
             return each
     raise ValueError(f"there is no classifier of kind {kind!r}")
 
@@ -62,6 +62,10 @@ def _plain(value: Any) -> Any:
         return {"rule": "estimator", "kind": value.kind, "parameters": parameters}
     if isinstance(value, Mapping):
         return {"rule": "by-column", "columns": [[name, _plain(v)] for name, v in value.items()]}
+    if isinstance(value, set | frozenset):
+        return _plain_list(sorted(value, key=repr))  # a set has no order of its own
+    if isinstance(value, Set):
+        return sorted(value, key=str)
     if isinstance(value, Iterable) and not isinstance(value, str):
         return np.asarray(value).tolist() if hasattr(value, "__array__") else _plain_list(value)
     return value

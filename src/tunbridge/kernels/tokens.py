@@ -192,7 +192,7 @@ def hash_ngrams(buffer, ends, starts, gap, low, high, hashes, bounds, sizes):
     """
     n = 0
     for d in range(starts.shape[0] - 1):
-        for size in range(low, high + 1):
+        for size in range(low, min(high, starts[d + 1] - starts[d]) + 1):
             for u in range(starts[d], starts[d + 1] - size + 1):
                 begin = ends[u - 1] + gap if u > 0 else 0
                 end = ends[u + size - 1]

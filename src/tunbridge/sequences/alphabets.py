@@ -7,7 +7,7 @@ small letters.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -86,7 +86,7 @@ def rules_of(alphabet: Any, gaps: Any, *, ignore_case: bool) -> Rules:
 
 
 def _symbols(what: str, values: Any) -> tuple[Symbol, ...]:
-    if not isinstance(values, Iterable):
+    if not isinstance(values, Iterable) or isinstance(values, Iterator):
         raise DataError(f"{what} must be a text or a list of symbols, or None; got {shortened(repr(values))}.")
     symbols = [plain_symbol(value) for value in values]
     if None in symbols:

@@ -35,10 +35,10 @@ from tunbridge.classifiers.base import BayesClassifier, difference
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
 from tunbridge.sequences.alphabets import Rules, rules_of
-from tunbridge.sequences.explanation import sequence_explanation
+from tunbridge.sequences.explanation import log_ratios, sequence_explanation
 from tunbridge.sequences.gathering import Settings, gather
 from tunbridge.sequences.model import SequenceModel, model_of
-from tunbridge.sequences.reader import SequenceReader, one_sequence
+from tunbridge.sequences.reader import SequenceReader
 from tunbridge.sequences.sequence_rows import Sequences
 from tunbridge.sequences.statistics import SequenceStatistics, statistics_content, statistics_of
 from tunbridge.sequences.stream import SequenceStream
@@ -100,7 +100,8 @@ class SequenceClassifier(BayesClassifier):
     Notes
     -----
     X is a list, array, Series or Arrow column of sequences, or a frame with such a column. A text is a sequence of its
-    characters; anything else a sequence of the texts or whole numbers in it.
+    characters; anything else a sequence of the texts or whole numbers in it. At prediction X may also be one sequence
+    that can be nothing else: a text, a list of whole numbers, or a row of a frame.
 
     A symbol that is unknown (None, a gap, or not in the alphabet; one warning names what was not learned) adds nothing.
     Symbols behind it depend on those that come after it only: their contexts are shorter. A sequence in which no symbol
@@ -202,7 +203,8 @@ class SequenceClassifier(BayesClassifier):
         return rules_of(self.alphabet, self.gaps, ignore_case=self.ignore_case)
 
     def _reader(self) -> SequenceReader:
-        return SequenceReader(self.column, self._rules(), self.n_jobs)
+        learned = getattr(self, "statistics_", None)
+        return SequenceReader(self.column, self._rules(), self.n_jobs, None if learned is None else learned.column)
 
     # Learning
 
@@ -220,6 +222,9 @@ class SequenceClassifier(BayesClassifier):
             n_jobs=self.n_jobs,
         )
         return gather(batch, classes, target, weights, before, settings)
+
+    def _settled(self, batch: Sequences, weights: np.ndarray | None) -> Sequences:
+        return batch.with_expected(weights, self.n_jobs)
 
     def _derive(self, statistics: SequenceStatistics, log_prior: np.ndarray) -> SequenceModel:
         by_bic, how = self.order == "bic", self._strength
@@ -270,23 +275,20 @@ class SequenceClassifier(BayesClassifier):
                       end    +0.00
                       sum   +11.10
         """
-        check_is_fitted(self)
-        found = self._explained(self._batch(one_sequence(X)), label, against)
-        return found[0] if self._reader().is_one(X) else found
+        return super().explain(X, label, against)
 
     def _reasons(self, batch: Any, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Any]:
         model, classes = self._fitted, self.classes_.tolist()
+        own, rows = set(model.statistics.alphabet), model.coded(batch)
+        known = {s for s in batch.alphabet if model.rules.symbol(s) in own}
         found = []
         for row, (c, d) in enumerate(compared):
-            terms, symbols = model.symbol_terms(batch, row), batch.symbols(row)
-            known = {s for s in batch.alphabet if model.rules.symbol(s) in model.statistics.alphabet}
-            with np.errstate(invalid="ignore"):
-                weights = np.where(terms[:, c] == terms[:, d], 0.0, terms[:, c] - terms[:, d])
+            terms, symbols = model.symbol_terms(rows, row), batch.symbols(row)
             told = sequence_explanation(
                 (classes[c], classes[d]),
                 prior=difference(self.class_log_prior_[c], self.class_log_prior_[d]),
                 symbols=symbols,
-                weights=weights,
+                weights=log_ratios(terms[:, c], terms[:, d]),
                 ends=model.statistics.ends,
                 probabilities=dict(zip(classes, probabilities[row].tolist(), strict=True)),
                 unknown=[i for i, s in enumerate(symbols, start=1) if s not in known],
@@ -325,10 +327,6 @@ class SequenceClassifier(BayesClassifier):
         stream = self.stream()
         for piece in pieces:
             yield stream.update(piece).proba
-
-    def what_if(self, X: Any, *, to: Any = None, features: Any = None) -> Any:
-        """Raise: a sequence has no features to change; :meth:`explain` shows what each symbol adds."""
-        raise DataError("what_if must have features in columns; a sequence has none. explain shows what symbols add.")
 
     def importance(self, method: str = "information") -> Any:
         """Raise: a sequence has no features; :meth:`explain` shows what each symbol adds."""

@@ -184,6 +184,19 @@ def sequence_explanation(
     )
 
 
+def log_ratios(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
+    """Return log p/q of each symbol; all are 0 where neither class can produce one of them.
+
+    Examples
+    --------
+    >>> log_ratios(np.log([0.5, 0.4]), np.log([0.25, 0.4])).round(3).tolist()
+    [0.693, 0.0]
+    """
+    if (np.isneginf(log_p) & np.isneginf(log_q)).any():
+        return np.zeros(len(log_p))
+    return log_p - log_q
+
+
 def _total(weights: np.ndarray) -> float:
     both = np.isposinf(weights).any() and np.isneginf(weights).any()
     return 0.0 if both else float(weights.sum())

@@ -10,7 +10,7 @@ import numpy as np
 from tunbridge._check import warn_user
 from tunbridge.classifiers.posteriors import log_class_prior
 from tunbridge.data import Variable
-from tunbridge.errors import UnseenStateWarning
+from tunbridge.errors import DataError, UnseenStateWarning
 from tunbridge.sequences.alphabets import Rules
 from tunbridge.sequences.counting import (
     Coded,
@@ -72,9 +72,9 @@ def gather(
     """Return the statistics of sequences; with some from before, of their length and of the order chosen then."""
     rows, classes, weights = _of_weight(rows, classes, weights)
     length = _length(rows, before) if settings.places else None
-    alphabet = settings.rules.alphabet(rows.met(settings.n_jobs))
+    alphabet = settings.rules.alphabet({*rows.met(settings.n_jobs), *rows.expected})
     _tell_others(settings.rules, rows, alphabet)
-    order = before.order if before is not None and settings.cross_validate else settings.order
+    order = settings.order if before is None or not settings.cross_validate else _settled_order(before)
     layout = Layout(len(alphabet), order, settings.ends and not settings.places, length)
     layout.check()
     own = coded(settings.rules.codes(rows, alphabet, settings.n_jobs), rows.offsets, len(alphabet))
@@ -118,6 +118,16 @@ def _length(rows: Sequences, before: SequenceStatistics | None) -> int:
     length = known or (int(some[0]) if len(some) else 0)
     check_lengths(rows, length)
     return length
+
+
+def _settled_order(before: SequenceStatistics) -> int:
+    """Return the order that cross-validation has chosen before."""
+    if not before.order_scores:
+        raise DataError(
+            "order must stay as it was when further sequences are learned from; got 'cv', which needs the sequences "
+            "from before too. Call fit to begin anew."
+        )
+    return before.order
 
 
 def _tell_others(rules: Rules, rows: Sequences, alphabet: tuple[Any, ...]) -> None:

@@ -147,6 +147,17 @@ class Layout:
         radix = self.n_places if level == 1 and self.has_places else self.base
         return prefix, prefix % radix != 0
 
+    def are_contexts(self, contexts: np.ndarray) -> bool:
+        """Return whether numbers are contexts: a place where there are places, and nothing behind the last item."""
+        rest, last = contexts, np.ones(len(contexts), np.bool_)
+        fits = np.ones(len(contexts), np.bool_)
+        for _ in range(self.order):  # the farthest item first
+            rest, digit = np.divmod(rest, self.base)
+            fits &= last | (digit > BEGINNING)
+            fits &= (digit != BEGINNING) | (last & self.ends)
+            last &= digit == 0
+        return bool((fits & ((rest > 0) & (rest < self.n_places) if self.has_places else rest == 0)).all())
+
     def cut(self, keys: np.ndarray, order: int) -> np.ndarray:
         """Return keys as those of the layout with fewer letters; they need no longer be distinct."""
         contexts, outcomes = np.divmod(keys, max(1, self.n_outcomes))

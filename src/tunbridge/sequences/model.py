@@ -7,6 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from tunbridge._check import counted
+from tunbridge._memory import check_memory
 from tunbridge._threads import map_threads, row_pieces
 from tunbridge.classifiers.posteriors import Finish
 from tunbridge.errors import DataError
@@ -15,12 +17,13 @@ from tunbridge.sequences.counting import Coded, coded
 from tunbridge.sequences.layout import Layout
 from tunbridge.sequences.levels import levels_of
 from tunbridge.sequences.orders import best_order, bic_scores
-from tunbridge.sequences.sequence_rows import Sequences
+from tunbridge.sequences.sequence_rows import Sequences, no_symbol
 from tunbridge.sequences.smoothing import estimates_of
 from tunbridge.sequences.statistics import SequenceStatistics
 from tunbridge.sequences.tables import ScoreTable, log_scores, symbol_scores, table_of
 
 _PIECE_ROWS = 1 << 15
+_BYTES_PER_COUNT = 80  # what a level keeps of a context with an outcome, and of its estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +64,13 @@ class SequenceModel:
     def coded(self, rows: Sequences, n_jobs: int | None = None) -> Coded:
         """Return sequences in the codes of the model; raise where their length does not fit."""
         check_lengths(rows, self.statistics.length)
+        return coded(self.codes(rows, n_jobs), rows.offsets, len(self.statistics.alphabet))
+
+    def codes(self, rows: Sequences, n_jobs: int | None = None) -> np.ndarray:
+        """Return the symbols as codes; as long as no sequence has shown what places there are, all are unknown."""
         alphabet = self.statistics.alphabet
-        return coded(self.rules.codes(rows, alphabet, n_jobs), rows.offsets, len(alphabet))
+        found = self.rules.codes(rows, alphabet, n_jobs)
+        return np.full_like(found, no_symbol(len(alphabet))) if self.statistics.length == 0 else found
 
     def joint(self, rows: Sequences, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
         """Return ``finish(log P(x, c))`` for each sequence, (n_rows, n_classes); finish works on class × row pieces."""
@@ -71,9 +79,11 @@ class SequenceModel:
             found[start:stop] = finish((found[start:stop] + self.log_prior).T).T
         return found
 
-    def symbol_terms(self, rows: Sequences, row: int) -> np.ndarray:
+    def symbol_terms(self, rows: Coded, row: int) -> np.ndarray:
         """Return what each symbol of one sequence adds to log P(x, c), and at the end what the end adds."""
-        return symbol_scores(self.table, self.coded(rows.rows(row, row + 1)), len(self.log_prior))
+        start, stop = rows.offsets[row : row + 2].tolist()
+        one = Coded(rows.codes[start:stop], np.array([0, stop - start]), rows.known[row : row + 1])
+        return symbol_scores(self.table, one, len(self.log_prior))
 
 
 def model_of(
@@ -91,6 +101,11 @@ def model_of(
     the best one up to it by BIC.
     """
     layout = statistics.layout
+    check_memory(
+        f"the estimates of contexts of {counted(layout.order, 'symbol')}",
+        float(_BYTES_PER_COUNT * (layout.depth + 1) * sum(len(each.keys) for each in statistics.counted)),
+        ways_out="Lower the order.",
+    )
     levels = map_threads(lambda each: levels_of(each, layout), statistics.counted, n_jobs)
     estimates = map_threads(lambda each: estimates_of(each, layout.n_outcomes, strength), levels, n_jobs)
     scores, chosen = np.array(statistics.order_scores), layout.order
@@ -113,6 +128,6 @@ def check_lengths(rows: Sequences, length: int | None) -> None:
     if odd.any():
         row = int(odd.argmax())
         raise DataError(
-            f"sequences of a position-specific model must all have one length; row {row + 1} has {lengths[row]} "
-            f"symbols, not {length}. Align them, or use model='markov'."
+            f"sequences of a position-specific model must all have one length; row {row + 1} has "
+            f"{counted(int(lengths[row]), 'symbol')}, not {length}. Align them, or use model='markov'."
         )

@@ -112,7 +112,7 @@ def bic_scores(layout: Layout, levels: Sequence[Level]) -> np.ndarray:
     whole = [_likelihood(level.counts, p) for level, p in zip(levels, frequencies, strict=True)]
     likelihood = np.array([sum(stopped[:j]) + whole[j] for j in range(int(layout.has_places), len(levels))])
     n = float(levels[0].counts.sum())
-    return likelihood - (0.5 * np.log(n) * n_parameters(layout) if n > 0.0 else 0.0)
+    return likelihood - 0.5 * np.log(max(1.0, n)) * n_parameters(layout)  # less than a symbol is no reward
 
 
 def n_parameters(layout: Layout) -> np.ndarray:
@@ -134,5 +134,4 @@ def n_parameters(layout: Layout) -> np.ndarray:
 def _likelihood(counts: np.ndarray, p: np.ndarray) -> float:
     """Return Σ n log p over what was met."""
     some = counts > 0.0
-    with np.errstate(divide="ignore"):
-        return float(counts[some] @ np.log(p[some]))
+    return float(counts[some] @ np.log(p[some]))

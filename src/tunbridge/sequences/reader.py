@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sized
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tunbridge._check import warn_user
-from tunbridge.classifiers.rows.one_column import chosen_column, has_columns, split_column
+from tunbridge.classifiers.rows.one_column import chosen_column, split_column
 from tunbridge.data.arrow import is_pandas
 from tunbridge.errors import DataError, UnseenStateWarning
 from tunbridge.sequences.alphabets import Rules
@@ -31,11 +31,14 @@ class SequenceReader:
         What counts as which symbol.
     n_jobs : int, optional
         Threads.
+    learned_column : str, optional
+        What the column was called that was learned from; it is read wherever it is there and no other is asked for.
     """
 
     column: str | None
     rules: Rules
     n_jobs: int | None
+    learned_column: str | None = None
 
     def split(self, X: Any, y: Any, sample_weight: Any, known: str | None) -> tuple[Any, Any, Any, str | None]:
         """Return (X, classes, weights, target's name), where y may be the name of a column of X."""
@@ -43,7 +46,8 @@ class SequenceReader:
 
     def learned(self, estimator: Any, X: Any, before: Any) -> Sequences:
         """Return sequences to learn from."""
-        rows = self._read(X, None if before is None else before.column, None)
+        reader = self if before is None else replace(self, learned_column=before.column)
+        rows = reader._read(X, None)
         if not rows.n_rows:
             raise DataError("X must have at least one sequence; got 0 sample(s) while a minimum of 1 is required.")
         return rows
@@ -51,25 +55,38 @@ class SequenceReader:
     def known(self, estimator: Any, X: Any) -> Sequences:
         """Return sequences to predict; symbols that were not learned are named in one warning."""
         learned = _learned(estimator)
-        rows = self._read(X, learned.column, estimator.target_name_)
+        reader = replace(self, learned_column=learned.column)
+        rows = reader._read(reader._listed(X), estimator.target_name_)
         warn_unknown(self.rules.unknown(rows, learned.alphabet), learned.alphabet)
         return rows
 
     def is_one(self, X: Any) -> bool:
-        """Return whether X is one sequence: a text, a list of whole numbers, or a mapping of the column to one."""
-        X = self._row(X)
-        return any(_is_one(value) for value in X.values()) if isinstance(X, Mapping) else _is_one(X)
+        """Return whether X is one sequence: a text, a list of whole numbers, or a row of a frame with one of these."""
+        row = self._row(X)
+        if not isinstance(row, Mapping):
+            return _is_one(row)
+        values = [row[self._name]] if self._name in row else list(row.values())
+        return bool(values) and all(_is_one(v) or not isinstance(v, Sized) for v in values)
 
     def _row(self, X: Any) -> Any:
         """Return a row of a pandas frame as a mapping; anything else as it is."""
-        is_row = self.column is not None and is_pandas(X, "Series") and self.column in X.index
+        is_row = self._name is not None and is_pandas(X, "Series") and self._name in X.index
         return dict(X.items()) if is_row else X
 
-    def _read(self, X: Any, before: str | None, target: str | None) -> Sequences:
-        if isinstance(X := self._row(X), Mapping):
-            X = {name: [values] if _is_one(values) else values for name, values in X.items()}
-        wanted = self.column if self.column is not None else before if _has(X, before) else None
-        return read_sequences(*chosen_column(X, wanted, target, _WHAT), self.n_jobs)
+    def _listed(self, X: Any) -> Any:
+        """Return X as sequences where it is one."""
+        if not self.is_one(X):
+            return X
+        row = self._row(X)
+        return {name: [value] for name, value in row.items()} if isinstance(row, Mapping) else [row]
+
+    @property
+    def _name(self) -> str | None:
+        return self.column if self.column is not None else self.learned_column
+
+    def _read(self, X: Any, target: str | None) -> Sequences:
+        found = chosen_column(X, self.column, target, _WHAT, before=self.learned_column, lists=True)
+        return read_sequences(*found, self.n_jobs)
 
 
 def warn_unknown(unknown: list[Symbol], alphabet: tuple[Symbol, ...]) -> None:
@@ -86,11 +103,6 @@ def warn_unknown(unknown: list[Symbol], alphabet: tuple[Symbol, ...]) -> None:
     warn_user(told + hint, UnseenStateWarning)
 
 
-def one_sequence(X: Any) -> Any:
-    """Return a list of the sequence where X is one; X itself otherwise."""
-    return [X] if not isinstance(X, Mapping) and _is_one(X) else X
-
-
 def _is_one(X: Any) -> bool:
     """Return whether X can only be one sequence: a text, or whole numbers one after the other."""
     if isinstance(X, np.ndarray):
@@ -98,14 +110,6 @@ def _is_one(X: Any) -> bool:
     if isinstance(X, list | tuple):
         return len(X) > 0 and all(isinstance(s, int | np.integer) and not isinstance(s, bool) for s in X)
     return isinstance(X, str)
-
-
-def _has(X: Any, column: str | None) -> bool:
-    """Return whether a frame has a column, as far as it says without being read."""
-    if column is None or not has_columns(X):
-        return False
-    names = getattr(X, "names", None) or getattr(X, "column_names", None) or getattr(X, "columns", None)
-    return column in list(X if names is None or isinstance(X, Mapping) else names)
 
 
 def _learned(estimator: Any) -> Any:

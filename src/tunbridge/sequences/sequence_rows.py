@@ -53,6 +53,8 @@ class Sequences:
         Where the sequences begin and end.
     column : str, optional
         What the column was called.
+    expected : tuple of str or int
+        Symbols that count as met, whether they occur or not.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class Sequences:
     codes: np.ndarray
     offsets: np.ndarray
     column: str | None = None
+    expected: tuple[Symbol, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -75,6 +78,11 @@ class Sequences:
     def variables(self) -> tuple[Variable, ...]:
         """No features: a sequence is not a row of cells."""
         return ()
+
+    @property
+    def row_bytes(self) -> float:
+        """About how many bytes it takes to copy a sequence and count what it holds."""
+        return 16.0 * len(self.codes) / max(1, self.n_rows)
 
     @property
     def lengths(self) -> np.ndarray:
@@ -93,6 +101,11 @@ class Sequences:
             map_threads(lambda i: mark(self.codes[slice(*pieces[i])], marks[i]), range(len(pieces)), n_jobs)
             seen = np.flatnonzero(marks.any(axis=0))
         return tuple(self.alphabet[code] for code in seen.tolist() if code < len(self.alphabet))
+
+    def with_expected(self, weights: np.ndarray | None, n_jobs: int | None = None) -> Sequences:
+        """Return the same sequences, in parts of which all symbols count as met that occur in the whole."""
+        some = self if weights is None else self.take(weights > 0)
+        return replace(self, expected=some.met(n_jobs))
 
     def symbols(self, row: int) -> list[Symbol | None]:
         """Return the symbols of one sequence; None where one is unknown."""

@@ -150,12 +150,21 @@ def statistics_of(content: Mapping[str, Any]) -> SequenceStatistics:
 def _belongs_together(found: SequenceStatistics, ends: np.ndarray, keys: np.ndarray, counts: np.ndarray) -> bool:
     layout, n_classes = found.layout, found.target.n_states
     layout.check()
-    most = max(1, layout.n_places) * layout.base**layout.order * layout.n_outcomes
     return bool(
-        len(found.counted) == n_classes == len(found.class_weight)
+        _is_layout(found)
+        and len(found.counted) == n_classes == len(found.class_weight)
         and list(found.alphabet) == sorted(set(found.alphabet))
         and len(keys) == len(counts) == (ends[-1] if n_classes else 0)
-        and (not len(keys) or (keys.min() >= 0 and keys.max() < most and counts.min() > 0))
-        and np.isfinite(counts).all()
+        and all((each >= 0).all() and np.isfinite(each).all() for each in (counts, found.class_weight))
         and all((np.diff(each.keys) > 0).all() for each in found.counted)
+        and (counts > 0).all()
+        and layout.are_contexts(keys // max(1, layout.n_outcomes))
     )
+
+
+def _is_layout(found: SequenceStatistics) -> bool:
+    """Return whether the parts of a layout are what they must be."""
+    symbol_kind(found.alphabet)
+    has_length = type(found.length) is int and found.length >= 0
+    by_place = found.length is None or (has_length and not found.ends)
+    return type(found.order) is int and found.order >= 0 and type(found.ends) is bool and by_place

@@ -38,7 +38,7 @@ class SequenceStream:
     def __init__(self, model: SequenceModel, target: Variable) -> None:
         self._model, self._target = model, target
         self._log_joint = model.log_prior.copy()
-        self._tail = model.rules.codes(read_sequences([""]), model.statistics.alphabet)
+        self._tail = model.codes(read_sequences([""]))
         self._n_symbols, self._any_known, self._is_finished = 0, False, False
         self._told: set[Symbol] = set()
 
@@ -83,7 +83,7 @@ class SequenceStream:
             n = self._n_symbols + len(rows.codes)
             raise DataError(f"a sequence of this model must have {length} symbols; got {n}.")
         self._tell(model.rules.unknown(rows, model.statistics.alphabet))
-        new = model.rules.codes(rows, model.statistics.alphabet)
+        new = model.codes(rows)
         codes, first = np.concatenate([self._tail, new]), len(self._tail)
         self._any_known = self._any_known or bool((new < len(model.statistics.alphabet)).any())
         self._add(codes, first, len(codes) + 1)

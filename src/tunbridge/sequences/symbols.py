@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from tunbridge._check import listed, shortened
 from tunbridge._threads import map_threads, row_pieces
+from tunbridge.classifiers.rows.one_column import is_list
 from tunbridge.data.arrow import is_pandas, is_text
 from tunbridge.data.variable import is_missing
 from tunbridge.errors import DataError
@@ -105,8 +106,8 @@ def _as_column(X: Any) -> Any:
 
 def _texts(rows: list[Any]) -> Any:
     """Return a list of texts as an Arrow column; a list of anything else as it is."""
-    if not rows or not all(isinstance(row, str) or row is None for row in rows[:100]):
-        return rows
+    if not rows or not all(issubclass(kind, str) or kind in (float, type(None)) for kind in set(map(type, rows))):
+        return rows  # Arrow would take bytes
     try:
         return pa.chunked_array([pa.array(rows, pa.large_string(), from_pandas=True)])
     except (pa.ArrowException, TypeError, ValueError):
@@ -117,18 +118,26 @@ def _texts(rows: list[Any]) -> Any:
 
 
 def _from_arrow(column: pa.ChunkedArray, n_jobs: int | None) -> tuple[tuple[Symbol, ...], np.ndarray, np.ndarray]:
+    column = _decoded(column)
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-    if is_text(column.type):
+    if is_text(kind):
         whole = column.cast(pa.large_string()).combine_chunks()
         whole = pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
         return _from_texts(whole.fill_null("") if whole.null_count else whole, n_jobs)
-    if pa.types.is_null(column.type):
+    if pa.types.is_null(kind):
         return (), np.empty(0, np.uint8), np.zeros(len(column) + 1, np.int64)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+    if is_list(kind):
         return _from_lists(column.cast(pa.large_list(kind.value_type)))
     raise DataError(f"{_RULE}; got a column of {kind}.{_hint(kind)}")
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of a dictionary's values as these values; any other as it is."""
+    kind = column.type
+    if not pa.types.is_dictionary(kind):
+        return column
+    plain = pa.large_string() if is_text(kind.value_type) else kind.value_type  # Arrow takes nothing from string views
+    return pa.chunked_array([chunk.dictionary.cast(plain).take(chunk.indices) for chunk in column.chunks], plain)
 
 
 def _hint(kind: pa.DataType) -> str:
@@ -181,10 +190,10 @@ def _from_lists(column: pa.ChunkedArray) -> tuple[tuple[Symbol, ...], np.ndarray
     """Return the symbols of a column of lists; null among them is an unknown symbol, null itself an empty list."""
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
     offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    values = pc.list_flatten(column).combine_chunks()
+    values = _decoded(pc.list_flatten(column)).combine_chunks()
     values = values if isinstance(values, pa.Array) else pa.concat_arrays(values.chunks)
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
+    if pa.types.is_nested(values.type):
+        raise DataError(f"symbols must be text or whole numbers; got a column of {column.type}. Turn them into text.")
     encoded = values.dictionary_encode()
     distinct = [plain_symbol(v) for v in encoded.dictionary.to_pylist()]
     codes = encoded.indices.fill_null(len(distinct)).to_numpy()

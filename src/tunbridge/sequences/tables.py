@@ -128,14 +128,14 @@ def dense_table(layout: Layout, chains: Sequence[Chain]) -> DenseTable:
     logs = np.empty((layout.n_cells, len(chains)))
     with np.errstate(divide="ignore"):
         for c, (levels, estimates) in enumerate(chains):
-            np.log(_probabilities(layout, levels, estimates), out=logs[:, c])
+            logs[:, c] = _log_probabilities(layout, levels, estimates)
     return DenseTable(layout, logs)
 
 
-def _probabilities(layout: Layout, levels: Sequence[Level], estimates: Sequence[Estimate]) -> np.ndarray:
-    """Return P(s | context) in the order of the contexts' indices, flat."""
+def _log_probabilities(layout: Layout, levels: Sequence[Level], estimates: Sequence[Estimate]) -> np.ndarray:
+    """Return log P(s | context) in the order of the contexts' indices, flat."""
     r, a, places = layout.n_outcomes, layout.n_symbols, 1 if layout.length is None else layout.length
-    lower = np.full((1, 1, r), 1.0 / max(1, r))
+    lower = np.full((1, 1, r), -np.log(r))
     letters, beginnings = [], []
     for j, (level, estimate) in enumerate(zip(levels, estimates, strict=True)):
         size = a ** max(0, j - layout.has_places)
@@ -156,10 +156,10 @@ def _overwrite(
 ) -> None:
     """Put the estimates of contexts that were met into a table that has those of the shorter ones."""
     place, number, mine = where
-    table[place[mine], number[mine]] *= estimate.leaves[mine][:, None]
+    table[place[mine], number[mine]] += np.log(estimate.leaves[mine])[:, None]
     cells = mine[level.context]
     at = level.context[cells]
-    table[place[at], number[at], level.cells[cells] % max(1, r)] = estimate.cells[cells]
+    table[place[at], number[at], level.cells[cells] % r] = np.log(estimate.cells[cells])
 
 
 # Sparse

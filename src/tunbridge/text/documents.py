@@ -22,6 +22,7 @@ from tunbridge.text.folders import read_documents
 from tunbridge.text.tokens import TokenCounts, Tokens
 from tunbridge.text.vocabulary import Vocabulary
 
+_WORD_BYTES = 64.0  # a word of a document, its value, its weight, and its place among those of a class
 _RULE = "X must be documents: a list of texts, a column of them, or a frame with such a column"
 
 
@@ -45,8 +46,10 @@ class Background:
     def is_whole(self, n_words: int) -> bool:
         """Return whether it can be that of so many words, which one from a file may not."""
         arrays = (self.occurrences, self.amounts, self.documents)
-        whole = all(a.shape == (n_words,) and a.dtype == np.float64 and np.isfinite(a).all() for a in arrays)
-        return whole and bool(np.isfinite(self.n_documents))
+        kinds = all(a.shape == (n_words,) and a.dtype == np.float64 for a in arrays)
+        if not kinds or not all(np.isfinite(a).all() and (a >= 0).all() for a in arrays):
+            return False
+        return bool(np.isfinite(self.n_documents) and (self.documents <= self.n_documents * (1.0 + 1e-6)).all())
 
     def take(self, words: np.ndarray) -> Background:
         """Return what is known of some of the words."""
@@ -68,7 +71,7 @@ class Documents:
     where : ndarray of int, optional
         Which of the texts each document is; all of them, in order, by default.
     background : Background, optional
-        What is known of the words from more documents than these; its words are then those to be used.
+        What is known of the words of the vocabulary from more documents than these.
     """
 
     texts: pa.Array
@@ -97,6 +100,11 @@ class Documents:
         """The words."""
         return self.counts.vocabulary
 
+    @property
+    def row_bytes(self) -> float:
+        """About how many bytes it takes to copy a document and count what it holds."""
+        return _WORD_BYTES * len(self.counts.words) / max(1, self.n_rows)
+
     def rows(self, start: int, stop: int) -> Documents:
         """Return some of the documents."""
         return self.take(np.arange(start, min(stop, self.n_rows)))
@@ -107,17 +115,6 @@ class Documents:
         rows = self.matrix()[positions]
         counts = TokenCounts(self.vocabulary, rows.indptr.astype(np.int64), rows.indices, rows.data)
         return replace(self, counts=counts, where=positions if self.where is None else self.where[positions])
-
-    def restricted(self, words: np.ndarray, background: Background) -> Documents:
-        """Return the documents with some words only, and what is known of these."""
-        found = self.counts
-        numbers = np.full(len(found.vocabulary), -1, np.int32)
-        numbers[words] = np.arange(len(words), dtype=np.int32)
-        new = numbers[found.words]
-        kept = np.concatenate([np.zeros(1, np.int64), np.cumsum(new >= 0)])
-        vocabulary, some = found.vocabulary.take(words), new >= 0
-        counts = TokenCounts(vocabulary, kept[found.starts], new[some], found.counts[some])
-        return replace(self, counts=counts, background=background)
 
     def matrix(self) -> csr_array:
         """Return the counts as a sparse matrix, documents × words."""
@@ -146,7 +143,10 @@ def sparse_rows(values: np.ndarray, columns: np.ndarray, starts: np.ndarray, n_c
 
 @dataclass(frozen=True)
 class TextReader:
-    """The reader of documents: lists, arrays, Series, Arrow columns, frames with a column of texts, folders."""
+    """The reader of documents: lists, arrays, Series, Arrow columns, frames with a column of texts, folders.
+
+    Documents to predict are cut as those were that were learned from.
+    """
 
     tokens: Tokens
     column: str | None
@@ -160,6 +160,8 @@ class TextReader:
             return texts, found["class"] if y is None else y, sample_weight, known or "class"
         if isinstance(X, str) and y is None:
             raise _one_text(X)
+        if hasattr(X, "__next__") and (y is None or isinstance(y, str)):
+            raise DataError(f"{_RULE}; got an iterator of batches, and all are needed at once. Put them into a list.")
         return split_column(X, y, sample_weight, known, "documents")
 
     def learned(self, estimator: Any, X: Any, before: Any) -> Documents:
@@ -172,7 +174,10 @@ class TextReader:
             X = read_documents(X)["text"]
         if self.is_one(X):
             X = [X]
-        return self._read(X, estimator.target_name_, self.column or _column_of(estimator))
+        statistics = _statistics_of(estimator)
+        return replace(self, tokens=statistics.tokens)._read(
+            X, estimator.target_name_, self.column or statistics.column
+        )
 
     def is_one(self, X: Any) -> bool:
         """Return whether X is one document rather than a list of them."""
@@ -184,13 +189,24 @@ class TextReader:
         return Documents(texts, self.tokens.count(texts, self.n_jobs), name)
 
 
-def _column_of(estimator: Any) -> str | None:
-    """Return what the column was called from which an estimator, or the one inside it, has learned."""
+def parts_of_batch(batch: Any, y: Any) -> tuple[Any, Any, Any]:
+    """Return documents, classes and weights of a batch of a stream; y may name the column of the classes."""
+    if isinstance(batch, tuple) and len(batch) in (2, 3):
+        return batch[0], batch[1], batch[2] if len(batch) == 3 else None
+    if isinstance(y, str):
+        return batch, y, None
+    raise DataError(
+        "a batch must be (texts, y) or (texts, y, weights), or a frame when y names the column of classes; "
+        f"got {shortened(repr(batch))}."
+    )
+
+
+def _statistics_of(estimator: Any) -> Any:
+    """Return what an estimator, or the one inside it, has learned from documents."""
     statistics = estimator.statistics_
-    while not hasattr(statistics, "column"):
+    while hasattr(statistics, "fitted"):
         statistics = statistics.fitted.statistics_
-    found: str | None = statistics.column
-    return found
+    return statistics
 
 
 def as_texts(values: Any) -> pa.Array:

@@ -31,6 +31,7 @@ from tunbridge._threads import row_pieces
 from tunbridge.counts.information import entropy, n_log_n
 from tunbridge.decisions.importance import Importance, importance
 from tunbridge.errors import DataError
+from tunbridge.text.naive import rest_of
 from tunbridge.text.statistics import TextStatistics
 from tunbridge.text.tokens import TokenCounts
 from tunbridge.text.vocabulary import Vocabulary
@@ -80,16 +81,11 @@ def information(statistics: TextStatistics, words: np.ndarray) -> np.ndarray:
     if (total := float(n_c.sum())) <= 0.0:
         return np.zeros(len(words))
     of_class, of_word = n_c[documents.indices], documents.sum(axis=1)
-    cells = n_log_n(documents.data) + n_log_n(_rest(of_class, documents.data)) - n_log_n(of_class)
+    cells = n_log_n(documents.data) + n_log_n(rest_of(of_class, documents.data)) - n_log_n(of_class)
     where = np.repeat(np.arange(len(words)), np.diff(documents.indptr))
     within = np.bincount(where, cells, minlength=len(words))
-    over = n_log_n(of_word) + n_log_n(_rest(total, of_word)) - n_log_n(np.array(total))
+    over = n_log_n(of_word) + n_log_n(rest_of(total, of_word)) - n_log_n(np.array(total))
     return np.maximum(0.0, (within - over) / total)
-
-
-def _rest(whole: np.ndarray | float, part: np.ndarray) -> np.ndarray:
-    """Return what is left; sums of weights in another order may be a little less than nothing."""
-    return np.maximum(whole - part, 0.0)
 
 
 def expected_weights(weights: Weights | DenseWeights, n_words: int, class_weight: np.ndarray) -> np.ndarray:

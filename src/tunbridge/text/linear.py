@@ -168,10 +168,7 @@ def fit_linear(
     >>> found.weights.round(2).tolist()
     [[0.81, -0.81], [-0.65, 0.65]]
     """
-    check_number("penalty", penalty, above=0)
-    check_number("centre", centre)
-    check_whole("max_iter", max_iter, low=1)
-    check_number("tol", tol, above=0)
+    check_settings(penalty, centre, max_iter, tol)
     problem = _problem(documents, ratios, classes, weights, float(penalty))
     found = _ascend(problem, _naive(problem, classes, float(centre)), max_iter, float(tol), n_jobs)
     if not found.converged:
@@ -181,6 +178,14 @@ def fit_linear(
             ConvergenceWarning,
         )
     return found
+
+
+def check_settings(penalty: float, centre: float, max_iter: int, tol: float) -> None:
+    """Raise for settings of :func:`fit_linear` that cannot be."""
+    check_number("penalty", penalty, above=0)
+    check_number("centre", centre)
+    check_whole("max_iter", max_iter, low=1)
+    check_number("tol", tol, above=0)
 
 
 def _problem(

@@ -46,7 +46,7 @@ def multinomial(amounts: csr_array, added: np.ndarray) -> Weights:
     """
     total, log_added = amounts.sum(axis=0) + added.sum(), np.log(added)
     of_cell = added[_words(amounts)]
-    seen = np.log1p(amounts.data / of_cell)
+    seen = np.log(amounts.data + of_cell) - np.log(of_cell)
     unseen = len(total) * float(added @ log_added) - added.sum() * float(_log(total).sum())
     return Weights(
         _like(amounts, seen),
@@ -71,7 +71,7 @@ def bernoulli(documents: csr_array, class_weight: np.ndarray, added: float) -> W
     """
     of_class = class_weight[documents.indices]
     present = _log(documents.data + added) - _log(of_class + 2.0 * added)
-    absent = _log(of_class - documents.data + added) - _log(of_class + 2.0 * added)
+    absent = _log(rest_of(of_class, documents.data) + added) - _log(of_class + 2.0 * added)
     never, not_there = np.log(added) - np.log(class_weight + 2.0 * added), _log1(class_weight, added)
     more = np.bincount(documents.indices, absent - not_there[documents.indices], minlength=len(class_weight))
     unseen = documents.shape[0] * float((never + not_there).sum())
@@ -100,8 +100,8 @@ def complement(amounts: csr_array, added: np.ndarray, *, normalise: bool) -> Wei
     n_words = amounts.shape[0]
     of_word, of_class = amounts.sum(axis=1), amounts.sum(axis=0)
     own = np.log(of_word + added)
-    outside = _log(of_class.sum() - of_class + added.sum())
-    seen = -np.log1p(-amounts.data / (of_word + added)[_words(amounts)])
+    outside, words = _log(rest_of(of_class.sum(), of_class) + added.sum()), _words(amounts)
+    seen = own[words] - np.log(rest_of(of_word[words], amounts.data) + added[words])
     each = np.stack([-np.ones(len(of_class)), outside])
     if normalise and n_words:
         sums = n_words * outside - own.sum() + np.bincount(amounts.indices, seen, minlength=len(of_class))
@@ -123,6 +123,11 @@ def _words(matrix: csr_array) -> np.ndarray:
 def _like(matrix: csr_array, data: np.ndarray) -> csr_array:
     """Return a matrix with other values in the same cells."""
     return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def rest_of(whole: np.ndarray | float, part: np.ndarray) -> np.ndarray:
+    """Return what is left; sums of weights in another order may be a little less than nothing."""
+    return np.maximum(whole - part, 0.0)
 
 
 def _log1(class_weight: np.ndarray, added: float) -> np.ndarray:

@@ -49,9 +49,9 @@ class Selection:
 
     def words(self, vocabulary: Vocabulary, overall: Background) -> np.ndarray:
         """Return the numbers of the words that are used, in their order."""
-        kept = np.ones(len(vocabulary), np.bool_)
+        kept = overall.documents > 0  # others are in documents only that do not count
         for fewest, found in ((self.min_documents, overall.documents), (self.min_count, overall.occurrences)):
-            if fewest > 1:  # every word occurs, if only in a document that counts less than one
+            if fewest > 1:  # a word that occurs is enough for 1, if only in a document that counts less
                 kept &= found >= fewest
         kept[self._stopped(vocabulary, overall.occurrences)] = False
         return np.flatnonzero(kept)

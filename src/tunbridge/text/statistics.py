@@ -7,7 +7,7 @@ classes that are new come behind those that are there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,12 @@ from tunbridge.text.documents import Background, Documents, sparse_rows
 from tunbridge.text.linear import LinearWeights
 from tunbridge.text.nb_svm import linear_content, linear_of
 from tunbridge.text.plain import is_worth_a_kernel
-from tunbridge.text.tokens import TokenCounts
+from tunbridge.text.tokens import TokenCounts, Tokens
 from tunbridge.text.vocabulary import Vocabulary, united
 from tunbridge.text.weighting import Weighting
+
+_CALLED = {"units": "tokens", "low": "ngrams", "high": "ngrams", "late": "model"}
+_ROUNDING = 1.0 + 1e-6  # sums of weights in another order
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +47,14 @@ class TextStatistics:
         :class:`Weighting` makes of that in each document.
     documents : csr_array of shape (n_words, n_classes)
         The number (or weight) of the documents of each class in which each word occurs; the same cells.
+    tokens : Tokens
+        How the documents were cut.
+    weighting : Weighting
+        What their counts became.
     column : str, optional
         What the column of documents was called.
     background : Background, optional
-        What is known of the words from more documents than were counted; they are then the words to be used.
+        What is known of the words from more documents than were counted.
     linear : LinearWeights, optional
         What a linear model has learned of the words that are used, from all documents at once.
     """
@@ -58,6 +65,8 @@ class TextStatistics:
     occurrences: np.ndarray
     amounts: csr_array
     documents: csr_array
+    tokens: Tokens
+    weighting: Weighting
     column: str | None = None
     background: Background | None = None
     linear: LinearWeights | None = None
@@ -76,7 +85,9 @@ class TextStatistics:
         return Background(self.occurrences, amounts, documents, float(self.class_weight.sum()))
 
     def merge(self, other: TextStatistics) -> TextStatistics:
-        """Return what would have been learned from the documents of both."""
+        """Return what would have been learned from the documents of both, which were cut and counted alike."""
+        _check_alike(self.tokens, other.tokens)
+        _check_alike(self.weighting, other.weighting)
         if self.linear is not None or other.linear is not None:
             raise DataError("a linear model must be learned from all documents at once; got further ones.")
         target = sorted_target(self.target, other.target)
@@ -92,11 +103,28 @@ class TextStatistics:
         amounts, documents = (mine + more for mine, more in zip(*parts, strict=True))
         column = self.column if self.column is not None else other.column
         background = self.background if vocabulary is self.vocabulary else None
-        return TextStatistics(target, weight, vocabulary, occurrences, amounts, documents, column, background)
+        both = (target, weight, vocabulary, occurrences, amounts, documents)
+        return TextStatistics(*both, self.tokens, self.weighting, column, background)
+
+
+def _check_alike(before: Tokens | Weighting, now: Tokens | Weighting) -> None:
+    """Raise where further documents are cut or counted in another way than those before them."""
+    for field in fields(before):
+        old, new = getattr(before, field.name), getattr(now, field.name)
+        if old != new:
+            name = _CALLED.get(field.name, field.name)
+            raise DataError(
+                f"{name} must stay as it was for further documents; got {new!r} after {old!r}. fit learns anew."
+            )
 
 
 def collect(
-    rows: Documents, classes: np.ndarray, target: Variable, weights: np.ndarray | None, weighting: Weighting
+    rows: Documents,
+    classes: np.ndarray,
+    target: Variable,
+    weights: np.ndarray | None,
+    weighting: Weighting,
+    tokens: Tokens,
 ) -> TextStatistics:
     """Return the statistics of documents; those without weight say nothing, not even which words there are."""
     found, mass = rows.counts, _mass(rows, weights)
@@ -108,7 +136,7 @@ def collect(
         occurs = np.flatnonzero(np.diff(amounts.indptr))
         vocabulary, occurrences = vocabulary.take(occurs), occurrences[occurs]
         amounts, documents = amounts[occurs], documents[occurs]
-    parts = (target, weight, vocabulary, occurrences, amounts, documents)
+    parts = (target, weight, vocabulary, occurrences, amounts, documents, tokens, weighting)
     return TextStatistics(*parts, column=rows.column, background=rows.background)
 
 
@@ -173,6 +201,8 @@ def statistics_content(statistics: TextStatistics) -> dict[str, Any]:
         "classes": amounts.indices.astype(np.int32),
         "amounts": amounts.data,
         "documents": statistics.documents.data,
+        "tokens": asdict(statistics.tokens),
+        "weighting": asdict(statistics.weighting),
         "column": statistics.column,
         "linear": linear_content(statistics.linear),
         "background": None if statistics.background is None else asdict(statistics.background),
@@ -189,12 +219,17 @@ def statistics_of(content: Mapping[str, Any]) -> TextStatistics:
     vocabulary = Vocabulary(content["hashes"], content["pool"], content["ends"])
     if not vocabulary.is_whole() or len(vocabulary) != n_words:
         raise ValueError("its words do not belong together")
+    if (content["documents"] > _ROUNDING * content["class_weight"][classes]).any():
+        raise ValueError("it has words in more documents than there are")
     amounts, documents = (sparse_rows(content[k], classes, starts, n_classes) for k in ("amounts", "documents"))
     background = None if content["background"] is None else Background(**content["background"])
     if background is not None and not background.is_whole(n_words):
         raise ValueError("its background does not belong to its words")
     found = (target, content["class_weight"], vocabulary, content["occurrences"], amounts, documents)
-    return TextStatistics(*found, content["column"], background, linear_of(content["linear"], n_classes))
+    if not (content["column"] is None or isinstance(content["column"], str)):
+        raise ValueError("the name of its column is no text")
+    how = (Tokens(**content["tokens"]), Weighting(**content["weighting"]), content["column"])
+    return TextStatistics(*found, *how, background, linear_of(content["linear"], n_classes))
 
 
 def _is_csr(starts: np.ndarray, columns: np.ndarray, n_columns: int) -> bool:

@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tunbridge._check import check_choice, check_number, check_whole, shortened
+from tunbridge._check import check_choice, check_whole, shortened
 from tunbridge._threads import n_threads
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.data import Variable
 from tunbridge.decisions.importance import METHODS, Importance
 from tunbridge.errors import DataError
-from tunbridge.probability.smoothing import Laplace, as_smoothing
-from tunbridge.text.documents import Background, Documents, TextReader
+from tunbridge.probability.smoothing import as_smoothing
+from tunbridge.text.documents import Documents, TextReader, parts_of_batch
 from tunbridge.text.importance import heaviest_words, word_importance
-from tunbridge.text.linear import fit_linear
-from tunbridge.text.naive import bernoulli, complement, multinomial, scaled
-from tunbridge.text.nb_svm import features, linear_weights, log_count_ratios
+from tunbridge.text.nb_svm import LinearSettings
 from tunbridge.text.reasons import text_explanations
+from tunbridge.text.recipe import BERNOULLI, MODELS, MULTINOMIAL, NB_SVM, Recipe, usual_weighting
 from tunbridge.text.selection import Selection
-from tunbridge.text.statistics import TextStatistics, collect, overall_of, statistics_content, statistics_of
+from tunbridge.text.statistics import TextStatistics, statistics_content, statistics_of
 from tunbridge.text.tokens import Tokens
 from tunbridge.text.weighting import Weighting
-from tunbridge.text.word_scores import DenseWeights, Weights, WordScores
+from tunbridge.text.word_scores import WordScores
 
-AUTO, NB_SVM = "auto", "nb-svm"
-MODELS = ("multinomial", "bernoulli", "complement", "normalised-complement", NB_SVM)
-_USUAL = {"bernoulli": Weighting("binary"), NB_SVM: Weighting("log", "unit", idf=True, late=True)}
+AUTO = "auto"
 
 
 class TextClassifier(BayesClassifier):
@@ -128,7 +124,7 @@ class TextClassifier(BayesClassifier):
 
     @property
     def _has_joint(self) -> bool:  # type: ignore[override]
-        return self.model in ("multinomial", "bernoulli")
+        return self.model in (MULTINOMIAL, BERNOULLI)
 
     def __init__(
         self,
@@ -213,7 +209,7 @@ class TextClassifier(BayesClassifier):
             raise DataError("sample_weight must come with the batches, as (texts, y, weights); got it beside them.")
         statistics, name = getattr(self, "statistics_", None), getattr(self, "target_name_", None)
         for batch in X:
-            given, labels, weights = _parts(batch, y)
+            given, labels, weights = parts_of_batch(batch, y)
             statistics, name = self._gathered(given, labels, classes, weights, statistics, name)
         if statistics is None:
             raise DataError("an iterator must give at least one batch of documents; got none.")
@@ -221,123 +217,92 @@ class TextClassifier(BayesClassifier):
 
     def _check_parameters(self) -> None:
         check_choice("model", self.model, MODELS)
-        self._tokens(), self._weighting(), self._selection()
+        check_choice("lower_case", self.lower_case, (True, False))
+        check_choice("idf", self.idf, (AUTO, True, False))
         if self.column is not None and not isinstance(self.column, str):
             raise DataError(f"column must be the name of the column of documents; got {shortened(repr(self.column))}.")
-        check_number("beta", self.beta, low=0, high=1)
-        self._check_smoothing()
+        self._recipe()
 
-    def _check_smoothing(self) -> None:
-        rule = as_smoothing(self.smoothing)
-        strength: Any = rule.gamma if isinstance(rule, Laplace) else rule.m
-        if strength == 0:
-            raise DataError(
-                "smoothing must be above 0 for words: most documents have some that their class has not had; got 0."
-            )
-        if isinstance(rule, Laplace) or rule.p == "uniform":
-            return
-        if isinstance(rule.p, Mapping) or self.model == "bernoulli":
-            rule_text = "'uniform' here" if self.model == "bernoulli" else "'uniform' or 'marginal' for words"
-            raise DataError(f"p of the m-estimate must be {rule_text}; got {shortened(repr(rule.p))}.")
+    def _recipe(self) -> Recipe:
+        """Return the parameters as what they stand for."""
+        return Recipe(
+            self.model,
+            self._weighting(),
+            Selection(self.min_documents, self.min_count, self.stop_words, self._tokens()),
+            as_smoothing(self.smoothing),
+            LinearSettings(self.penalty, self.centre, self.beta, self.max_iter, self.tol),
+        )
 
     def _tokens(self) -> Tokens:
         low, high = _range(self.ngrams)
         return Tokens(self.tokens, low, high, bool(self.lower_case), self.shortest, self.n_buckets)
 
     def _weighting(self) -> Weighting:
-        usual = _USUAL.get(self.model, Weighting())
+        usual = usual_weighting(self.model)
         counts = usual.counts if self.counts == AUTO else self.counts
         length = usual.length if self.length == AUTO else self.length
         return Weighting(counts, length, usual.idf if self.idf == AUTO else bool(self.idf), usual.late)
-
-    def _selection(self) -> Selection:
-        return Selection(self.min_documents, self.min_count, self.stop_words, self._tokens())
 
     def _reader(self) -> TextReader:
         return TextReader(self._tokens(), self.column, self.n_jobs)
 
     def _settled(self, batch: Documents, weights: np.ndarray | None) -> Documents:
-        overall = overall_of(batch, weights, self._weighting())
-        words = self._selection().words(batch.vocabulary, overall)
-        return batch.restricted(words, overall.take(words))
+        return self._recipe().settled(batch, weights)
 
     def _collect(
         self, batch: Documents, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
     ) -> TextStatistics:
-        statistics = collect(batch, classes, target, weights, self._weighting())
-        if self.model != NB_SVM:
-            return statistics
-        used = self._used(statistics)
-        known, factors = statistics.vocabulary.take(used), self._factors(statistics.overall.take(used))
-        words = known.find(batch.vocabulary.hashes)[batch.counts.words]
-        values = self._weighting().of_known(batch.counts, words, factors)
-        learned = fit_linear(
-            features(batch.counts, words, values, len(used)),
-            self._ratios(statistics, used),
-            classes,
-            weights,
-            penalty=self.penalty,
-            centre=self.centre,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            n_jobs=self.n_jobs,
-        )
-        return replace(statistics, linear=learned)
-
-    def _ratios(self, statistics: TextStatistics, words: np.ndarray) -> np.ndarray:
-        return log_count_ratios(statistics.documents[words], float(self._added(np.ones(1))[0]))
-
-    def _factors(self, overall: Background) -> np.ndarray | None:
-        return self._weighting().factors(overall.documents, overall.n_documents)
+        return self._recipe().collect(batch, classes, target, weights, self.n_jobs)
 
     def _derive(self, statistics: TextStatistics, log_prior: np.ndarray) -> WordScores:
-        words = self._used(statistics)
-        overall = statistics.overall.take(words)
-        factors = self._factors(overall)
-        weights = self._weights(statistics, words, overall, factors)
-        return WordScores(statistics.vocabulary.take(words), weights, self._weighting(), log_prior, factors)
-
-    def _used(self, statistics: TextStatistics) -> np.ndarray:
-        """Return the numbers of the words that the model knows."""
-        if statistics.background is not None:
-            return np.arange(len(statistics.vocabulary))
-        return self._selection().words(statistics.vocabulary, statistics.overall)
-
-    def _weights(
-        self, statistics: TextStatistics, words: np.ndarray, overall: Background, factors: np.ndarray | None
-    ) -> Weights | DenseWeights:
-        if statistics.linear is not None:
-            return linear_weights(statistics.linear, self._ratios(statistics, words), self.beta)
-        if self.model == "bernoulli":
-            return bernoulli(statistics.documents[words], statistics.class_weight, self._added(np.ones(2))[0])
-        amounts, totals = statistics.amounts[words], overall.amounts
-        if factors is not None:
-            amounts, totals = scaled(amounts, factors), totals * factors
-        added = self._added(totals)
-        if self.model == "multinomial":
-            return multinomial(amounts, added)
-        return complement(amounts, added, normalise=self.model == "normalised-complement")
-
-    def _added(self, totals: np.ndarray) -> np.ndarray:
-        """Return what smoothing adds to the amount of each word, given the amounts in all classes."""
-        rule = as_smoothing(self.smoothing)
-        if isinstance(rule, Laplace):
-            return np.full(len(totals), float(rule.gamma))
-        m = float(len(totals) if rule.m == "n_states" else rule.m)
-        share = totals / totals.sum() if rule.p == "marginal" else np.full(len(totals), 1.0 / max(1, len(totals)))
-        return m * share
+        return self._recipe().derive(statistics, log_prior)
 
     # Reasons
+
+    def explain(self, X: Any, label: Any = None, against: Any = None) -> Any:
+        """Return why each document is given its class: the words that spoke for and against it, and where they stand.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`, or one text
+            The documents, or one.
+        label : class, optional
+            The class to explain; the most probable one by default.
+        against : class, optional
+            The class to compare it with; the most probable of the others by default.
+
+        Returns
+        -------
+        TextExplanation, or list of TextExplanation when X holds documents
+
+        Examples
+        --------
+        >>> import tunbridge as tb
+        >>> texts = ["cheap pills now", "cheap watches", "meeting at noon", "lunch at noon now"]
+        >>> clf = tb.TextClassifier().fit(texts, ["spam", "spam", "ham", "ham"])
+        >>> print(clf.explain("Cheap lunch, cheap watches!"))
+        spam rather than ham: P(spam) = 0.941
+        <BLANKLINE>
+          [Cheap +1.2] lunch, [cheap +1.2] [watches +0.84]!
+        <BLANKLINE>
+        word     times   weight    odds ×
+        prior             +0.00         1
+        cheap        2    +2.48        12  ++++++++++++
+        watches      1    +0.84      2.31  ++++
+        lunch        1    -0.55     0.577  ---
+        sum               +2.77        16
+        """
+        return super().explain(X, label, against)
 
     def _reasons(self, batch: Documents, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Any]:
         return text_explanations(
             self._model,
-            self._tokens(),
+            self.statistics_.tokens,
             batch,
             compared,
             classes=self.classes_.tolist(),
             probabilities=probabilities,
-            absence_speaks=self.model == "bernoulli",
+            absence_speaks=self.model == BERNOULLI,
         )
 
     def importance(self, method: str = "information") -> Importance:
@@ -365,7 +330,7 @@ class TextClassifier(BayesClassifier):
         """
         check_is_fitted(self)
         check_choice("method", method, METHODS)
-        if method == "weight" and self.model != "bernoulli":
+        if method == "weight" and self.model != BERNOULLI:
             raise DataError(
                 "the expected weight of evidence must come from how probable a word is in a document, which only "
                 f"model='bernoulli' says; got {self.model!r}. Use method='information'."
@@ -414,18 +379,6 @@ class TextClassifier(BayesClassifier):
     @staticmethod
     def _statistics(content: Mapping[str, Any]) -> TextStatistics:
         return statistics_of(content)
-
-
-def _parts(batch: Any, y: Any) -> tuple[Any, Any, Any]:
-    """Return documents, classes and weights of a batch."""
-    if isinstance(batch, tuple) and len(batch) in (2, 3):
-        return batch[0], batch[1], batch[2] if len(batch) == 3 else None
-    if isinstance(y, str):
-        return batch, y, None
-    raise DataError(
-        "a batch must be (texts, y) or (texts, y, weights), or a frame when y names the column of classes; "
-        f"got {shortened(repr(batch))}."
-    )
 
 
 def _range(ngrams: Any) -> tuple[Any, Any]:

@@ -30,8 +30,10 @@ UNITS = (*PATTERNS, "characters")
 _PIECE_BYTES = 1 << 21
 _WORD_BYTES, _CHARACTER_BYTES = (4.0, 10.0), (4.0, 20.0)
 """What counting takes for a byte of natural language, measured: n-grams of one unit, and of each greater length."""
+_WITH_GAPS = ("words", "letters")  # a unit is followed by something else, or ends the document
 _MOST_CHARACTERS = 0x110000
-_MOST_BUCKETS = 1 << 30
+_MOST = 1 << 30  # units of an n-gram, characters of a word, buckets
+_MOST_BYTES = 1 << 30  # of one document: places in what is made of it take 32 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +86,16 @@ class Tokens:
         check_whole("n_buckets", self.n_buckets, low=0)
         if self.high < self.low:
             raise DataError(f"ngrams must be (fewest, most) units; got ({self.low}, {self.high}).")
-        if self.n_buckets > _MOST_BUCKETS:
-            raise DataError(f"n_buckets must be at most 2³⁰; got {self.n_buckets}.")
+        for what, value in (("ngrams", self.high), ("shortest", self.shortest), ("n_buckets", self.n_buckets)):
+            if value > _MOST:
+                raise DataError(f"{what} must be at most 2³⁰; got {value}.")
 
     def count(self, texts: pa.Array, n_jobs: int | None = None) -> TokenCounts:
         """Return what documents hold; those that are missing hold nothing."""
         from tunbridge.kernels.tokens import split_characters, split_words
 
         n_bytes, split = _n_bytes(texts), split_characters if self.units == "characters" else split_words
-        self._check_memory(len(texts), n_bytes)
+        self._check_memory(texts, n_bytes)
         texts = self.lowered(texts)
         if not len(texts) or not is_worth_a_kernel(split, n_bytes):
             return self._joined([self._plain(texts.to_pylist())])
@@ -100,12 +103,17 @@ class Tokens:
         pieces = list(_pieces(texts))
         return self._joined(map_threads(self._counted, pieces, n_jobs))
 
-    def _check_memory(self, n_documents: int, n_bytes: int) -> None:
+    def _check_memory(self, texts: pa.Array, n_bytes: int) -> None:
+        """Raise when counting would take too much; a document has no n-grams of more units than it has."""
+        if n_bytes <= _PIECE_BYTES:
+            return
+        sizes = _lengths(texts).astype(np.float64)
+        units = (sizes + 1.0) // 2.0 if self.units in _WITH_GAPS else sizes
         one, more = _CHARACTER_BYTES if self.units == "characters" else _WORD_BYTES
-        each = sum(one if size == 1 else more for size in range(self.low, self.high + 1))
+        longer = np.maximum(np.minimum(units, self.high) - max(self.low, 2) + 1.0, 0.0)
         check_memory(
-            f"the {self.units} of {n_documents} documents",
-            each * n_bytes if n_bytes > _PIECE_BYTES else 0.0,
+            f"the {self.units} of {len(texts)} documents",
+            float(sizes @ ((one if self.low == 1 else 0.0) + more * longer)),
             ways_out="Give the documents in batches: fit takes an iterator of them, partial_fit further ones.",
         )
 
@@ -124,7 +132,7 @@ class Tokens:
         spans = spans_of_units(text, self.units, self.shortest)
         units = [re.sub(r"\s+", " ", text[a:b]) for a, b in spans]
         glue = "" if self.units == "characters" else " "
-        for size in range(self.low, self.high + 1):
+        for size in range(self.low, min(self.high, len(units)) + 1):
             for i in range(len(units) - size + 1):
                 yield glue.join(units[i : i + size]).encode(), spans[i][0], spans[i + size - 1][1]
 
@@ -151,7 +159,7 @@ class Tokens:
 
         data, offsets = _buffers(texts)
         n_bytes, by_words = int(offsets[-1] - offsets[0]), self.units != "characters"
-        has_gaps = self.units in ("words", "letters")  # a word is followed by something else, or ends the document
+        has_gaps = self.units in _WITH_GAPS
         most = (n_bytes // 2 if has_gaps else n_bytes) + len(texts)
         buffer = np.empty((n_bytes if has_gaps or not by_words else 2 * n_bytes) + len(texts), np.uint8)
         ends, starts = np.empty(most, np.int32), np.zeros(len(texts) + 1, np.int64)
@@ -161,7 +169,7 @@ class Tokens:
         else:
             split_characters(data, offsets, kinds, self.lower_case, buffer, ends, starts)
         units = np.diff(starts)
-        n = int(sum(np.maximum(units - size + 1, 0).sum() for size in range(self.low, self.high + 1)))
+        n = int(_n_ngrams(units, self.low, self.high).sum())
         hashes, bounds = np.empty(n, np.uint64), np.empty((n, 2), np.int32)
         sizes = np.zeros(len(texts) + 1, np.int64)
         hash_ngrams(buffer, ends, starts, int(by_words), int(self.low), int(self.high), hashes, bounds, sizes)
@@ -219,6 +227,23 @@ def _counts(numbers: np.ndarray, sizes: np.ndarray, n_words: int) -> tuple[np.nd
     return starts, words[: starts[-1]].copy(), counts[: starts[-1]].copy()
 
 
+def _n_ngrams(units: np.ndarray, low: int, high: int) -> np.ndarray:
+    """Return how many n-grams of ``low`` to ``high`` units there are, whatever their length, in so many units.
+
+    Examples
+    --------
+    >>> _n_ngrams(np.array([0, 1, 2, 5]), 2, 3)
+    array([0, 0, 1, 7])
+    """
+    sizes = np.maximum(np.minimum(units, high) - low + 1, 0)
+    return sizes * (units - low + 1) - sizes * (sizes - 1) // 2
+
+
+def _lengths(texts: pa.Array) -> np.ndarray:
+    """Return the bytes of each text; none where it is missing."""
+    return pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
+
+
 def _n_bytes(texts: pa.Array) -> int:
     return int(pc.sum(pc.binary_length(texts)).as_py() or 0)
 
@@ -233,7 +258,11 @@ def _buffers(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 
 def _pieces(texts: pa.Array) -> Iterator[pa.Array]:
     """Yield runs of documents of about equal size; longer ones stand alone."""
-    ends = np.cumsum(pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False))
+    lengths = _lengths(texts)
+    longest = int(lengths.argmax())
+    if lengths[longest] > _MOST_BYTES:
+        raise DataError(f"a document must be at most 1 GiB long; document {longest + 1} is longer. Cut it into parts.")
+    ends = np.cumsum(lengths)
     begin = 0
     while begin < len(texts):
         before = ends[begin - 1] if begin else 0

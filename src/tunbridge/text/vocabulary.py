@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tunbridge.errors import DataError
 from tunbridge.text.plain import hash_of, is_worth_a_kernel
 
 _FEWEST = 1 << 13  # the places of the first hash table, of which half may be taken
@@ -133,6 +134,10 @@ def united(parts: Sequence[Vocabulary]) -> tuple[Vocabulary, list[np.ndarray]]:
     """
     if all(part is parts[0] for part in parts):
         return parts[0], [np.arange(len(parts[0]), dtype=np.int32)] * len(parts)
+    if len({len(part.ends) > 0 for part in parts if len(part)}) > 1:
+        raise DataError(
+            "n_buckets must stay as it was for further documents; some words have names, others only hashes."
+        )
     hashes = np.concatenate([part.hashes for part in parts])
     firsts, numbers = numbered(hashes)
     before = np.cumsum([0, *(len(part.pool) for part in parts[:-1])])

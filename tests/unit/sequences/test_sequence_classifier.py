@@ -1,19 +1,15 @@
-"""The sequence classifier: worked results, what it takes, what it says to bad input, files, wrappers."""
+"""The sequence classifier: worked results, the choice of the order, files, wrappers."""
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_predict, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 
 import tunbridge as tb
-from tunbridge.errors import DataError, FormatError, MemoryForecastError, UnseenStateWarning, ZeroProbabilityWarning
+from tunbridge.errors import DataError, FormatError, MemoryForecastError, ZeroProbabilityWarning
 
 NAMES = ["anna", "hanna", "nina", "lea", "otto", "bruno", "hugo", "ivo"]
 SEX = ["f"] * 4 + ["m"] * 4
@@ -64,244 +60,6 @@ class TestWorkedResults:
         assert tb.SequenceClassifier(order=0).fit(X, y).predict(["a", "aaaaaaaaa"]).tolist() == ["short", "long"]
         found = tb.SequenceClassifier(order=0, ends=False).fit(X, y).predict_proba(["a", "aaaaaaaaa"])
         np.testing.assert_allclose(found, 0.5, rtol=1e-12)
-
-
-class TestInput:
-    def test_makes(self):
-        expected = names().predict_proba(NAMES)
-        column = pa.array(NAMES)
-        makes = [
-            tuple(NAMES), np.array(NAMES), np.array(NAMES, object), pd.Series(NAMES), pd.Series(NAMES, dtype="string"),
-            pd.Series(NAMES, dtype="category"), pl.Series(NAMES), column, pa.chunked_array([column[:3], column[3:]]),
-            column.dictionary_encode(), pa.array(NAMES, pa.large_string()), pa.array(["no", *NAMES])[1:],
-            [list(n) for n in NAMES], pa.array([list(n) for n in NAMES]), iter(NAMES),
-            pd.Series([np.array(list(n)) for n in NAMES]), pl.Series([list(n) for n in NAMES]),
-        ]  # fmt: skip
-        for X in makes:
-            clf = tb.SequenceClassifier().fit(X, SEX)
-            np.testing.assert_array_equal(clf.predict_proba(NAMES), expected)
-
-    def test_frames(self):
-        frame = {"id": list(range(8)), "name": NAMES, "sex": SEX}
-        expected = names().predict_proba(NAMES)
-        for X in (frame, pd.DataFrame(frame), pl.DataFrame(frame), pa.table(frame), tb.as_table(frame)):
-            clf = tb.SequenceClassifier(column="name").fit(X, "sex")
-            np.testing.assert_array_equal(clf.predict_proba(X), expected)
-            np.testing.assert_array_equal(clf.predict_proba({"name": NAMES}), expected)
-            np.testing.assert_array_equal(clf.predict_proba(NAMES), expected)
-            assert clf.score(X, "sex") == clf.score(NAMES, SEX) == 1.0
-        assert clf.statistics_.target.name == "sex"
-        assert clf.statistics_.column == "name"
-
-    def test_a_row_of_a_frame(self):
-        frame = pd.DataFrame({"name": NAMES, "sex": SEX, "age": range(8)})
-        clf = tb.SequenceClassifier(column="name").fit(frame, "sex")
-        assert clf.explain(frame.iloc[0]).sequence == tuple("anna")
-        assert len(clf.explain(frame[:1])) == 1
-        by_name = pd.Series(NAMES, index=[f"row {i}" for i in range(8)])
-        assert clf.predict(by_name).tolist() == SEX
-
-    def test_a_column_of_an_array(self):
-        column = np.array(NAMES, object)[:, None]
-        np.testing.assert_array_equal(tb.SequenceClassifier().fit(column, SEX).predict(column), SEX)
-
-    def test_capitals_are_hinted_at(self):
-        with pytest.warns(UnseenStateWarning, match="'A', 'N'. ignore_case=True puts capitals"):
-            names().predict(["ANNA"])
-
-    def test_the_only_column(self):
-        frame = pd.DataFrame({"name": NAMES, "sex": SEX})
-        assert tb.SequenceClassifier().fit(frame, "sex").predict(frame).tolist() == SEX
-        assert tb.SequenceClassifier().fit(frame[["name"]], SEX).predict(frame).tolist() == SEX
-
-    def test_whole_numbers(self):
-        X = [[3, 1, 1], [1, 1], [2, 7, 7], [7, 2]]
-        clf = tb.SequenceClassifier().fit(X, ["x", "x", "y", "y"])
-        assert clf.alphabet_ == (1, 2, 3, 7)
-        same = [np.array(x, np.int16) for x in X]
-        np.testing.assert_array_equal(clf.predict_proba(same), clf.predict_proba(X))
-        floats = tb.SequenceClassifier().fit([[3.0, 1.0, np.nan, 1.0], [2.0]], ["x", "y"])
-        assert floats.alphabet_ == (1, 2, 3)
-        square = tb.SequenceClassifier().fit(np.array([[1, 2], [2, 1]]), ["x", "y"])
-        assert square.predict(np.array([[1, 2]])).tolist() == ["x"]
-
-    def test_words(self):
-        X = [["open", "read"], ["open", "read", "close"], ["fail", "fail"]]
-        clf = tb.SequenceClassifier().fit(X, ["good", "good", "bad"])
-        assert clf.alphabet_ == ("close", "fail", "open", "read")
-        assert clf.predict([["open"], ["fail", "fail", "fail"]]).tolist() == ["good", "bad"]
-
-    def test_letters_beyond_ascii(self):
-        clf = tb.SequenceClassifier().fit(["añb", "日本", "a"], ["x", "y", "x"])
-        assert clf.alphabet_ == ("a", "b", "ñ", "日", "本")
-        assert clf.predict(["日", "ñ"]).tolist() == ["y", "x"]
-        listed = tb.SequenceClassifier().fit([list("añb"), list("日本"), list("a")], ["x", "y", "x"])
-        np.testing.assert_array_equal(listed.predict_proba(["日", "ñ"]), clf.predict_proba(["日", "ñ"]))
-
-    def test_a_large_alphabet(self):
-        rng = np.random.default_rng(0)
-        X = [rng.integers(0, 1000, 20).tolist() for _ in range(40)]
-        y = ["low" if np.mean(x) < 500 else "high" for x in X]
-        for order in (0, 1, 3):
-            clf = tb.SequenceClassifier(order=order).fit(X, y)
-            assert clf.score(X, y) == 1.0
-
-    def test_nothing_known_gets_the_prior(self):
-        for parameters in ({}, {"ends": False}, {"order": 3}):
-            clf = names(class_prior={"f": 0.9, "m": 0.1}, **parameters)
-            empty = clf.predict_proba(["", None, float("nan")] if parameters else ["", None])
-            np.testing.assert_allclose(empty, [[0.9, 0.1]] * len(empty), rtol=1e-12)
-            with pytest.warns(UnseenStateWarning, match="count as missing: 'X', 'Y'"):
-                np.testing.assert_allclose(clf.predict_proba(["XYX"]), [[0.9, 0.1]], rtol=1e-12)
-
-    def test_nothing_at_all(self):
-        for model in ("markov", "position"):
-            clf = tb.SequenceClassifier(model, 1).fit(["", "", None], ["x", "x", "y"])
-            assert clf.alphabet_ == ()
-            with pytest.warns(UnseenStateWarning):
-                np.testing.assert_allclose(clf.predict_proba(["ab", ""]), [[2 / 3, 1 / 3]] * 2, rtol=1e-12)
-
-    def test_unknown_symbols_are_passed_over(self):
-        clf = tb.SequenceClassifier(order=2, ends=False, smoothing=1).fit(["abab", "bbab"], ["x", "y"])
-        with pytest.warns(UnseenStateWarning, match=r"count as missing: '\?'"):
-            found = clf.predict_joint_log_proba(["ab?ab"])
-        twice = clf.predict_joint_log_proba(["ab"]) * 2 - clf.class_log_prior_
-        np.testing.assert_allclose(found, twice, rtol=1e-12)
-
-    def test_gaps_are_unknown_without_a_word(self):
-        X, y = ["aNb", "ab-", "bb", "bNb"], ["x", "x", "y", "y"]
-        clf = tb.SequenceClassifier(gaps="N-").fit(X, y)
-        assert clf.alphabet_ == ("a", "b")
-        same = tb.SequenceClassifier().fit([[s if s in "ab" else None for s in x] for x in X], y)
-        np.testing.assert_array_equal(clf.predict_proba(["aN", "-"]), same.predict_proba([["a", None], [None]]))
-
-    def test_an_alphabet(self):
-        with pytest.warns(UnseenStateWarning, match="not in the alphabet count as missing: 'n'. Call them gaps"):
-            clf = tb.SequenceClassifier(alphabet="acgt").fit(["acgn", "tt"], ["x", "y"])
-        assert clf.alphabet_ == ("a", "c", "g", "t")
-        wide = tb.SequenceClassifier(order=0, smoothing=1, ends=False, alphabet="abcd").fit(["a", "b"], ["x", "y"])
-        np.testing.assert_allclose(np.exp(wide.predict_joint_log_proba(["c"])), 0.5 * 0.25 / 2, rtol=1e-12)
-
-    def test_capitals(self):
-        clf = tb.SequenceClassifier(ignore_case=True, gaps="n").fit(["ACGTN", "acga", "TTTT"], ["x", "x", "y"])
-        assert clf.alphabet_ == ("a", "c", "g", "t")
-        np.testing.assert_array_equal(clf.predict_proba(["AcGt"]), clf.predict_proba(["acgt"]))
-
-    def test_rows_without_weight_are_not_there(self):
-        with_ = tb.SequenceClassifier().fit([*NAMES, "xyz"], [*SEX, "f"], sample_weight=[1] * 8 + [0])
-        assert with_.alphabet_ == names().alphabet_
-        np.testing.assert_array_equal(with_.predict_proba(NAMES), names().predict_proba(NAMES))
-
-    def test_one_class(self):
-        clf = tb.SequenceClassifier(order="cv").fit(["ab", "ba"], ["x", "x"])
-        assert clf.predict(["a", ""]).tolist() == ["x", "x"]
-        with pytest.raises(DataError, match="must compare two classes"):
-            clf.explain("ab")
-
-    def test_inputs_are_left_alone(self):
-        X, y = np.array(NAMES, object), np.array(SEX)
-        before = X.copy(), y.copy()
-        tb.SequenceClassifier(order="cv").fit(X, y).predict(X)
-        assert (before[0] == X).all()
-        assert (y == before[1]).all()
-
-
-class TestErrors:
-    @pytest.mark.parametrize(
-        ("parameters", "message"),
-        [
-            ({"model": "markow"}, "model must be one of 'markov', 'position'; got 'markow'. Did you mean 'markov'?"),
-            ({"order": -1}, "order (a number of symbols, 'cv' or 'bic') must be at least 0; got -1."),
-            ({"order": 1.5}, "order (a number of symbols, 'cv' or 'bic') must be a whole number; got 1.5."),
-            ({"order": "aic"}, "order must be one of 'cv', 'bic'; got 'aic'."),
-            ({"order": "cv", "max_order": -2}, "max_order must be at least 0; got -2."),
-            ({"smoothing": -1}, "smoothing (a number of symbols, or 'auto') must be at least 0; got -1."),
-            ({"smoothing": "laplace"}, "smoothing (a number of symbols, or 'auto') must be a number; got 'laplace'."),
-            ({"ends": 1}, "ends must be True or False; got 1."),
-            ({"column": 3}, "column must be the name of a column, or None; got 3."),
-            ({"alphabet": ""}, "alphabet must have symbols; got none."),
-            ({"alphabet": 4}, "alphabet must be a text or a list of symbols, or None; got 4."),
-            ({"gaps": [None]}, "gaps must name symbols; got a missing value among them."),
-            ({"ignore_case": "yes"}, "ignore_case must be True or False; got 'yes'."),
-            ({"alphabet": ["a", 1]}, "symbols must be all text or all whole numbers; got 'a' and 1."),
-            ({"order": 60}, "order must be low enough for contexts to be numbered; got 60"),
-        ],
-    )
-    def test_parameters(self, parameters, message):
-        with pytest.raises(DataError, match=re.escape(message)):
-            names(**parameters)
-
-    @pytest.mark.parametrize(
-        ("X", "message"),
-        [
-            ("acgt", "X must be a list of sequences, each a text or a list of symbols; got one text."),
-            ([b"ac", b"gt"], "row 1 holds bytes. Decode them"),
-            (
-                [1, 2],
-                "X must be a list of sequences, each a text or a list of symbols; row 1 is 1. Read it as text, or",
-            ),
-            ([["a"], [1]], "symbols must be all text or all whole numbers; got 'a' and 1."),
-            ([[0.5], [1]], "symbols must be text or whole numbers; got 0.5. Cut numbers into intervals first."),
-            ([[["a"]], ["b"]], "symbols must be text or whole numbers; got ['a']"),
-            ([[True], [False]], "symbols must be text or whole numbers; got True."),
-            (pa.array([1, 2]), "got a column of int64. Read it as text, or put the symbols of each"),
-            (pa.array([b"a", b"b"]), "got a column of binary. Decode the bytes into text first."),
-            (5, "X must be a list of sequences, each a text or a list of symbols; got 5."),
-            ({"a": ["x", "y"], "b": ["x", "y"]}, "column must say which column holds the sequences"),
-        ],
-    )
-    def test_data(self, X, message):
-        with pytest.raises(DataError, match=re.escape(message)):
-            tb.SequenceClassifier().fit(X, ["x", "y"])
-
-    def test_no_sequences(self):
-        with pytest.raises(DataError, match="must have at least one sequence"):
-            tb.SequenceClassifier().fit([], [])
-
-    def test_classes(self):
-        with pytest.raises(DataError, match="y must have a class for each row; got 1 classes for 8 rows"):
-            tb.SequenceClassifier().fit(NAMES, ["f"])
-        with pytest.raises(DataError, match="y must be the classes"):
-            tb.SequenceClassifier().fit(NAMES)
-        with pytest.raises(DataError, match=r"column must name a column of the data; got 'nam'\. Did you mean 'name'"):
-            tb.SequenceClassifier(column="nam").fit({"name": NAMES, "sex": SEX}, "sex")
-
-    def test_one_text_to_predict(self):
-        with pytest.raises(DataError, match=re.escape("got one text. Put it into a list: ['anna']")):
-            names().predict("anna")
-
-    def test_lengths(self):
-        with pytest.raises(
-            DataError, match=r"one length; row 3 has 3 symbols, not 2\. Align them, or use model='markov'"
-        ):
-            tb.SequenceClassifier("position").fit(["ab", "ba", "abc"], ["x", "y", "x"])
-        clf = tb.SequenceClassifier("position").fit(["ab", "ba", ""], ["x", "y", "x"])
-        with pytest.raises(DataError, match="row 2 has 1 symbols, not 2"):
-            clf.predict(["ab", "a"])
-        with pytest.raises(DataError, match="row 1 has 3 symbols, not 2"):
-            clf.partial_fit(["abb"], ["x"])
-        np.testing.assert_allclose(clf.predict_proba([""]), [[2 / 3, 1 / 3]], rtol=1e-12)
-
-    def test_an_explanation_needs_two_classes(self):
-        with pytest.raises(DataError, match="two different classes"):
-            names().explain("anna", "f", "f")
-
-    def test_no_features(self):
-        with pytest.raises(DataError, match="what_if must have features"):
-            names().what_if("anna")
-        with pytest.raises(DataError, match="importance must have features"):
-            names().importance()
-
-    def test_a_failed_fit_changes_nothing(self):
-        clf = names()
-        with pytest.raises(DataError):
-            clf.fit([["a"], [1]], ["x", "y"])
-        assert clf.classes_.tolist() == ["f", "m"]
-
-    def test_memory(self, monkeypatch):
-        monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "1000")
-        with pytest.raises(MemoryForecastError, match="Lower the order"):
-            tb.SequenceClassifier(order=3).fit(NAMES, SEX)
 
 
 class TestOrders:
@@ -380,6 +138,54 @@ class TestOrders:
         with pytest.raises(DataError, match="all text or all whole numbers"):
             names().partial_fit([[1, 2]], ["f"])
 
+    def test_what_is_less_than_a_symbol_is_no_reward(self):
+        clf = tb.SequenceClassifier(order="bic", max_order=4)
+        clf.fit(["abab", "aabb", "baba"], ["x", "y", "x"], sample_weight=[1e-4] * 3)
+        assert clf.order_ == 0
+
+    def test_cross_validation_needs_the_first_sequences(self):
+        for first in (2, "bic"):
+            with pytest.raises(DataError, match=r"order must stay as it was.*got 'cv', which needs the sequences"):
+                names(order=first, max_order=2).set_params(order="cv").partial_fit(NAMES, SEX)
+
+
+class TestEdges:
+    def test_places_that_nobody_has_seen(self):
+        """An alphabet is known, but no sequence has shown how many places there are."""
+        clf = tb.SequenceClassifier("position", 1, alphabet="ab").fit(["", "", ""], ["x", "y", "x"])
+        np.testing.assert_allclose(clf.predict_proba(["ab" * 500, ""]), [[2 / 3, 1 / 3]] * 2, rtol=1e-12)
+        np.testing.assert_allclose(clf.stream().update("ab" * 500).proba, [2 / 3, 1 / 3], rtol=1e-12)
+        wide = tb.SequenceClassifier("position", 0, alphabet=range(400)).fit([[], []], ["x", "y"])
+        np.testing.assert_allclose(wide.predict_proba([[399] * 50]), [[0.5, 0.5]], rtol=1e-12)
+
+    def test_hardly_any_smoothing(self):
+        """Products of tiny shares do not vanish, in whichever table they are."""
+        clf = tb.SequenceClassifier(order=3, smoothing=1e-150, ends=False).fit(["abcabca", "acbacb"], ["x", "y"])
+        found = clf.predict_joint_log_proba(["abcc"])[0]
+        # c was met after neither abc, bc nor c, which leave 1e-150 / n each
+        letters = {"x": (3 / 7, 2 / 7), "y": (2 / 6, 2 / 6)}
+        assert np.isfinite(found).all()
+        np.testing.assert_allclose(found[0], np.log(0.5 * letters["x"][0] * letters["x"][1]) - 3 * 150 * np.log(10)
+                                   - np.log(2 * 2 * 2), rtol=1e-9)  # fmt: skip
+
+    def test_weights_of_any_size(self):
+        for weight in (1e-300, 1e-6, 1e6, 1e300):
+            for order in (2, "cv", "bic"):
+                clf = tb.SequenceClassifier(order=order).fit(NAMES, SEX, sample_weight=[weight] * 8)
+                np.testing.assert_allclose(clf.predict_proba(["anna", ""]).sum(axis=1), 1.0, rtol=1e-12)
+
+    def test_a_context_longer_than_any_sequence(self):
+        long, short = (
+            names(order=order, smoothing=1) for order in (9, 6)
+        )  # the longest: five letters, and the beginning
+        np.testing.assert_allclose(long.predict_log_proba(NAMES), short.predict_log_proba(NAMES), rtol=1e-12)
+
+    def test_estimates_are_forecast(self, monkeypatch):
+        words = [[f"{i} {j}" for j in range(30)] for i in range(40)]
+        monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "300000")
+        with pytest.raises(MemoryForecastError, match=r"the estimates of contexts of 3 symbols .* Lower the order"):
+            tb.SequenceClassifier(order=3).fit(words, np.arange(40) % 2)
+
 
 class TestManners:
     def test_parameters(self):
@@ -410,7 +216,7 @@ class TestManners:
 
     def test_threads_change_nothing(self):
         rng = np.random.default_rng(0)
-        X = ["".join(rng.choice(list("acgt"), 2000)) for _ in range(700)]
+        X = [letters.tobytes().decode() for letters in rng.integers(97, 101, (700, 2000), dtype=np.uint8)]
         y, w = rng.integers(0, 2, 700), rng.random(700)
         one, two = (tb.SequenceClassifier(order=4, n_jobs=n).fit(X, y, sample_weight=w) for n in (1, 3))
         np.testing.assert_array_equal(one.predict_log_proba(X), two.predict_log_proba(X))
@@ -465,6 +271,11 @@ class TestManners:
             {"ends_of_classes": np.array([1, 1])},
             {"class_weight": np.array([1.0])},
             {"order": 99},
+            {"class_weight": np.array([-1.0, 2.0])},
+            {"class_weight": np.array([np.nan, 2.0])},
+            {"ends": 3},
+            {"length": 2},
+            {"alphabet": ["a", 1]},
         ],
     )
     def test_damaged_files(self, damage, tmp_path):
@@ -474,6 +285,18 @@ class TestManners:
         content["statistics"] |= damage
         write_model(tmp_path / "model.tb", "sequence", content)
         with pytest.raises(FormatError):
+            tb.load(tmp_path / "model.tb")
+
+    @pytest.mark.parametrize(("key", "ends"), [(6, True), (18, True), (12, False), (8, False)])
+    def test_contexts_that_cannot_be(self, key, ends, tmp_path):
+        """A letter behind nothing or behind the beginning, a beginning where there is none."""
+        from tunbridge.formats import write_model
+
+        content = tb.SequenceClassifier(order=2, ends=ends).fit(["ab", "ba"], ["x", "y"]).to_content()
+        one = {"keys": np.array([key, key]), "counts": np.ones(2), "ends_of_classes": np.array([1, 2])}
+        content["statistics"] |= one
+        write_model(tmp_path / "model.tb", "sequence", content)
+        with pytest.raises(FormatError, match="its counts do not belong to its alphabet"):
             tb.load(tmp_path / "model.tb")
 
     def test_wrappers(self, tmp_path):
@@ -487,6 +310,23 @@ class TestManners:
         few = [c if i % 10 == 0 else None for i, c in enumerate(y)]
         semi = tb.SemiSupervisedClassifier(tb.SequenceClassifier(order=0)).fit(X, few)
         assert semi.score(X, y) > 0.7
+
+    def test_symbols_of_unlabelled_sequences_count_from_the_start(self):
+        """Otherwise a symbol that becomes known would cost likelihood, and learning would stop before it begins."""
+        X = ["aaab", "abaa", "ccbc", "bccc", "aaaa" + "z" * 300, "cccb"]
+        semi = tb.SemiSupervisedClassifier(tb.SequenceClassifier(order=0, smoothing=1))
+        semi.fit(X, ["x", None, "y", None, None, None])
+        assert semi.estimator_.alphabet_ == ("a", "b", "c", "z")
+        assert semi.estimator_.class_count_.sum() == pytest.approx(6.0)
+
+    def test_sets_are_written_in_one_order(self):
+        written = tb.SequenceClassifier(alphabet=set("hgfedcba")).fit(["ab", "ba"], ["x", "y"]).to_content()
+        assert written["parameters"]["alphabet"] == list("abcdefgh")
+
+    def test_a_grid_of_orders(self):
+        X, y = ["aab", "aba", "aaa", "bba", "bab", "bbb"] * 4, ["x", "x", "x", "y", "y", "y"] * 4
+        found = GridSearchCV(tb.SequenceClassifier(), {"order": [0, 1, "bic"]}, cv=2).fit(X, y)
+        assert found.best_score_ == 1.0
 
     def test_an_explanation_of_calibrated_log_odds(self):
         X = ["aab", "abb", "aaa", "aba", "bba", "bab", "bbb", "bbb"]
@@ -508,7 +348,7 @@ class TestRealData:
 
     def test_splice_needs_to_be_told_the_column(self, shared_data):
         table = tb.read_table(shared_data / "sequences" / "splice.csv")
-        with pytest.raises(DataError, match="column must say which column holds the sequences"):
+        with pytest.raises(DataError, match="got None, and 'name', 'sequence' hold text"):
             tb.SequenceClassifier("position").fit(table, "class")
         clf = tb.SequenceClassifier("position", column="sequence").fit(table, "class")
         assert clf.score(table, "class") > 0.96

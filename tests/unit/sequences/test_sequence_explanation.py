@@ -67,6 +67,19 @@ class TestContent:
         assert "▲" in str(told)
         assert "rgba" in told._repr_html_()
 
+    def test_what_neither_class_can_produce(self):
+        """The prior remains, as it does when they are asked for the probability."""
+        clf = tb.SequenceClassifier(order=0, smoothing=0, ends=False, alphabet="abc").fit(["aab", "abb"], ["x", "y"])
+        with pytest.warns(tb.errors.ZeroProbabilityWarning):
+            told = clf.explain("aac", "x", "y")
+        assert told.log_odds == told.prior == 0.0
+        assert told.weights.tolist() == [0.0, 0.0, 0.0]
+
+    def test_many_at_once(self, clf):
+        several = clf.explain(["aab", "", "b"])
+        for told, text in zip(several, ["aab", "", "b"], strict=True):
+            assert str(told) == str(clf.explain(text))
+
 
 class TestShape:
     def test_text(self, clf):

@@ -119,8 +119,8 @@ class TestFrames:
         X = FRAMES[frame]({"n": [1] * 6, "text": TEXTS, "subject": ["a b"] * 6, "kind": CLASSES})
         with pytest.raises(tb.DataError) as error:
             tb.TextClassifier().fit(X, "kind")
-        message = "column must say which column holds the documents; the data have 'n', 'text', 'subject'. "
-        assert str(error.value) == f"{message}Say column='text'."
+        message = "column must say which column holds the documents; got None, and 'text', 'subject' hold text. "
+        assert str(error.value) == f"{message}Name one of them."
         with pytest.raises(tb.DataError, match=r"column must name a column of the data; got 'subjekt'.*'subject'\?$"):
             tb.TextClassifier(column="subjekt").fit(X, "kind")
 

@@ -102,7 +102,8 @@ def corpus():
     [
         ({"model": "multinomial"}, MultinomialNB(), {}),
         ({"model": "multinomial", "class_prior": "uniform"}, MultinomialNB(fit_prior=False), {}),
-        ({"model": "multinomial", "ngrams": 2, "counts": "binary"}, MultinomialNB(), {"ngram_range": (1, 2), "binary": True}),
+        ({"model": "multinomial", "ngrams": 2, "counts": "binary"}, MultinomialNB(),
+         {"ngram_range": (1, 2), "binary": True}),
         ({"model": "multinomial", "tokens": "characters", "ngrams": (2, 3)}, MultinomialNB(),
          {"analyzer": "char", "ngram_range": (2, 3)}),
         ({"model": "multinomial", "min_documents": 3}, MultinomialNB(), {"min_df": 3}),

@@ -185,6 +185,23 @@ def test_parts_that_do_not_belong_together_are_refused(part, wrong, tmp_path):
         tb.load(tmp_path / "model.tb")
 
 
+def test_damaged_linear_weights_are_refused(tmp_path):
+    """Kernels trust the number of words: it must be that of the weights."""
+    content = tb.TextClassifier("nb-svm").fit(TEXTS, CLASSES).to_content()
+    linear = content["statistics"]["linear"]
+    weights, intercept = linear["weights"], linear["intercept"]
+    wrong = {
+        "weights": [weights[:-1], weights[:, :-1], weights[0], weights.astype(str), weights * np.nan, None],
+        "intercept": [intercept[:-1], intercept[:, None], intercept * np.inf, "text"],
+        "log_shares": [intercept[:, None], intercept * np.nan, intercept.astype(np.int64)],
+    }
+    for part, value in ((part, value) for part, values in wrong.items() for value in values):
+        bad = {**content, "statistics": {**content["statistics"], "linear": {**linear, part: value}}}
+        write_model(tmp_path / "model.tb", "text", bad)
+        with pytest.raises(FormatError, match="its content does not fit"):
+            tb.load(tmp_path / "model.tb")
+
+
 def test_a_word_must_not_end_within_a_character(tmp_path):
     content = tb.TextClassifier().fit(["näh ßa", "x"], ["a", "b"]).to_content()
     assert content["statistics"]["ends"].tolist() == [4, 7]

@@ -149,6 +149,13 @@ def test_nb_svm_needs_all_documents_at_once():
         clf.fit(batches(TEXTS, CLASSES))
 
 
+def test_further_documents_are_cut_as_those_before():
+    for before, after in ((0, 50), (50, 0)):
+        clf = tb.TextClassifier(n_buckets=before).fit(TEXTS, CLASSES).set_params(n_buckets=after)
+        with pytest.raises(tb.DataError, match="n_buckets must stay as it was for further documents"):
+            clf.partial_fit(TEXTS, CLASSES)
+
+
 def test_new_words_and_classes_arrive():
     clf = tb.TextClassifier().partial_fit(TEXTS, CLASSES, classes=["ham", "spam", "news"])
     assert clf.classes_.tolist() == ["ham", "news", "spam"]
@@ -303,6 +310,9 @@ def test_auto_is_what_the_model_is_used_with():
         ({"model": "bernoulli", "smoothing": tb.MEstimate(2, "marginal")}, "must be 'uniform' here; got 'marginal'"),
         ({"class_prior": [1.0]}, "class_prior must have one probability for each of 2 classes"),
         ({"class_prior": "equal"}, "class_prior must be one of 'uniform'; got 'equal'"),
+        ({"model": "bernoulli", "counts": "raw"}, "counts, length and idf must be 'auto' for bernoulli"),
+        ({"model": "bernoulli", "length": 5}, "counts, length and idf must be 'auto' for bernoulli"),
+        ({"model": "bernoulli", "idf": True}, "counts, length and idf must be 'auto' for bernoulli"),
         ({"beta": 2}, "beta must be at most 1; got 2"),
         ({"column": 3}, "column must be the name of the column of documents; got 3"),
         ({"n_jobs": 0}, "n_jobs must be a whole number other than 0, or None; got 0"),

@@ -121,12 +121,25 @@ def test_memory_is_forecast(monkeypatch, units):
     Tokens(units, high=2).count(texts)
     monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "1000")
     way_out = "Give the documents in batches: fit takes an iterator of them, partial_fit further ones."
-    with pytest.raises(MemoryForecastError, match=f"the {units} of 3 documents would need .*, and the limit is 1000 bytes. {way_out}"):
+    with pytest.raises(
+        MemoryForecastError, match=f"the {units} of 3 documents would need .*, and the limit is 1000 bytes. {way_out}"
+    ):
         Tokens(units, high=2).count(texts)
 
 
-def test_the_forecast_is_above_what_is_taken(monkeypatch):
-    """Natural text of a few megabytes: arrays that are kept stay below the forecast."""
+def test_documents_that_are_too_long_are_named(monkeypatch, kernels):
+    if not kernels:
+        pytest.skip("so much text goes to the kernels")
+    monkeypatch.setattr(module, "_MOST_BYTES", 30)
+    texts = pa.array(["spam", None, "spam and eggs " * 3], pa.large_string())
+    with pytest.raises(tb.DataError, match="a document must be at most 1 GiB long; document 3 is longer"):
+        Tokens().count(texts)
+
+
+def test_the_forecast_is_above_what_is_taken(monkeypatch, kernels):
+    """Natural text of a megabyte: arrays that are kept stay below the forecast."""
+    if not kernels:
+        pytest.skip("so much text goes to the kernels")
     rng = np.random.default_rng(0)
     words = np.array([f"w{k}" for k in range(20_000)])
     lengths = np.minimum(rng.zipf(1.3, 300 * 1000), 20_000) - 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tunbridge as tb
 from oracles.text import by_kernels, fnv
 from tunbridge.text.tokens import Tokens
 from tunbridge.text.vocabulary import Vocabulary, locked, numbered, united
@@ -68,6 +69,12 @@ class TestWords:
         assert words.is_whole()
         both, numbers = united([words, words.take(np.array([1]))])
         assert (both.names(), [n.tolist() for n in numbers]) == (words.names(), [[0, 1], [1]])
+
+    def test_words_with_and_without_names_are_not_united(self):
+        nameless = Vocabulary(np.array([1], np.uint64), np.empty(0, np.uint8), np.empty(0, np.int64))
+        with pytest.raises(tb.DataError, match="n_buckets must stay as it was for further documents"):
+            united([Vocabulary.of(["spam"]), nameless])
+        assert len(united([Vocabulary.of([]), nameless])[0]) == 1
 
     @pytest.mark.parametrize("n", [0, 1, 4095, 4096, 4097, 30_000])
     def test_hashes_are_numbered_however_many_there_are(self, n):

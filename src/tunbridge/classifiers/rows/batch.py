@@ -50,6 +50,11 @@ class Batch:
     numbers: np.ndarray | list[np.ndarray]
     n_rows: int
 
+    @property
+    def row_bytes(self) -> float:
+        """About how many bytes it takes to copy a row and count what it holds."""
+        return 8.0 * len(self.variables)
+
     @cached_property
     def numeric(self) -> dict[int, int]:
         """Where each continuous feature, by its position, stands among the continuous ones."""

@@ -31,6 +31,10 @@ class Rows(Protocol):
     def variables(self) -> tuple[Variable, ...]:
         """The features, where rows are cells of columns; empty otherwise."""
 
+    @property
+    def row_bytes(self) -> float:
+        """About how many bytes it takes to copy a row and count what it holds."""
+
     def rows(self, start: int, stop: int) -> Self:
         """Return some of the rows."""
 

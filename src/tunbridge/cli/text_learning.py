@@ -12,7 +12,7 @@ from tunbridge.cli.documents import NOUNS, SEQUENCE, TEXT, innermost
 from tunbridge.cli.failures import UsageError
 from tunbridge.cli.models import check_model_output
 from tunbridge.cli.options import Learning, Reading
-from tunbridge.cli.output import amount, counted, say, say_fields, shortlist
+from tunbridge.cli.output import amount, counted, note, say, say_fields, shortlist
 from tunbridge.cli.remarks import SHOWN, model_name, same_reading
 from tunbridge.cli.structure import Structure
 from tunbridge.cli.text_models import ABOUT, AUTO, new_text_classifier, text_model_names
@@ -179,13 +179,15 @@ def _word_fields(model: Any) -> list[tuple[str, str]]:
     if model.n_buckets:
         return [(f"{unit.capitalize()}s", f"in {counted(model.n_buckets, 'bucket')}{runs}")]
     n_seen, n_used = len(model.statistics_.vocabulary), len(model._model.vocabulary)
+    if not n_used:
+        note(f"No {unit} is left to learn from, so that every text gets the prior; {counted(n_seen, unit)} were read.")
     left_out = f" of {amount(n_seen)}, the others left out" if n_used < n_seen else ""
     return [(f"{unit.capitalize()}s", f"{amount(n_used)} different{left_out}{runs}")]
 
 
 def _letter_fields(model: Any) -> list[tuple[str, str]]:
     letters = [str(s) for s in model.alphabet_]
-    how = {"cv": ", chosen by leaving letters out", "bic": ", chosen by BIC"}.get(str(model.order), "")
+    how = {"cv": ", chosen by leaving sequences out", "bic": ", chosen by BIC"}.get(str(model.order), "")
     length = getattr(model.statistics_, "length", None)
     return [
         ("Letters", f"{shortlist(letters, most=_LETTERS, separator=' ')}"),

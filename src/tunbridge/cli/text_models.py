@@ -98,9 +98,10 @@ def in_text_options(message: str) -> str:
 
 
 def _text_settings(texts: Texts) -> dict[str, Any]:
+    units = _units(texts)
     given = {
-        "tokens": "characters" if texts.characters else None,
-        "ngrams": _range(texts.ngrams) if texts.ngrams else _CHARACTER_NGRAMS if texts.characters else None,
+        "tokens": units,
+        "ngrams": _range(texts.ngrams) if texts.ngrams else _CHARACTER_NGRAMS if units == "characters" else None,
         "lower_case": False if texts.keep_case else None,
         "shortest": texts.shortest,
         "n_buckets": texts.buckets,
@@ -112,6 +113,14 @@ def _text_settings(texts: Texts) -> dict[str, Any]:
     }
     found = {name: value for name, value in given.items() if value is not None}
     return found if texts.length is None else found | {"length": _length(texts.length)}
+
+
+def _units(texts: Texts) -> str | None:
+    """Return what documents are cut into; nothing where no option says it."""
+    named = None if texts.tokens is None else texts.tokens.value
+    if texts.characters and named not in (None, "characters"):
+        raise UsageError(f"--characters must come without --tokens {named}.")
+    return "characters" if texts.characters else "words and marks" if named == "marks" else named
 
 
 def _sequence_settings(texts: Texts) -> dict[str, Any]:

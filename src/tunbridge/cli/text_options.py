@@ -15,7 +15,17 @@ from tunbridge.cli.failures import UsageError
 _PANEL = "Texts and sequences"
 _OF = {
     TEXT: (
-        *("characters", "ngrams", "keep_case", "shortest", "stop_words", "min_documents", "min_count", "buckets"),
+        *(
+            "characters",
+            "tokens",
+            "ngrams",
+            "keep_case",
+            "shortest",
+            "stop_words",
+            "min_documents",
+            "min_count",
+            "buckets",
+        ),
         *("counts", "length", "idf"),
     ),
     SEQUENCE: ("order", "max_order", "no_ends", "alphabet", "gaps", "ignore_case"),
@@ -28,6 +38,15 @@ class Counts(StrEnum):
     raw = "raw"
     log = "log"
     binary = "binary"
+
+
+class Units(StrEnum):
+    """What documents are cut into."""
+
+    words = "words"
+    letters = "letters"
+    marks = "marks"
+    characters = "characters"
 
 
 @dataclass(frozen=True)
@@ -63,6 +82,13 @@ class Texts:
             rich_help_panel=_PANEL,
         ),
     ] = False
+    tokens: Annotated[
+        Units | None,
+        typer.Option(
+            help="What is counted: words, letters only, words and marks such as «!», or characters.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
     keep_case: Annotated[
         bool, typer.Option("--keep-case", help="Capitals are other letters than small ones.", rich_help_panel=_PANEL)
     ] = False

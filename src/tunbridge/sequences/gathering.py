@@ -133,8 +133,8 @@ def _settled_order(before: SequenceStatistics) -> int:
 def _tell_others(rules: Rules, rows: Sequences, alphabet: tuple[Any, ...]) -> None:
     """Warn of symbols that are not in the alphabet that was given."""
     if rules.given is not None and (others := rules.unknown(rows, alphabet)):
+        hint = "Call them gaps if that is meant; ignore_case takes capitals and small letters for the same."
         warn_user(
-            f"symbols that are not in the alphabet count as missing: {told_symbols(others)}. Call them gaps if that is "
-            "meant.",
+            f"symbols that are not in the alphabet count as missing: {told_symbols(others)}. {hint}",
             UnseenStateWarning,
         )

@@ -156,6 +156,8 @@ class TextReader:
         """Return documents, classes, weights and the target's name; a folder has a subfolder for each class."""
         if isinstance(X, os.PathLike):
             found = read_documents(X)
+            if y is None and found["class"].null_count:
+                raise DataError(f"a folder to learn from must have a subfolder for each class; {str(X)!r} has none.")
             texts = pa.table({self.column or "text": found["text"]})
             return texts, found["class"] if y is None else y, sample_weight, known or "class"
         if isinstance(X, str) and y is None:
@@ -166,7 +168,7 @@ class TextReader:
 
     def learned(self, estimator: Any, X: Any, before: Any) -> Documents:
         """Return documents to learn from."""
-        return self._read(X, None, self.column)
+        return self._read(X, None, None if before is None else before.column)
 
     def known(self, estimator: Any, X: Any) -> Documents:
         """Return documents to predict."""
@@ -175,16 +177,14 @@ class TextReader:
         if self.is_one(X):
             X = [X]
         statistics = _statistics_of(estimator)
-        return replace(self, tokens=statistics.tokens)._read(
-            X, estimator.target_name_, self.column or statistics.column
-        )
+        return replace(self, tokens=statistics.tokens)._read(X, estimator.target_name_, statistics.column)
 
     def is_one(self, X: Any) -> bool:
         """Return whether X is one document rather than a list of them."""
         return isinstance(X, str)
 
-    def _read(self, X: Any, target: str | None, column: str | None) -> Documents:
-        values, name = chosen_column(X, column, target, "documents")
+    def _read(self, X: Any, target: str | None, before: str | None) -> Documents:
+        values, name = chosen_column(X, self.column, target, "documents", before=before)
         texts = as_texts(values)
         return Documents(texts, self.tokens.count(texts, self.n_jobs), name)
 

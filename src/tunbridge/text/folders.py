@@ -45,7 +45,10 @@ def read_documents(folder: str | os.PathLike[str], *, encoding: str = "utf-8") -
     if not root.exists():
         raise FileMissingError(f"the folder of documents must exist; there is no {str(folder)!r}.")
     if not root.is_dir():
-        raise DataError(f"documents must be in a folder with a subfolder for each class; got the file {root.name!r}.")
+        raise DataError(
+            f"documents must be in a folder with a subfolder for each class; got the file {root.name!r}. "
+            "tb.read_table reads tables."
+        )
     files = sorted(path for path in root.rglob("*") if path.is_file() and not _is_hidden(path.relative_to(root)))
     inside = [path.relative_to(root) for path in files]
     if not files:

@@ -87,6 +87,8 @@ OPTIONS = {
     "range of ngrams": (["--ngrams", "2-3"], {"ngrams": (2, 3)}),
     "characters": (["--characters", "--ngrams", "3-4"], {"tokens": "characters", "ngrams": (3, 4)}),
     "characters alone": (["--characters"], {"tokens": "characters", "ngrams": (1, 4)}),
+    "letters": (["--tokens", "letters"], {"tokens": "letters"}),
+    "marks": (["--tokens", "marks", "--ngrams", "2"], {"tokens": "words and marks", "ngrams": 2}),
     "case": (["--keep-case"], {"lower_case": False}),
     "shortest": (["--shortest", "4"], {"shortest": 4}),
     "number of stop words": (["--stop-words", "2"], {"stop_words": 2}),
@@ -113,6 +115,16 @@ def test_options_reach_the_classifier(run, sms, words):
     if parameters:
         usual = python_model().get_params()
         assert {k: v for k, v in found.get_params().items() if v != usual[k]} == parameters
+
+
+def test_characters_are_no_other_tokens(run, sms):
+    found = run("learn", sms, "-t", "label", "--text", "--characters", "--tokens", "letters", code=2)
+    assert "--characters must come without --tokens letters." in found.stderr
+
+
+def test_a_model_without_words_is_told(run, sms):
+    found = run("learn", sms, "-t", "label", "--text", "--min-count", "1000")
+    assert "No word is left to learn from, so that every text gets the prior" in found.stderr
 
 
 def test_stop_words_come_from_a_file(run, sms, tmp_path):

@@ -63,7 +63,7 @@ def test_classes_may_be_given_beside_a_folder(tmp_path):
 
 def test_documents_without_a_class_need_one_to_learn_from(tmp_path):
     folder = filled(tmp_path, {"a.txt": "spam egg", "b.txt": "ham tea"})
-    with pytest.raises(tb.DataError, match="the target must have classes; every row of it is missing"):
+    with pytest.raises(tb.DataError, match="a folder to learn from must have a subfolder for each class"):
         tb.TextClassifier().fit(folder)
 
 

@@ -196,15 +196,15 @@ class SemiSupervisedClassifier(BayesClassifier):
             hint = f" Make one: {self.estimator.__name__}()." if isinstance(self.estimator, type) else ""
             raise DataError(f"estimator must be a classifier of Tunbridge; got {got}.{hint}")
         inner = self._unfitted()
-        if not inner._goes_on:
-            raise DataError(
-                "estimator must be able to add rows to what it has learned; "
-                f"{shortened(repr(inner))} has no partial_fit."
-            )
         if not inner._has_joint:
             raise DataError(
                 "estimator must have a joint distribution P(x, c), of which rows without a class tell P(x); "
                 f"{shortened(repr(inner))} has none."
+            )
+        if not inner._goes_on:
+            raise DataError(
+                "estimator must be able to add rows to what it has learned; "
+                f"{shortened(repr(inner))} has no partial_fit."
             )
         inner._check_parameters()
 

@@ -25,8 +25,6 @@ from sklearn.utils.validation import check_is_fitted
 from tunbridge._check import check_choice, warn_user
 from tunbridge._threads import n_threads, row_pieces
 from tunbridge.classifiers.explanation.contributions import conditions
-from tunbridge.classifiers.explanation.importance import importance_of
-from tunbridge.classifiers.explanation.what_if import changes
 from tunbridge.classifiers.parameters import parameters_content, parameters_of
 from tunbridge.classifiers.posteriors import Finish, log_class_prior, log_posterior, posterior
 from tunbridge.classifiers.rows.batch import Batch
@@ -434,6 +432,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         humidity  High   unknown   yes          0.433
         outlook   Sunny  Rain      yes          0.409
         """
+        from tunbridge.classifiers.explanation.what_if import changes  # when it is asked for: it needs much else
+
         check_is_fitted(self)
         if len(self.classes_) < 2:
             raise DataError(f"a what-if must have another class; the model knows only {self.classes_.tolist()[0]!r}.")
@@ -473,6 +473,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         wind         0.0334   5.1 %  +++++
         temperature  0.0203   3.1 %  +++
         """
+        from tunbridge.classifiers.explanation.importance import importance_of  # when it is asked for, as above
+
         check_is_fitted(self)
         check_choice("method", method, METHODS)
         return importance_of(self._model, self.statistics_, method)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from tunbridge.classifiers.learning_options import RULES, option_content, option_of
 from tunbridge.probability.smoothing import Laplace, MEstimate
 
 
@@ -40,9 +39,14 @@ def class_of(kind: str) -> Any:
     """Return the classifier of a kind, in whatever room it lives; raise ValueError when there is none."""
     from tunbridge.classifiers.base import BayesClassifier
 
-    for each in BayesClassifier.__subclasses__():
-        if getattr(each, "kind", None) == kind:
-            return each
+    known = {getattr(each, "kind", None): each for each in BayesClassifier.__subclasses__()}
+    if kind not in known:
+        from tunbridge import classifiers
+
+        room = [getattr(classifiers, name) for name in classifiers.__all__]
+        known = {getattr(each, "kind", None): each for each in room}
+    if kind in known:
+        return known[kind]
     raise ValueError(f"there is no classifier of kind {kind!r}")
 
 
@@ -55,6 +59,10 @@ def _plain(value: Any) -> Any:
         return {"rule": "m-estimate", "m": value.m, "p": p}
     if isinstance(value, np.random.Generator):
         return None
+    if value is None or isinstance(value, str | bool | int | float | list | tuple):
+        return _plain_list(value) if isinstance(value, list | tuple) else value
+    from tunbridge.classifiers.learning_options import option_content
+
     if (option := option_content(value, _plain)) is not None:
         return option
     if hasattr(value, "kind") and hasattr(value, "get_params"):
@@ -62,11 +70,9 @@ def _plain(value: Any) -> Any:
         return {"rule": "estimator", "kind": value.kind, "parameters": parameters}
     if isinstance(value, Mapping):
         return {"rule": "by-column", "columns": [[name, _plain(v)] for name, v in value.items()]}
-    if isinstance(value, set | frozenset):
-        return _plain_list(sorted(value, key=repr))  # a set has no order of its own
     if isinstance(value, Set):
-        return sorted(value, key=str)
-    if isinstance(value, Iterable) and not isinstance(value, str):
+        return _plain_list(sorted(value, key=repr))  # a set has no order of its own
+    if isinstance(value, Iterable):
         return np.asarray(value).tolist() if hasattr(value, "__array__") else _plain_list(value)
     return value
 
@@ -88,8 +94,10 @@ def _rule(value: Any) -> Any:
         guess: Any = value["p"]
         guess = guess if isinstance(guess, str) else dict(guess)
         return MEstimate(value["m"], guess)
-    if value["rule"] in RULES:
-        return option_of(value, _rule)
     if value["rule"] == "estimator":
         return class_of(value["kind"])(**parameters_of(value["parameters"]))
+    if value["rule"] != "by-column":
+        from tunbridge.classifiers.learning_options import option_of
+
+        return option_of(value, _rule)
     return {name: _rule(v) for name, v in value["columns"]}

@@ -102,7 +102,9 @@ def explain(
         is_page=html is not None,
     )
     if (rows is None) == (not given) and (has_case or not (importance or nomogram)):
-        raise UsageError("an explanation must have a case: a table with --row N, or --given NAME=VALUE.")
+        raise UsageError(
+            "an explanation must have a case: a table with --row N, --given NAME=VALUE, or a text for models of texts."
+        )
     if row is not None and rows is None:
         raise UsageError(f"--row must come with a table; got {'--given' if given else 'none'}.")
     classifier = load_model(model, swapped_with=None if rows is None else file_of(rows))

@@ -70,7 +70,7 @@ class TextExplanation:
     pills      1    +0.77      2.15  ++++++++
     lunch      1    -0.62     0.538  ------
     sum             +1.32      3.75
-    unknown: 'tomorrow', 'no'
+    not used: 'tomorrow', 'no'
     >>> [told.text[span.start : span.end] for span in told.spans if span.weight > 0]
     ['cheap', 'pills']
     """

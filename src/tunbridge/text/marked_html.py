@@ -51,7 +51,7 @@ def as_html(told: TextExplanation, *, full_page: bool) -> str:
         parts.append(f"<p>{html.escape(told.remark)}</p>")
     parts.append(_table(told))
     if told.unknown:
-        parts.append(f"<p><small>unknown: {html.escape(listed(told.unknown, most=20))}</small></p>")
+        parts.append(f"<p><small>not used: {html.escape(listed(told.unknown, most=20))}</small></p>")
     body = "<div class='tunbridge-text'>" + "\n".join(parts) + "</div>"
     return _PAGE.format(title=html.escape(told.headline), body=body) if full_page else body
 

@@ -156,7 +156,7 @@ def _lines(told: TextExplanation) -> list[list[Segment]]:
         lines += [*([[]] if told.text.strip() else []), [Segment(told.remark)]]
     lines += [[], *([Segment(line)] for line in _table_lines(told))]
     if told.unknown:
-        lines.append([Segment(shortened(f"unknown: {listed(map(printable, told.unknown))}", width))])
+        lines.append([Segment(shortened(f"not used: {listed(map(printable, told.unknown))}", width))])
     return lines
 
 

@@ -176,7 +176,7 @@ def test_what_is_unknown_is_named_once_and_weighs_nothing():
     assert told.unknown == ("zebra", "lunch")  # «lunch» is known in other pairs only
     assert [told.text[s.start : s.end] for s in told.spans] == ["at", "noon"]
     assert told.spans[0].weight == told.spans[1].weight == pytest.approx(told.words[0].weight / 2, rel=1e-12)
-    assert str(told).endswith("unknown: 'zebra', 'lunch'")
+    assert str(told).endswith("not used: 'zebra', 'lunch'")
     assert "now" in fitted(stop_words=["now"]).explain("now").unknown
 
 

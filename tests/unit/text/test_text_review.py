@@ -199,8 +199,8 @@ def test_what_wraps_it_needs_all_documents_at_once():
             clf.fit(iter([(TEXTS, CLASSES)]))
 
 
-def test_a_model_that_cannot_go_on_is_named():
-    with pytest.raises(tb.DataError, match=r"TextClassifier\(.*model='nb-svm'.*\) has no partial_fit"):
+def test_a_model_without_a_joint_distribution_is_named():
+    with pytest.raises(tb.DataError, match=r"joint distribution.*TextClassifier\(.*model='nb-svm'.*\) has none"):
         tb.SemiSupervisedClassifier(tb.TextClassifier("nb-svm")).fit(TEXTS, [*CLASSES[:-1], None])
 
 

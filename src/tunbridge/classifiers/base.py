@@ -205,7 +205,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self._adopt(*self._gathered(X, y, classes, sample_weight, before, target_name))
 
     def _gathered(
-        self, X: Any, y: Any, classes: Any, sample_weight: Any, before: Any, target_name: str | None
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, before: Learned | None, target_name: str | None
     ) -> tuple[Any, str | None]:
         """Return the statistics of what was learned before and of X together, and the name of the target."""
         reader = self._reader()

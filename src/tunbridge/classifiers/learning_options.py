@@ -44,8 +44,6 @@ _KNOWN: dict[str, Any] = {
     )
 }  # fmt: skip
 
-RULES = ("option", "dag")
-
 
 def option_content(value: Any, plain: Callable[[Any], Any]) -> dict[str, Any] | None:
     """Return an option as content of a native file, its fields written by ``plain``; None for anything else."""

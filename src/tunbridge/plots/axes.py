@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 FOR, AGAINST, NEUTRAL = "#0072b2", "#d55e00", "#5a5a5a"
 """Blue, vermilion (Okabe and Ito's) and grey: the colours of what speaks for, against, and of everything else."""
 
+COLOURS = (FOR, AGAINST, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+"""Okabe and Ito's, for several models in one picture."""
+
+SHAPES = ("o", "s", "D", "^", "v", "P", "X")
+"""What marks the points of each of them."""
+
 
 class NoMatplotlibError(TunbridgeError, ImportError):
     """A picture was asked for where Matplotlib is not installed."""

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any
 from tunbridge._check import counted
 from tunbridge.decisions import CalibrationTable, calibration_table
 from tunbridge.errors import DataError
-from tunbridge.plots.axes import AGAINST, FOR, NEUTRAL, new_axes
+from tunbridge.plots.axes import COLOURS, NEUTRAL, SHAPES, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_COLOURS = (FOR, AGAINST, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")  # Okabe and Ito's
-_SHAPES = ("o", "s", "D", "^", "v", "P", "X")
 
 
 def reliability(
@@ -54,8 +51,8 @@ def reliability(
     ['raw: error 0.15', 'flat: error 0.00']
     """
     given = probabilities if isinstance(probabilities, Mapping) else {"": probabilities}
-    if not 1 <= len(given) <= len(_COLOURS):
-        raise DataError(f"a diagram must show one to {len(_COLOURS)} models; got {counted(len(given), 'model')}.")
+    if not 1 <= len(given) <= len(COLOURS):
+        raise DataError(f"a diagram must show one to {len(COLOURS)} models; got {counted(len(given), 'model')}.")
     tables = {
         str(name): calibration_table(came_true, p, n_bins=n_bins, sample_weight=sample_weight)
         for name, p in given.items()
@@ -63,7 +60,7 @@ def reliability(
     axes = new_axes(ax, 4.6, 4.6)
     axes.plot([0, 1], [0, 1], color=NEUTRAL, linewidth=0.8, linestyle="--", zorder=1)
     for i, (name, table) in enumerate(tables.items()):
-        _draw(axes, table, name, _COLOURS[i], _SHAPES[i])
+        _draw(axes, table, name, COLOURS[i], SHAPES[i])
     _finish(axes, legend=isinstance(probabilities, Mapping))
     return axes
 

@@ -9,13 +9,10 @@ import numpy as np
 
 from tunbridge._check import check_number, counted, did_you_mean, shortened
 from tunbridge.errors import DataError
-from tunbridge.plots.axes import AGAINST, FOR, NEUTRAL, new_axes
+from tunbridge.plots.axes import COLOURS, SHAPES, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_COLOURS = (FOR, AGAINST, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", NEUTRAL)  # Okabe and Ito's
-_SHAPES = ("o", "s", "D", "^", "v", "P", "X")
 
 
 def learning_curve(
@@ -57,7 +54,7 @@ def learning_curve(
     _check_names(curves, known)
     drawn = {str(name): _points(str(name), curve, known.get(name, {})) for name, curve in curves.items()}
     axes = new_axes(ax, 6.4, 4.4)
-    for (name, (sizes, means, each)), colour, shape in zip(drawn.items(), _COLOURS, _SHAPES, strict=False):
+    for (name, (sizes, means, each)), colour, shape in zip(drawn.items(), COLOURS, SHAPES, strict=False):
         axes.errorbar(
             sizes,
             100 * means,
@@ -76,9 +73,9 @@ def learning_curve(
 
 
 def _check_names(curves: Any, errors: Mapping[str, Any]) -> None:
-    if not isinstance(curves, Mapping) or not 1 <= len(curves) <= len(_COLOURS):
+    if not isinstance(curves, Mapping) or not 1 <= len(curves) <= len(COLOURS):
         got = counted(len(curves), "model") if isinstance(curves, Mapping) else type(curves).__name__
-        raise DataError(f"curves must be those of one to {len(_COLOURS)} models, in a mapping; got {got}.")
+        raise DataError(f"curves must be those of one to {len(COLOURS)} models, in a mapping; got {got}.")
     if other := sorted(map(str, errors.keys() - curves.keys())):
         raise DataError(f"errors must be those of the curves; got {other[0]!r} too. {did_you_mean(other[0], curves)}")
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from tunbridge.classifiers.base import difference
 from tunbridge.decisions.evidence import Evidence
 from tunbridge.text.documents import Documents
 from tunbridge.text.explanation import Span, TextExplanation
@@ -76,7 +77,7 @@ def text_explanations(
         told = TextExplanation(
             classes[c],
             classes[d],
-            difference_of(model.log_prior, c, d),
+            difference(model.log_prior[c], model.log_prior[d]),
             (*evidence, *_base(base, absence_speaks, len(model.vocabulary) - len(each))),
             dict(zip(classes, probabilities[row].tolist(), strict=True)),
             batch.text(row),
@@ -86,11 +87,6 @@ def text_explanations(
         )
         found.append(told)
     return found
-
-
-def difference_of(scores: np.ndarray, c: int, d: int) -> float:
-    """Return scores[c] − scores[d], 0 where they are equal, if infinite."""
-    return 0.0 if scores[c] == scores[d] else float(scores[c] - scores[d])
 
 
 def _base(weight: float, absence_speaks: bool, n_absent: int) -> tuple[Evidence, ...]:

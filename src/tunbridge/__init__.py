@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tunbridge._version import __version__
 
 if TYPE_CHECKING:
-    from tunbridge import plots
+    from tunbridge import plots, reasoning
     from tunbridge.classifiers import (
         A2DEClassifier,
         AODEClassifier,
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from tunbridge.errors import (
         ConvergenceWarning,
         DataError,
+        EmptyVersionSpaceError,
         FormatError,
         ImpossibleEvidenceError,
         MemoryForecastError,
@@ -149,6 +150,7 @@ if TYPE_CHECKING:
         noisy_max,
         noisy_or,
     )
+    from tunbridge.reasoning import DiagnosticTest, FindS, HypothesisSpace, VersionSpace, bayes_rule
     from tunbridge.sequences import SequenceClassifier, SequenceExplanation, SequenceStream
     from tunbridge.text import TextClassifier, TextExplanation, read_documents
 
@@ -186,15 +188,18 @@ __all__ = [
     "Counter",
     "Counts",
     "DataError",
+    "DiagnosticTest",
     "Dirichlet",
     "Discretisation",
     "Discretiser",
     "Distribution",
     "DriftMonitor",
     "DriftSignal",
+    "EmptyVersionSpaceError",
     "EvidenceExplanation",
     "Exact",
     "Explanation",
+    "FindS",
     "Fit",
     "FitStep",
     "Forecast",
@@ -202,6 +207,7 @@ __all__ = [
     "GradientAscent",
     "GraphComparison",
     "HillClimbing",
+    "HypothesisSpace",
     "Importance",
     "ImpossibleEvidenceError",
     "JoinedNaiveBayesClassifier",
@@ -250,12 +256,14 @@ __all__ = [
     "UnknownVariableError",
     "UnseenStateWarning",
     "Variable",
+    "VersionSpace",
     "WeightedNaiveBayesClassifier",
     "WhatIf",
     "ZeroProbabilityWarning",
     "__version__",
     "as_cpt",
     "as_table",
+    "bayes_rule",
     "bootstrap_structure",
     "choose_states",
     "classify",
@@ -281,6 +289,7 @@ __all__ = [
     "read_documents",
     "read_network",
     "read_table",
+    "reasoning",
     "score_structure",
     "shd",
     "update_network",
@@ -288,6 +297,7 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "reasoning": ("DiagnosticTest", "FindS", "HypothesisSpace", "VersionSpace", "bayes_rule"),
     "sequences": ("SequenceClassifier", "SequenceExplanation", "SequenceStream"),
     "text": ("TextClassifier", "TextExplanation", "read_documents"),
     "classifiers": (
@@ -314,6 +324,7 @@ _ROOMS = {
     "errors": (
         "ConvergenceWarning",
         "DataError",
+        "EmptyVersionSpaceError",
         "FormatError",
         "ImpossibleEvidenceError",
         "MemoryForecastError",
@@ -400,7 +411,12 @@ _ROOMS = {
     ),
 }
 _WHERE = {name: room for room, names in _ROOMS.items() for name in names}
-_MODULES = {"datasets": "tunbridge.data.datasets", "errors": "tunbridge.errors", "plots": "tunbridge.plots"}
+_MODULES = {
+    "datasets": "tunbridge.data.datasets",
+    "errors": "tunbridge.errors",
+    "plots": "tunbridge.plots",
+    "reasoning": "tunbridge.reasoning",
+}
 
 
 def __getattr__(name: str) -> Any:

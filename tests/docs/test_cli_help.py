@@ -21,6 +21,8 @@ VERBS = (
     "convert",
     "describe",
     "datasets",
+    "bayes",
+    "test",
     "warmup",
 )
 

@@ -14,9 +14,11 @@ import typer
 from typer.core import TyperGroup
 
 from tunbridge._version import __version__
+from tunbridge.cli.bayes import bayes
 from tunbridge.cli.convert import convert
 from tunbridge.cli.datasets import datasets
 from tunbridge.cli.describe import describe
+from tunbridge.cli.diagnose import diagnose
 from tunbridge.cli.evaluate import evaluate
 from tunbridge.cli.explain import explain
 from tunbridge.cli.failures import guarded
@@ -31,7 +33,11 @@ from tunbridge.cli.update import update
 from tunbridge.cli.warmup import warmup
 
 _DEBUG = "--debug"
-_VERBS = (learn, fit, update, evaluate, predict, explain, query, sample, impute, convert, describe, datasets, warmup)
+_VERBS = (
+    learn, fit, update, evaluate, predict, explain, query, sample, impute, convert, describe, datasets, bayes, diagnose,
+    warmup,
+)  # fmt: skip
+_CALLED: dict[Any, str] = {diagnose: "test"}  # a function of that name would be taken for one of a test suite
 
 
 class Program(TyperGroup):
@@ -83,7 +89,7 @@ def program(
 
 
 for _verb in _VERBS:
-    app.command()(spread(_verb))
+    app.command(_CALLED.get(_verb))(spread(_verb))
 
 
 def _without_debug(words: list[str]) -> tuple[list[str], bool]:

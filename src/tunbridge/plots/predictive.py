@@ -1,0 +1,198 @@
+"""What a result of a test is worth where the illness is rare and where it is not: predictive values by prevalence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tunbridge._check import check_choice, check_number, counted, shortened
+from tunbridge.errors import DataError
+from tunbridge.plots.axes import COLOURS, NEUTRAL, SHAPES, new_axes
+from tunbridge.reasoning.diagnosis.diagnostic import DiagnosticTest
+from tunbridge.reasoning.diagnosis.measure_table import percent_text
+from tunbridge.reasoning.numbers import as_float
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_POINTS = 400
+_LONGEST = 24
+_USUAL, _LEAST = 1e-4, 1e-12
+
+
+def predictive_values(
+    tests: Any,
+    ax: Axes | None = None,
+    *,
+    scale: str = "log",
+    lowest: float | None = None,
+    npv: bool = True,
+) -> Axes:
+    """Draw PPV and NPV of a test, or of several, against the prevalence, and return the axes.
+
+    Parameters
+    ----------
+    tests : DiagnosticTest, sequence of them, or mapping of name to DiagnosticTest
+        Up to seven. A test that has a prevalence is marked where it is.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+    scale : {'log', 'linear'}
+        The axis of the prevalence.
+    lowest : float, optional
+        Where a logarithmic axis begins; by default at 0.01 %, or lower where a mark stands lower.
+    npv : bool
+        Whether to draw the NPV too, as a dashed line.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Solid lines are PPV, dashed ones NPV; filled points stand at the test's own prevalence. A ring marks the
+        prevalence at which half of the positive results are right.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> tb.plots.draw_off_screen()
+    >>> ax = tb.plots.predictive_values(tb.DiagnosticTest(0.008, 0.98, 0.97))
+    >>> for text in ax.get_legend().get_texts():
+    ...     print(text.get_text())
+    PPV = P(ill | +)
+    NPV = P(well | -)
+    at prevalence 0.8 %: PPV 20.9 %, NPV 99.98 %
+    PPV 50 % at prevalence 2.97 %
+    """
+    check_choice("scale", scale, ("log", "linear"))
+    named = _named(tests)
+    start = _start(named.values()) if lowest is None else check_number("lowest", lowest, above=0, high=0.5)
+    axes = new_axes(ax, 6.4, 4.0 + 0.2 * len(named))
+    along = np.geomspace(start, 1.0, _POINTS) if scale == "log" else np.linspace(0.0, 1.0, _POINTS)
+    axes.axhline(0.5, color=NEUTRAL, linewidth=0.6, zorder=1)
+    for i, (name, test) in enumerate(named.items()):
+        _add(axes, name, test, along, (COLOURS[i], SHAPES[i]), npv=npv)
+    if npv and "" not in named:
+        axes.plot([], [], color=NEUTRAL, linestyle="--", label="NPV")
+    _finish(axes, scale, start, columns=2 if "" in named else 1)
+    return axes
+
+
+def _add(axes: Axes, name: str, test: DiagnosticTest, along: np.ndarray, look: tuple[str, str], *, npv: bool) -> None:
+    """Draw the curves and the marks of a test."""
+    colour, shape = look
+    own = {label: value for label, value in _own(test).items() if label == "PPV" or npv}
+    half = _half(test)
+    labels = _labels(name, test, own, half)
+    _draw(axes, test, along, labels[0], colour)
+    if npv:
+        _draw_npv(axes, test, along, labels[1], colour)
+    if own and test.prevalence is not None:
+        _mark(axes, as_float(test.prevalence), [as_float(v) for v in own.values()], labels[2], colour, shape)
+    if half is not None:
+        _ring(axes, half, labels[3], colour)
+
+
+def _named(tests: Any) -> dict[str, DiagnosticTest]:
+    """Return tests by name; one that stands alone has none."""
+    if isinstance(tests, DiagnosticTest):
+        found: dict[str, Any] = {"": tests}
+    elif isinstance(tests, Mapping):
+        found = {str(name): test for name, test in tests.items()}
+    elif isinstance(tests, Sequence) and not isinstance(tests, str):
+        found = {f"test {i}": test for i, test in enumerate(tests, 1)}
+    else:
+        found = {"": tests}
+    if not 1 <= len(found) <= len(COLOURS):
+        raise DataError(f"a diagram must show one to {len(COLOURS)} tests; got {counted(len(found), 'test')}.")
+    for test in found.values():
+        if not isinstance(test, DiagnosticTest):
+            raise DataError(f"a diagram must show DiagnosticTests; got {shortened(repr(test))}.")
+    return found
+
+
+def _start(tests: Iterable[DiagnosticTest]) -> float:
+    """Return where a logarithmic axis begins, so that all marks have a place on it."""
+    marks = [as_float(x) for test in tests for x in (test.prevalence, _half(test)) if x]
+    return 10.0 ** math.floor(math.log10(max(_LEAST, min([_USUAL, *marks]))))
+
+
+def _curve(above: float, below: float, along: np.ndarray) -> np.ndarray:
+    """Return above π / (above π + below (1 − π)), NaN where that is 0/0, so that nothing is drawn there."""
+    whole = above * along + below * (1.0 - along)
+    return np.divide(above * along, whole, out=np.full_like(along, np.nan), where=whole > 0.0)
+
+
+def _draw(axes: Axes, test: DiagnosticTest, along: np.ndarray, label: str, colour: str) -> None:
+    found, alarmed = as_float(test.sensitivity), as_float(test.false_positive_rate)
+    axes.plot(along, _curve(found, alarmed, along), color=colour, linewidth=1.8, label=label, zorder=2)
+
+
+def _draw_npv(axes: Axes, test: DiagnosticTest, along: np.ndarray, label: str, colour: str) -> None:
+    missed, cleared = as_float(test.false_negative_rate), as_float(test.specificity)
+    values = 1.0 - _curve(missed, cleared, along)
+    axes.plot(along, values, color=colour, linewidth=1.4, linestyle="--", label=label, zorder=2)
+
+
+def _mark(axes: Axes, x: float, values: Sequence[float], label: str, colour: str, shape: str) -> None:
+    """Mark the test's own prevalence."""
+    axes.axvline(x, color=colour, linewidth=0.8, linestyle=":", zorder=1)
+    places = [x] * len(values)
+    axes.plot(places, values, shape, color=colour, markeredgecolor="white", label=label, zorder=4)
+
+
+def _ring(axes: Axes, x: float, label: str, colour: str) -> None:
+    """Mark the prevalence at which the PPV is ½."""
+    axes.plot([x], [0.5], "o", color=colour, fillstyle="none", markersize=9, label=label, zorder=3)
+
+
+def _labels(name: str, test: DiagnosticTest, own: Mapping[str, Any], half: float | None) -> tuple[str, str, str, str]:
+    """Return what the legend says of the PPV, the NPV, the own prevalence and the ring.
+
+    A test that stands alone has a line for each of them; of several tests each has one line.
+    """
+    at = "" if test.prevalence is None else f"at prevalence {percent_text(test.prevalence)}"
+    told = ", ".join(f"{label} {percent_text(value)}" for label, value in own.items())
+    fifty = "" if half is None else f"PPV 50 % at prevalence {percent_text(half)}"
+    if not name:
+        return "PPV = P(ill | +)", "NPV = P(well | -)", f"{at}: {told}" if told else "_", fifty or "_"
+    parts = [f"{at} {told}" if told else "", fifty.replace("prevalence ", "") if told else fifty]
+    return ": ".join([shortened(name, _LONGEST), "; ".join(filter(None, parts)) or "PPV"]), "_", "_", "_"
+
+
+def _own(test: DiagnosticTest) -> dict[str, Any]:
+    """Return the predictive values that the test has at its prevalence, if it has one."""
+    found: dict[str, Any] = {}
+    for name in ("ppv", "npv"):
+        try:
+            found[name.upper()] = test.measure(name)
+        except DataError:  # it is never positive, or never negative
+            continue
+    return found
+
+
+def _half(test: DiagnosticTest) -> float | None:
+    try:
+        return as_float(test.prevalence_for(ppv="1/2"))
+    except DataError:  # its PPV is the same at every prevalence
+        return None
+
+
+def _finish(axes: Axes, scale: str, start: float, columns: int) -> None:
+    from matplotlib.ticker import NullLocator
+
+    axes.set_ylim(-0.03, 1.03)
+    axes.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "25 %", "50 %", "75 %", "100 %"])
+    axes.set_ylabel("predictive value")
+    axes.set_xlabel("prevalence")
+    if scale == "log":
+        axes.set_xscale("log")
+        ticks = [10.0**power for power in range(math.ceil(math.log10(start) - 1e-9), 1)]
+        axes.set_xlim(start, 1.0)
+    else:
+        ticks = [0.0, 0.25, 0.5, 0.75, 1.0]
+        axes.set_xlim(-0.01, 1.01)
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks(ticks, [f"{100 * tick:g} %" for tick in ticks])
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, frameon=False, fontsize=9)

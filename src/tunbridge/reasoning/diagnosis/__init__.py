@@ -1,0 +1,1 @@
+"""Diagnostic tests: what a result means, and how sure one can be of it."""

@@ -1,0 +1,1 @@
+"""Conjugate priors: beliefs about a number that data move by adding up."""

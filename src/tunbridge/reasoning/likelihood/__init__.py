@@ -1,0 +1,1 @@
+"""Families of hypotheses with weights, fitted by maximum likelihood or MAP."""

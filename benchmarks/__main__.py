@@ -33,6 +33,7 @@ TITLES = {
     "accuracy.uci": "Accuracy: the sets of the classic comparison",
     "accuracy.categorical": "Accuracy: categorical sets of 1 000 rows or more",
     "semi_supervised": "Semi-supervised learning: rows without a class",
+    "concepts": "Concept learning, 1 000 000 × 20",
     "sequences": "Sequences: Markov chains, 10⁸ letters",
     "accuracy.sequences": "Accuracy: promoters, splice junctions, protein structure",
     "text": "Text: from raw strings to models and predictions",

@@ -92,5 +92,24 @@ class ImpossibleEvidenceError(DataError):
         self.conflict = conflict or {}
 
 
+class EmptyVersionSpaceError(DataError):
+    """No hypothesis is left that fits all rows; what was learned before is kept.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong and what to do about it.
+    row : int
+        The number of the row that left none, counted from 1 over everything that was learned.
+    cells : mapping
+        Its values by attribute.
+    """
+
+    def __init__(self, message: str, *, row: int = 0, cells: dict[str, object] | None = None) -> None:
+        super().__init__(message)
+        self.row = row
+        self.cells = cells or {}
+
+
 class PrecisionWarning(TunbridgeWarning):
     """A sampled answer has a larger error than was asked for."""

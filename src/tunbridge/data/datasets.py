@@ -2,7 +2,8 @@
 
 A method is learned fastest on a table small enough to count by hand, and trusted only after it has met a real one.
 So the classics of the textbooks are bundled (:func:`play_tennis`, :func:`drug`, :func:`dating`,
-:func:`flu_malaria_fever`, :func:`allergy`), and :func:`load` finds any other set by its name, looking in this order:
+:func:`flu_malaria_fever`, :func:`allergy`, :func:`enjoy_sport`), and :func:`load` finds any other set by its name,
+looking in this order:
 
 1. among the bundled ones;
 2. in the folder that the environment variable ``TUNBRIDGE_DATA`` names, and its sub-folders: a file called like the set
@@ -80,6 +81,7 @@ _BUNDLED = {
         DataSet("dating", "Height, hair and eyes of eight people, and a verdict", "class", 8, 4, "bundled"),
         DataSet("flu_malaria_fever", "Two causes of a fever: explaining away", "fever", 100, 3, "bundled"),
         DataSet("allergy", "A screening test for an allergy, as four weighted counts", "allergy", 4, 2, "bundled"),
+        DataSet("enjoy_sport", "Is it a day to enjoy one's sport? Concept learning", "enjoy", 4, 7, "bundled"),
     )
 }
 
@@ -265,8 +267,34 @@ def allergy() -> Table:
     return _bundled("allergy")
 
 
+def enjoy_sport() -> Table:
+    """Return four days, six properties of their weather, and whether somebody enjoyed his sport.
+
+    The states are all that the attributes can be, seen or not: no day was cloudy, and the wind was never weak.
+
+    References
+    ----------
+    Mitchell (1997), Machine Learning, table 2.1.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> tb.datasets.enjoy_sport()
+    Table: 4 rows × 7 columns, 0 missing cells
+      sky       categorical  Sunny, Cloudy, Rainy
+      air_temp  categorical  Warm, Cold
+      humidity  categorical  Normal, High
+      wind      categorical  Strong, Weak          constant
+      water     categorical  Warm, Cool
+      forecast  categorical  Same, Change
+      enjoy     categorical  no, yes
+    """
+    return _bundled("enjoy_sport")
+
+
 def _bundled(name: str) -> Table:
-    with resources.as_file(resources.files("tunbridge.data") / "bundled" / f"{name}.csv") as path:
+    file = f"{name}.arff" if name == "enjoy_sport" else f"{name}.csv"  # states that no row shows must be declared
+    with resources.as_file(resources.files("tunbridge.data") / "bundled" / file) as path:
         return read_table(path, weights="count" if name == "allergy" else None)
 
 

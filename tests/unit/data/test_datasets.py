@@ -20,7 +20,7 @@ import pytest
 from tunbridge.data import Table, datasets
 from tunbridge.errors import DataError
 
-CLASSICS = ("play_tennis", "drug", "dating", "flu_malaria_fever", "allergy")
+CLASSICS = ("play_tennis", "drug", "dating", "flu_malaria_fever", "allergy", "enjoy_sport")
 CSV = b"odour,spots,class\nnone,1.5,e\nfoul,2.5,p\nnone,4.0,e\n"
 ARFF = b"% a comment\n@relation small\n@attribute a {x,y}\n@attribute b numeric\n@data\nx,1.5\ny,2.5\n?,3.5\n"
 
@@ -41,7 +41,7 @@ def no_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 # The classics
 
 
-@pytest.mark.parametrize("record", datasets.describe()[:5], ids=lambda record: record.name)
+@pytest.mark.parametrize("record", datasets.describe()[:6], ids=lambda record: record.name)
 def test_a_record_says_what_the_table_is(record: datasets.DataSet) -> None:
     table = datasets.load(record.name)
     assert (table.n_rows, table.n_columns) == (record.n_rows, record.n_columns)
@@ -153,6 +153,18 @@ def test_allergy_counts_are_weights() -> None:
     }  # fmt: skip
 
 
+def test_enjoy_sport_declares_states_that_no_day_shows() -> None:
+    table = datasets.enjoy_sport()
+    assert rows(table) == [
+        ("Sunny", "Warm", "Normal", "Strong", "Warm", "Same", "yes"),
+        ("Sunny", "Warm", "High", "Strong", "Warm", "Same", "yes"),
+        ("Rainy", "Cold", "High", "Strong", "Warm", "Change", "no"),
+        ("Sunny", "Warm", "High", "Strong", "Cool", "Change", "yes"),
+    ]
+    assert [v.n_states for v in table.variables] == [3, 2, 2, 2, 2, 2, 2]
+    assert table.variable("sky").states == ("Sunny", "Cloudy", "Rainy")
+
+
 # Names
 
 
@@ -212,7 +224,7 @@ def test_downloadable_sets_are_listed_on_request() -> None:
         8124,
         23,
     )
-    assert datasets.names(download=True)[:5] == CLASSICS
+    assert datasets.names(download=True)[:6] == CLASSICS
 
 
 # Local files

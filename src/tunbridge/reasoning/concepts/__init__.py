@@ -1,0 +1,1 @@
+"""Concept learning: conjunctions that agree with examples."""

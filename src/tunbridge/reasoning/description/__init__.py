@@ -1,0 +1,1 @@
+"""Minimum description length: the hypothesis with which data are shortest to tell."""

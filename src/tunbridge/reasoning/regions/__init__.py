@@ -1,0 +1,1 @@
+"""Decision theory for known densities: regions, boundaries and errors."""

@@ -1,5 +1,5 @@
-"""First steps: a classifier from a table, its reasons and its file; a network, a query, and why it answers so; and a
-network learned from a table.
+"""First steps: a classifier from a table, its reasons and its file; a network, a query, and why it answers so; a
+network learned from a table; and Bayes' rule itself, with its derivation.
 
 Run it with ``make run``, or with any Python that has Tunbridge installed.
 """
@@ -133,9 +133,21 @@ def asia(folder: Path) -> None:
     print(f"P(bronchitis) = {truth.posterior('bronc')['yes']:.3f} in truth")
 
 
+def bayes() -> None:
+    """The rule that all of it stands on."""
+    heading("14. Bayes' rule by hand: eight in a thousand have the cancer, and a good test is positive")
+    test = tb.DiagnosticTest(prevalence=0.008, sensitivity=0.98, specificity=0.97)
+    print(test.derivation("ppv"))
+    print(f"after a second positive test: P(cancer) = {test.posterior(['+', '+'])['ill']:.3f}")
+    print("\nMore of this: docs/bayes.md, «Bayes in ten minutes». On the command line:")
+    print("  .venv/bin/tunbridge bayes --prior cancer=0.008 --likelihood cancer=0.98,healthy=0.03")
+    print("  .venv/bin/tunbridge test --prevalence 0.008 --sensitivity 0.98 --specificity 0.97")
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
         play_tennis()
         breast_cancer(Path(name))
         alarm(Path(name))
         asia(Path(name))
+        bayes()

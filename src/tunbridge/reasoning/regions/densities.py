@@ -61,8 +61,10 @@ class Gaussian:
     variance: float | tuple[tuple[float, float], tuple[float, float]]
     precision: ClassVar[float] = 1e-15
 
-    def __init__(self, mean: Any, *spread: Any, variance: Any = None, deviation: Any = None) -> None:
-        _check_spread(spread, variance, deviation)
+    def __init__(self, mean: Any, *, variance: Any = None, deviation: Any = None) -> None:
+        if (variance is None) == (deviation is None):
+            got = "neither" if variance is None else "both"
+            raise DataError(f"a Gaussian must have a variance= or a deviation=, one of the two; got {got}.")
         middle = _mean(mean)
         found: Any
         if deviation is not None:
@@ -170,18 +172,6 @@ def _plain(values: Any) -> Any:
 def _log_normal(x: np.ndarray, mean: np.ndarray, variance: float) -> np.ndarray:
     off = (x - mean) / math.sqrt(variance)
     return -0.5 * (off * off + math.log(variance) + _LOG_TAU)
-
-
-def _check_spread(spread: tuple[Any, ...], variance: Any, deviation: Any) -> None:
-    """Raise unless the spread is named, as one of the two."""
-    if spread:
-        hint = "Write variance= or deviation=, for the one is the square of the other."
-        raise DataError(
-            f"the spread of a Gaussian must be named; got {shortened(repr(spread[0]))} without a name. {hint}"
-        )
-    if (variance is None) == (deviation is None):
-        got = "neither" if variance is None else "both"
-        raise DataError(f"a Gaussian must have a variance= or a deviation=, one of the two; got {got}.")
 
 
 def _squared(deviation: Any, mean: float | tuple[float, float]) -> float:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _NAMED = 30  # observations that are written below the axis
 _LETTERS = 4  # of their names, at most
+_LOW = 0.5  # where no probability is above it, the axis ends before 1
 _MARKED = 60  # observations at which the lines have marks
 
 
@@ -49,7 +50,8 @@ def evolution(changes: Evolution | BayesUpdate, ax: Axes | None = None, *, most:
     check_whole("most", most, low=1)
     axes = new_axes(ax, 6.4, 4.0)
     _draw(axes, found, min(most, len(COLOURS)))
-    axes.set(xlabel="observations", ylabel="probability", ylim=(-0.02, 1.02))
+    top = 1.0 if found.probabilities.max() > _LOW else 1.1 * float(found.probabilities.max())
+    axes.set(xlabel="observations", ylabel="probability", ylim=(-0.02 * top, 1.02 * top))
     _name_observations(axes, [str(seen) for seen in found.observations])
     axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)

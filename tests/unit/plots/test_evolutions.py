@@ -28,6 +28,8 @@ def test_of_many_hypotheses_some_are_named() -> None:
     assert axes.get_legend().get_texts()[0].get_text() == "18 others"
     assert len(axes.get_legend().get_texts()) == 4
     assert len(axes.get_lines()) == 21
+    assert axes.get_ylim()[1] < 0.6  # no probability comes near 1
+    assert tb.plots.evolution(COINS.evolution("H")).get_ylim()[1] > 1
 
 
 def test_bad_input() -> None:

@@ -13,14 +13,15 @@ from tunbridge.cli.documents import OtherColumn, kind_read
 from tunbridge.cli.explained_texts import check_text_use, file_of, given_text, text_case, write_page
 from tunbridge.cli.failures import UsageError
 from tunbridge.cli.options import AsJson, ModelFile, Reading
-from tunbridge.cli.output import counted, note, say, say_json, shortlist
+from tunbridge.cli.output import counted, say, say_json, shortlist
+from tunbridge.cli.pictures import PICTURE_SUFFIXES, write_picture
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
     from tunbridge.decisions import Explanation, Importance, WhatIf
 
 _SHOWN = 6
-_PICTURES, _PAGES = (".png", ".svg", ".pdf"), (".html", ".htm")
+_PAGES = (".html", ".htm")
 
 
 def explain(
@@ -88,7 +89,7 @@ def explain(
     from tunbridge.cli.writers import check_output
 
     for file in (plot, nomogram):
-        check_output(file, inputs=[], suffixes=_PICTURES)
+        check_output(file, inputs=[], suffixes=PICTURE_SUFFIXES)
     check_output(html, inputs=[], suffixes=_PAGES)
     has_case = rows is not None or bool(given)
     _check_use(
@@ -125,11 +126,11 @@ def explain(
     elif found is not None:
         _show(found)
     if plot is not None:
-        _draw(_picture(found), plot, found)
+        write_picture(plot, lambda plots: getattr(plots, _picture(found))(found))
     if html is not None:
         write_page(html, found)
     if nomogram is not None:
-        _draw("nomogram", nomogram, classifier, label, against)
+        write_picture(nomogram, lambda plots: plots.nomogram(classifier, label, against), called="nomogram")
 
 
 def _check_use(
@@ -240,15 +241,3 @@ def _picture(found: Any) -> str:
     if hasattr(found, "cumulative"):
         return "log_odds"
     return "explanation" if hasattr(found, "evidence") else "importance"
-
-
-def _draw(name: str, path: Path, *what: Any) -> None:
-    """Draw what a function of :mod:`tunbridge.plots` makes of something into a file."""
-    from tunbridge import plots
-    from tunbridge.cli.writers import replacing
-
-    plots.draw_off_screen()
-    figure: Any = getattr(plots, name)(*what).figure
-    with replacing(path) as file:
-        figure.savefig(file, dpi=150)
-    note(f"The {'nomogram' if name == 'nomogram' else 'picture'} is in {path}.")

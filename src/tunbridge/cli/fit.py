@@ -13,7 +13,8 @@ import typer
 from tunbridge.cli.failures import UsageError
 from tunbridge.cli.networks import NetworkFile, is_network_name, load_network
 from tunbridge.cli.options import DataFile, Reading, check_column
-from tunbridge.cli.output import counted, note, say, say_fields, searching, shortlist
+from tunbridge.cli.output import counted, say, say_fields, searching, shortlist
+from tunbridge.cli.pictures import PICTURE_SUFFIXES, write_picture
 from tunbridge.cli.priors import read_prior
 from tunbridge.cli.remarks import SHOWN, missing_lines, model_name, size_text
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from tunbridge.data import Table
     from tunbridge.learning import Fit
     from tunbridge.network import BayesianNetwork
-
-_PICTURES = (".png", ".svg", ".pdf")
 
 
 class Method(StrEnum):
@@ -141,7 +140,7 @@ def fit(
     say_fields(told)
     _show_next(fitted, file, data, table)
     if iteration.trace is not None and found is not None:
-        _draw(found, iteration.trace)
+        write_picture(iteration.trace, lambda plots: plots.iterations(found))
     if found is not None and found.note:
         raise KeyboardInterrupt(f"the best tables so far are in {file}.")
 
@@ -157,7 +156,7 @@ def _check(file: Path, network: Path, data: Path, method: Method, iteration: Ite
     if Path(file.name.lower().removesuffix(".gz")).suffix not in SUFFIXES:
         raise UsageError(f"the name of the network must end in {shortlist(list(SUFFIXES), most=9)}; got {file.name!r}.")
     check_place(file)
-    check_output(iteration.trace, inputs=[data, network], suffixes=_PICTURES)
+    check_output(iteration.trace, inputs=[data, network], suffixes=PICTURE_SUFFIXES)
     if method in (Method.available, Method.complete) and iteration.given:
         raise UsageError(f"{iteration.given[0]} must come with --missing em or gradient; got {method.value}.")
 
@@ -283,14 +282,3 @@ def _show_next(fitted: BayesianNetwork, file: Path, data: Path, table: Table) ->
         say(f"  tunbridge impute {name} {quote(str(data))} -o filled.csv")
     else:
         say(f"  tunbridge query {name} --target {quote(fitted.nodes[-1])}")
-
-
-def _draw(found: Fit, path: Path) -> None:
-    from tunbridge import plots
-    from tunbridge.cli.writers import replacing
-
-    plots.draw_off_screen()
-    figure: Any = plots.iterations(found).figure
-    with replacing(path) as file:
-        figure.savefig(file, dpi=150)
-    note(f"The picture is in {path}.")

@@ -14,6 +14,7 @@ from tunbridge.cli.failures import UsageError
 from tunbridge.cli.material import Material, make_material
 from tunbridge.cli.options import Learning, Numeric, Reading
 from tunbridge.cli.output import counted, note, say, say_fields, say_table, searching, shortlist
+from tunbridge.cli.pictures import PICTURE_SUFFIXES, write_picture
 from tunbridge.cli.remarks import (
     SHOWN,
     many_state_lines,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from tunbridge.learning import ArcStrengths, Constraints, LearnedDAG, Score, Search
     from tunbridge.network import BayesianNetwork
 
-_PICTURES = (".png", ".svg", ".pdf")
 _INTERRUPTED = "interrupted"  # how the note of a search begins that Ctrl-C has ended
 _SHOWN_ARCS, _SHOWN_PAIRS, _SHOWN_EDGES = 20, 20, 6
 
@@ -126,7 +126,7 @@ def _check_files(file: Path, structure: Structure, data: Path) -> None:
         check_model_output(file)
     elif structure.cuts is Cuts.none:
         raise UsageError(f"the name of a network with numbers must end in '.tb'; got {file.name!r}.")
-    check_output(structure.trace, inputs=[data], suffixes=_PICTURES)
+    check_output(structure.trace, inputs=[data], suffixes=PICTURE_SUFFIXES)
     for path in (file, structure.trace, structure.checkpoint):
         if path is not None:
             check_place(path)
@@ -355,13 +355,7 @@ def _commonest(material: Material, name: str) -> Any:
 
 
 def _draw_trace(dag: LearnedDAG, path: Path) -> None:
-    from tunbridge import plots
-    from tunbridge.cli.writers import replacing
-
     if not dag.trace:
         note("Note: the search made no move, so there is no picture.")
         return
-    figure: Any = plots.trace(dag).figure
-    with replacing(path) as file:
-        figure.savefig(file, dpi=150)
-    note(f"The picture is in {path}.")
+    write_picture(path, lambda plots: plots.trace(dag))

@@ -10,7 +10,7 @@ import typer
 
 from tunbridge.cli.output import note
 
-SUFFIXES = (".png", ".svg", ".pdf")
+PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
 
 PlotFile = Annotated[
     Path | None, typer.Option("--plot", metavar="FILE", help="Draw it into a .png, .svg or .pdf file as well.")
@@ -22,12 +22,12 @@ def check_picture(path: Path | None) -> None:
     from tunbridge.cli.writers import check_output, check_place
 
     if path is not None:
-        check_output(path, inputs=[], suffixes=SUFFIXES)
+        check_output(path, inputs=[], suffixes=PICTURE_SUFFIXES)
         check_place(path)
 
 
-def write_picture(path: Path, draw: Callable[[Any], Any]) -> None:
-    """Write the picture that a function of :mod:`tunbridge.plots` draws; it gets that module."""
+def write_picture(path: Path, draw: Callable[[Any], Any], *, called: str = "picture") -> None:
+    """Write what a function draws with :mod:`tunbridge.plots`, which it is given, and say where it is."""
     from tunbridge import plots
     from tunbridge.cli.writers import replacing
 
@@ -35,4 +35,4 @@ def write_picture(path: Path, draw: Callable[[Any], Any]) -> None:
     figure: Any = draw(plots).figure
     with replacing(path) as file:
         figure.savefig(file, dpi=150)
-    note(f"The picture is in {path}.")
+    note(f"The {called} is in {path}.")

@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint types imports bench docs format clean
+.PHONY: help install run test lint types imports bench docs house format clean
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -50,6 +50,9 @@ bench: $(VENV)/.bench  ## Measure against other libraries and rewrite benchmarks
 docs: $(VENV)/.docs  ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open site/index.html"
+
+house: install  ## Print the size of the house: lines, files, repeats, room changes
+	$(BIN)/python tools/house.py --rooms
 
 format: install  ## Format the code
 	$(BIN)/ruff check --fix .

@@ -10,7 +10,7 @@ import numpy as np
 import tunbridge as tb
 from benchmarks.harness import Grid, Result, Section, best_of, run_python, skipped
 from benchmarks.samples import shared
-from tunbridge._memory import size_text
+from tunbridge._core.memory import size_text
 
 SETS = {"ADULT": "tabular/adult_train.csv.gz", "letter": "uci/letter.csv", "satimage": "uci/satimage.csv"}
 

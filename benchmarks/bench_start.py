@@ -14,7 +14,7 @@ MODULES = "import sys, tunbridge; print('numba' in sys.modules, 'sklearn' in sys
 WARMUP = """
 import time
 start = time.perf_counter()
-from tunbridge.kernels.warmup import warm_up
+from tunbridge._warmup import warm_up
 warm_up()
 print(time.perf_counter() - start)
 """

@@ -8,7 +8,7 @@ import tunbridge as tb
 from benchmarks.harness import Result, Section, best_of, skipped
 from benchmarks.samples import NO_NETWORKS, network_files
 from tunbridge.learning.constraints import Constraints
-from tunbridge.learning.problem import Problem, Search, SearchResult
+from tunbridge.learning.searches.problem import Problem, Search, SearchResult
 from tunbridge.learning.structure import families_of
 
 SIZES = {"alarm": 100_000, "pigs": 20_000}
@@ -48,5 +48,5 @@ def whole(work: str, table: tb.Table) -> Result:
 def searched(table: tb.Table, search: Search) -> SearchResult:
     families = families_of(table, tb.BIC())
     known = Constraints().compile(families.names)
-    start, rng = known.smallest_graph, np.random.default_rng(0)
+    start, rng = known.required, np.random.default_rng(0)
     return search.run(Problem(families, known.allowed, known.required, known.max_parents, start, rng))

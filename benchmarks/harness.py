@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tunbridge._threads import n_threads
+from tunbridge._core.threads import n_threads
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 PACKAGES = ("tunbridge", "numpy", "numba", "pyarrow", "scikit-learn", "pgmpy", "pyagrum", "hmmlearn")

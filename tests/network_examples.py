@@ -7,7 +7,7 @@ import pytest
 
 from tunbridge.data import Variable
 from tunbridge.errors import FormatError
-from tunbridge.formats.parts import NetworkParts
+from tunbridge.formats import NetworkParts
 from tunbridge.probability import CPT, SparseCPT
 
 RAIN = Variable("Rain", ["no", "yes"])

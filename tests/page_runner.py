@@ -32,6 +32,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tunbridge._core import registry
+
 ROOT = Path(__file__).resolve().parents[1]
 NOT_RUN = ("make", "pip install", "python -m pip install", "git clone", "cd")
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -234,13 +236,14 @@ def _blanked(got: str) -> str:
 
 @contextlib.contextmanager
 def _inside(folder: Path) -> Iterator[None]:
-    """Work in a folder, from which Python files can be imported."""
+    """Work in a folder, from which Python files can be imported; what these register is forgotten at the end."""
     before, modules, variables = os.getcwd(), set(sys.modules), dict(os.environ)
+    registered = {role: dict(found) for role, found in registry._REGISTERED.items()}
     os.chdir(folder)
     sys.path.insert(0, str(folder))
     os.environ.pop("TUNBRIDGE_DATA", None)
     os.environ["MPLBACKEND"] = "agg"
-    os.environ["TUNBRIDGE_CACHE"] = str(folder / ".cache")  # what somebody has downloaded must not show
+    os.environ["TUNBRIDGE_CACHE"] = str(folder / ".cache")  # so that downloaded data sets do not show
     try:
         yield
     finally:
@@ -248,6 +251,10 @@ def _inside(folder: Path) -> Iterator[None]:
         sys.path.remove(str(folder))
         os.environ.clear()
         os.environ.update(variables)
+        for role, found in registry._REGISTERED.items():
+            for name in [n for n, e in found.items() if not e.module.startswith("tunbridge.")]:
+                if name not in registered.get(role, {}):
+                    del found[name]
         for name in set(sys.modules) - modules:
             if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(folder)):
                 del sys.modules[name]

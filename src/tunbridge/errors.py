@@ -9,11 +9,23 @@ from __future__ import annotations
 
 
 class TunbridgeError(Exception):
-    """Any error that Tunbridge raises on purpose."""
+    """Any error that Tunbridge raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong and what to do about it.
+    parameter : str, optional
+        The parameter that the error is about; the command line names the option instead.
+    """
+
+    def __init__(self, message: str = "", *, parameter: str | None = None) -> None:
+        super().__init__(message)
+        self.parameter = parameter
 
 
 class DataError(TunbridgeError, ValueError):
-    """The data or an argument do not fit what was asked of them."""
+    """The data or an argument are not valid."""
 
 
 class FileMissingError(DataError, FileNotFoundError):
@@ -21,14 +33,14 @@ class FileMissingError(DataError, FileNotFoundError):
 
 
 class UnknownVariableError(DataError, KeyError):
-    """Something was asked of a variable that is not there."""
+    """There is no variable of that name."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""  # KeyError would show the message in quotes
 
 
 class UnknownStateError(DataError, KeyError):
-    """A distribution was asked for a state that its variable has not."""
+    """There is no state of that name."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
@@ -43,11 +55,15 @@ class FormatError(DataError):
         What is wrong and what to do about it.
     line, column : int, optional
         Where, counted from one. They are put in front of the message.
+    parameter : str, optional
+        The parameter that the error is about.
     """
 
-    def __init__(self, message: str, *, line: int | None = None, column: int | None = None) -> None:
+    def __init__(
+        self, message: str, *, line: int | None = None, column: int | None = None, parameter: str | None = None
+    ) -> None:
         where = "" if line is None else f"line {line}: " if column is None else f"line {line}, column {column}: "
-        super().__init__(where + message)
+        super().__init__(where + message, parameter=parameter)
         self.line = line
         self.column = column
 
@@ -61,7 +77,7 @@ class TunbridgeWarning(UserWarning):
 
 
 class UnseenStateWarning(TunbridgeWarning):
-    """Rows hold states that were not there when the model was learned; they count as missing."""
+    """Rows hold categories that were not in the training data; they count as missing."""
 
 
 class ZeroProbabilityWarning(TunbridgeWarning):
@@ -73,7 +89,7 @@ class DataWarning(TunbridgeWarning):
 
 
 class ConvergenceWarning(TunbridgeWarning):
-    """An iteration reached its limit before it settled; what it had found by then is returned."""
+    """An algorithm did not converge within its limit of iterations; its last result is returned."""
 
 
 class ImpossibleEvidenceError(DataError):
@@ -93,7 +109,7 @@ class ImpossibleEvidenceError(DataError):
 
 
 class EmptyVersionSpaceError(DataError):
-    """No hypothesis is left that fits all rows; what was learned before is kept.
+    """No hypothesis is consistent with all rows; what was learned before is kept.
 
     Parameters
     ----------
@@ -112,4 +128,4 @@ class EmptyVersionSpaceError(DataError):
 
 
 class PrecisionWarning(TunbridgeWarning):
-    """A sampled answer has a larger error than was asked for."""
+    """A sampled answer has a larger error than requested."""

@@ -5,14 +5,17 @@ What a kind of model needs is imported when a file of that kind is read: a netwo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tunbridge._check import listed
+from tunbridge._core.check import listed
+from tunbridge._core.registry import entries, file_entry
 from tunbridge.errors import FormatError
 from tunbridge.formats.native import read_model
+
+_NETWORK = "network"
 
 
 def load(path: str | PathLike[str]) -> Any:
@@ -36,12 +39,12 @@ def load(path: str | PathLike[str]) -> Any:
         if (other := _network_file(path)) is not None:
             raise other from None
         raise
-    if kind not in _LOADERS:
-        raise FormatError(
-            f"the model must be one of {listed(_LOADERS)}; {path!s} holds {kind!r}. Is Tunbridge too old?"
-        )
+    found = file_entry("classifier", kind)
+    if found is None and kind != _NETWORK:
+        known = [_NETWORK, *(each.file for each in entries("classifier").values())]
+        raise FormatError(f"the model must be one of {listed(known)}; {path!s} holds {kind!r}. Is Tunbridge too old?")
     try:
-        return _LOADERS[kind](content)
+        return _network(content) if found is None else found.load().from_content(content)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
         raise FormatError(
             f"{path!s} must hold a model of kind {kind!r}; its content does not fit ({error})."
@@ -59,41 +62,9 @@ def _network_file(path: str | PathLike[str]) -> FormatError | None:
     return FormatError(f"a model must be a file that save() wrote; got {name!r}. read_network reads network files.")
 
 
-def _classifier(name: str) -> Callable[[Mapping[str, Any]], Any]:
-    def load(content: Mapping[str, Any]) -> Any:
-        from tunbridge import classifiers, sequences, text  # all: one classifier may be a part of another
-
-        room = next(room for room in (classifiers, text, sequences) if hasattr(room, name))
-        return getattr(room, name).from_content(content)
-
-    return load
-
-
 def _network(content: Mapping[str, Any]) -> Any:
     from tunbridge.formats.native_network import network_parts
     from tunbridge.network import BayesianNetwork
 
     parts = network_parts(content)
     return BayesianNetwork.from_tables(parts.cpts, name=parts.name, properties=parts.properties)
-
-
-_LOADERS = {
-    "bayes-optimal": _classifier("BayesOptimalClassifier"),
-    "bayes-forest": _classifier("BayesForestClassifier"),
-    "a2de": _classifier("A2DEClassifier"),
-    "aode": _classifier("AODEClassifier"),
-    "bayes-net": _classifier("BayesNetClassifier"),
-    "calibrated": _classifier("CalibratedClassifier"),
-    "joined-naive-bayes": _classifier("JoinedNaiveBayesClassifier"),
-    "kdb": _classifier("KDBClassifier"),
-    "multinet": _classifier("MultinetClassifier"),
-    "naive-bayes": _classifier("NaiveBayesClassifier"),
-    "network": _network,
-    "selective-kdb": _classifier("SelectiveKDBClassifier"),
-    "selective-naive-bayes": _classifier("SelectiveNaiveBayesClassifier"),
-    "semi-supervised": _classifier("SemiSupervisedClassifier"),
-    "sequence": _classifier("SequenceClassifier"),
-    "tan": _classifier("TANClassifier"),
-    "text": _classifier("TextClassifier"),
-    "weighted-naive-bayes": _classifier("WeightedNaiveBayesClassifier"),
-}

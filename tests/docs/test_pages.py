@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-import typer
 
 import tunbridge as tb
 from page_runner import ROOT, Block, blocks_of, run_page
+from tunbridge._core.registry import entries
+from tunbridge.cli.app import command_of
 from tunbridge.data import columns
 
 DOCS = ROOT / "docs"
@@ -36,15 +37,13 @@ def test_every_block_says_what_it_is(page: Path) -> None:
 
 
 def test_every_option_of_the_command_line_is_on_its_page() -> None:
-    from tunbridge.cli.app import app
-
     page = (DOCS / "command-line.md").read_text(encoding="utf-8")
-    program = typer.main.get_command(app)
-    for verb, command in program.commands.items():
-        options = [name for parameter in command.params for name in parameter.opts if name.startswith("--")]
-        absent = [name for name in options if f"`{name}" not in page and name != "--help"]
-        assert f"\n## {verb}\n" in page
-        assert not absent, f"{verb}: {absent}"
+    for name, verb in entries("verb").items():
+        parameters = command_of(verb).params
+        options = [o for p in parameters for o in (*p.opts, *p.secondary_opts) if o.startswith("--")]
+        absent = [name for name in options if f"`{name}" not in page and name not in ("--help", "--help-all")]
+        assert f"\n## {name}\n" in page
+        assert not absent, f"{name}: {absent}"
 
 
 def test_every_public_name_is_in_the_reference() -> None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 
 def mdl_cuts_by_enumeration(values, classes, weights=None):
-    """Return the cut points of Fayyad and Irani (1993), by recursion over all gaps between distinct values."""
+    """Return the bin edges of Fayyad and Irani (1993), by recursion over all gaps between distinct values."""
     weights = [1] * len(values) if weights is None else weights
     rows = [
         (value, cls, weight)

@@ -12,9 +12,9 @@ from math import prod
 import numpy as np
 
 from oracles.graphs import is_acyclic
-from tunbridge.learning.families import Families
-from tunbridge.learning.problem import Problem
-from tunbridge.learning.scores import Score
+from tunbridge.learning.scores.discrete import Score
+from tunbridge.learning.scores.families import Families
+from tunbridge.learning.searches.problem import Problem
 
 
 def arcs_of(graph):

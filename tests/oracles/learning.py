@@ -8,8 +8,8 @@ from math import prod
 
 import numpy as np
 
-from tunbridge.learning.families import Families, Parents
-from tunbridge.learning.scores import Score
+from tunbridge.learning.scores.discrete import Score
+from tunbridge.learning.scores.families import Families, Parents
 
 
 class PlainFamilies(Families):

@@ -8,7 +8,7 @@ import numpy as np
 
 from oracles.enumeration import joint_table
 from tunbridge.inference.flat import FlatNetwork
-from tunbridge.learning.incomplete import Incomplete
+from tunbridge.learning.missing.incomplete import DiscreteProblem
 from tunbridge.probability import CPT
 
 
@@ -63,9 +63,9 @@ def central_differences(function: Callable[[np.ndarray], float], at: np.ndarray,
     return found
 
 
-def em_by_steps(problem: Incomplete, n_iterations: int) -> np.ndarray:
+def em_by_steps(problem: DiscreteProblem, n_iterations: int) -> np.ndarray:
     """Return the tables after so many plain iterations of EM."""
     tables = problem.start.tables
     for _ in range(n_iterations):
-        tables = problem.estimate(problem.rows.expected_counts(tables).counts)
+        tables = problem.estimate(problem.expected(tables))
     return tables

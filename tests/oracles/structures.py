@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 
 from oracles.learning import all_graphs, graph_score
-from tunbridge.learning.families import Families, Parents
-from tunbridge.learning.problem import Graph, Problem
+from tunbridge.learning.scores.families import Families, Parents
+from tunbridge.learning.searches.problem import Graph, Problem
 
 graphs_of = cache(all_graphs)
 

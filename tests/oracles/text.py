@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import pytest
 
-from tunbridge.text import statistics, tokens, vocabulary, word_scores
+from tunbridge.kernels import compiled
 
 WORD = {"words": r"\w+", "letters": r"[^\W\d_]+", "words and marks": r"\w+|[^\w\s]"}
 _BITS = 2**64
@@ -21,8 +21,7 @@ _BITS = 2**64
 def by_kernels(yes: bool) -> Iterator[None]:
     """Have documents read and scored by compiled kernels, whatever their number, or without any."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (tokens, vocabulary, statistics, word_scores):
-            patch.setattr(module, "is_worth_a_kernel", lambda kernel, size: yes)
+        patch.setattr(compiled, "is_worth", lambda kernel, size, few=0: yes)
         yield
 
 
@@ -48,7 +47,7 @@ def fnv(data: bytes) -> int:
 
 
 def named(found, vocabulary):
-    """Return counts (a TokenCounts) as one dict of words for each document, in the order in which they are met."""
+    """Return counts (Documents) as one dict of words for each document, in the order in which they are met."""
     names = vocabulary.names()
     starts = found.starts.tolist()
     words, counts = [names[w] for w in found.words.tolist()], found.counts.tolist()

@@ -11,7 +11,7 @@ import oracles.counts as counting
 from tunbridge.counts import Counter
 from tunbridge.data import Table
 from tunbridge.learning.constraints import Constraints
-from tunbridge.learning.problem import Problem
+from tunbridge.learning.searches.problem import Problem
 
 Edge = tuple[int, int]
 
@@ -39,7 +39,7 @@ class CorrelatedColumns:
 def problem_of(families: object, known: Constraints | None = None) -> Problem:
     """Return the problem of a stand-in for families, with what is known about the arcs."""
     compiled = (known or Constraints()).compile(families.names)
-    start, rng = compiled.smallest_graph, np.random.default_rng(0)
+    start, rng = compiled.required, np.random.default_rng(0)
     return Problem(families, compiled.allowed, compiled.required, compiled.max_parents, start, rng)
 
 

@@ -6,16 +6,16 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import tunbridge as tb
 from networks import networks, random_network
 from oracles.adaptation import updated
 from tunbridge.data import Column, Table, Variable
 from tunbridge.data.columns import state_type
-from tunbridge.network import BayesianNetwork, merge_networks, update_network
-from tunbridge.network.growing import grown
+from tunbridge.learning import merge_networks, update_network
+from tunbridge.learning.arriving.update import grown
+from tunbridge.network import BayesianNetwork
 from tunbridge.probability import CPT, SparseCPT
 
 EXACT = {"rtol": 1e-10, "atol": 1e-12}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import tunbridge as tb
 from oracles.ande import Average
-from tunbridge.classifiers.averages import ande_model, triple_counts, triple_statistics
+from tunbridge.classifiers.averages import _super_parents
+from tunbridge.counts import columns as counted_columns, records
 
 pytestmark = pytest.mark.filterwarnings("ignore::tunbridge.errors.UnseenStateWarning")
 
@@ -78,9 +78,9 @@ def test_kernels_are_the_same_as_numpy(data, n_parents, least, min_count):
     found = []
     for limit in (10**9, -1):  # everything in NumPy, everything in kernels
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ande_model, "SMALL_CELLS", limit)
-            patch.setattr(triple_statistics, "SMALL_CELLS", limit)
-            patch.setattr(triple_counts, "PIECE_CELLS", max(1, limit))
+            patch.setattr(_super_parents, "SMALL_CELLS", limit)
+            patch.setattr(counted_columns, "SMALL_CELLS", limit)
+            patch.setattr(records, "_PIECE_CELLS", max(1, limit))
             clf = model_of(n_parents, subsumption=least or False, min_count=min_count, smoothing=0.1)
             clf.fit(columns(rows), classes, sample_weight=weights)
             found.append(clf.predict_joint_log_proba(columns(rows)))

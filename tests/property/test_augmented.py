@@ -6,8 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import tunbridge as tb
 from oracles.augmented import conditional_information, joint
@@ -113,15 +112,15 @@ def test_a_tree_learned_in_batches_is_the_one_learned_at_once(data, cut):
 def test_kernel_and_numpy_agree(data, seed):
     rows, classes, _, _ = data
     clf = tb.KDBClassifier(2).fit(as_columns(rows), classes)
-    n = [v.n_states for v in clf.statistics_.coding.coded]
+    n = [v.n_states for v in clf.statistics_.encoding.coded]
     codes = np.random.default_rng(seed).integers(-1, n, (50, len(n))).T.astype(np.int32)
-    from tunbridge.classifiers.dependence.family_model import _add_families
-    from tunbridge.kernels.augmented import add_families
+    from tunbridge.classifiers.dependence._families import _add_families
+    from tunbridge.kernels.classifiers.likelihood import add_families
 
     found = []
     for add in (_add_families, add_families):
         out, hidden = np.zeros((50, len(clf.classes_))), np.zeros(50, bool)
-        add(codes, *clf._model.flat, out, hidden)
+        add(codes, clf.model_.flat, out, hidden)
         found.append((out, hidden))
     np.testing.assert_array_equal(found[0][1], found[1][1])
     kept = ~found[0][1]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.optimize import minimize
 
 import tunbridge as tb
 from oracles.tries import estimate
-from tunbridge.classifiers.averages.back_off_tries import LEAST, Rows, flatten, grow_trie
-from tunbridge.classifiers.averages.exponents import fit_exponents, gains
-from tunbridge.kernels.forests import add_log_estimates
+from tunbridge.classifiers.averages._members import fit_exponents, gains
+from tunbridge.classifiers.averages._tries import LEAST, TrieRows, flatten, grow_trie
+from tunbridge.kernels.classifiers.forests import add_log_estimates
 
 
 @st.composite
@@ -22,7 +21,7 @@ def coded_rows(draw):
     n_states, n_classes = (3, 2, 3, 4), int(rng.integers(1, 4))
     codes = np.stack([rng.integers(0, r, n) for r in n_states]).astype(np.int32)
     weights = rng.choice([0.5, 1.0, 1.0, 2.0, 3.5], n) if seed % 2 else np.ones(n)
-    return Rows(codes, rng.integers(0, n_classes, n), weights, n_states, n_classes)
+    return TrieRows(codes, rng.integers(0, n_classes, n), weights, n_states, n_classes)
 
 
 @given(coded_rows())
@@ -38,7 +37,7 @@ def test_tries_are_the_definition(rows):
     flat = flatten([trie], np.ones(1), rows.n_states)
     query = np.stack([np.arange(3), *(np.full(3, rows.codes[p, 0]) for p in parents)]).astype(np.int32)
     found = np.zeros((3, rows.n_classes))
-    add_log_estimates(query, *flat, found)
+    add_log_estimates(query, flat, found)
     for c in range(rows.n_classes):
         for x in range(3):
             expected = estimate(plain, x, c, plain[0][0], strengths, 3, least=LEAST)
@@ -51,12 +50,12 @@ def test_tries_are_the_definition(rows):
 def test_a_parent_that_is_not_seen_ends_the_descent():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 2, (3, 50)).astype(np.int32)
-    rows = Rows(codes, rng.integers(0, 2, 50), np.ones(50), (2, 2, 2), 2)
+    rows = TrieRows(codes, rng.integers(0, 2, 50), np.ones(50), (2, 2, 2), 2)
     short, whole = (grow_trie(rows, 0, parents)[0] for parents in ([1], [1, 2]))
     query, found = np.array([[0], [1], [-1]], np.int32), []
     for trie in (short, whole):
         out = np.zeros((1, 2))
-        add_log_estimates(query, *flatten([trie], np.ones(1), rows.n_states), out)
+        add_log_estimates(query, flatten([trie], np.ones(1), rows.n_states), out)
         found.append(out)
     np.testing.assert_array_equal(*found)
 
@@ -209,7 +208,7 @@ def test_a_handful_of_missing_cells_says_nothing():
     often = rng.integers(0, 2, 400).astype(str).astype(object)
     often[rng.random(400) < np.where(y == 1, 0.6, 0.1)] = None  # here to be missing tells
     clf = tb.BayesForestClassifier(5, random_state=0).fit({"told": told, "often": often}, y)
-    assert clf.statistics_.members[0].coding.gaps == {1}
+    assert clf.statistics_.networks.members[0].encoding.missing == {1}
     rare, known = (
         clf.predict_proba({"told": [None], "often": ["0"]}),
         clf.predict_proba({"told": ["1"], "often": ["0"]}),
@@ -222,8 +221,8 @@ def test_rows_without_a_code_are_not_counted():
     rng = np.random.default_rng(1)
     codes = rng.integers(-1, 3, (3, 60)).astype(np.int32)
     classes, seen = rng.integers(0, 2, 60), codes[0] >= 0
-    rows = Rows(codes, classes, np.ones(60), (3, 3, 3), 2)
-    kept = Rows(np.ascontiguousarray(codes[:, seen]), classes[seen], np.ones(seen.sum()), (3, 3, 3), 2)
+    rows = TrieRows(codes, classes, np.ones(60), (3, 3, 3), 2)
+    kept = TrieRows(np.ascontiguousarray(codes[:, seen]), classes[seen], np.ones(seen.sum()), (3, 3, 3), 2)
     (trie, estimate), (other, expected) = grow_trie(rows, 0, [1, 2]), grow_trie(kept, 0, [1, 2])
     np.testing.assert_allclose(estimate[seen], expected, rtol=1e-12)
     np.testing.assert_array_equal(estimate[~seen], 1.0)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from tunbridge.reasoning import BetaBinomial, DirichletMultinomial, LinearFamily, LogisticFamily, NormalNormal

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from oracles.counts import count_cells, count_pairs, count_pairs_within
-from tunbridge.counts import Counter, Counts, pairs, part, planes, radix
+from tunbridge.counts import Counter, Counts, columns, extensions, radix
 from tunbridge.data import Column, Table, Variable
 from tunbridge.data.columns import code_type
 
@@ -24,11 +23,11 @@ PATHS: dict[str, dict[str, int]] = {
     "as shipped": {},
     "NumPy": NUMPY,
     "kernels": KERNELS,
-    "kernels in small pieces": KERNELS | {"_BLOCK": 64, "_LARGEST_TILE": 2, "_WORDS_WORTH_A_THREAD": 1},
+    "kernels in small pieces": KERNELS | {"_BLOCK": 64, "_TILE": 2, "_STRIP": 3, "_WORDS_WORTH_A_THREAD": 1},
     "histograms": KERNELS | {"PLANE_STATES": 0},
     "one copy of a histogram": KERNELS | {"PLANE_STATES": 0, "_DENSE_CELLS": 1},
-    "sparse NumPy": NUMPY | {"_DENSE_CELLS": 0, "_KEY_LIMIT": 64, "_PLANE_CELLS": 0},
-    "sparse kernels": KERNELS | {"_DENSE_CELLS": 0, "_KEY_LIMIT": 64, "_PLANE_CELLS": 0},
+    "sparse NumPy": NUMPY | {"_DENSE_CELLS": 0, "_KEY_LIMIT": 64, "_PLANE_JOINT": 0},
+    "sparse kernels": KERNELS | {"_DENSE_CELLS": 0, "_KEY_LIMIT": 64, "_PLANE_JOINT": 0},
 }
 ROWS = [0, 1, 2, 5, 63, 64, 65, 127, 128, 129, 700]
 MANY_ROWS = [9_999, 10_000, 10_001, 65_535, 65_536, 65_537, 100_000]
@@ -50,7 +49,7 @@ def thresholds(path: str) -> Iterator[None]:
     """Set the thresholds at which the engine changes its way of counting."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in PATHS[path].items():
-            for module in (radix, part, pairs, planes):
+            for module in (radix, columns, extensions):
                 if hasattr(module, name):
                     patch.setattr(module, name, value)
         yield

@@ -7,8 +7,7 @@ import math
 import pickle
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from oracles.noisy_max import noisy_max_row
 from tunbridge.data import Variable

@@ -8,16 +8,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import tunbridge as tb
 from oracles.discretise import interval_of
 from tunbridge.data import Variable, encode
 from tunbridge.data.columns import encode_column
-from tunbridge.formats import read_network_parts, write_network_parts
+from tunbridge.formats import NetworkParts, read_network_parts, write_network_parts
 from tunbridge.formats.native import read_model, write_model
-from tunbridge.formats.parts import NetworkParts
 from tunbridge.probability import CPT
 
 examples = settings(max_examples=100, deadline=None)

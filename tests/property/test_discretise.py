@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from oracles.discretise import equal_frequency_by_enumeration, interval_of, mdl_cuts_by_enumeration
 from tunbridge.data.discretisation import Discretisation, at_cuts, equal_frequency, equal_width, mdl_cuts

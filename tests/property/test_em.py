@@ -9,7 +9,7 @@ import tunbridge as tb
 from networks import random_network
 from tunbridge.inference import expectations
 from tunbridge.inference.flat import flatten
-from tunbridge.inference.forward import sample_codes
+from tunbridge.inference.sampling.forward import sample_codes
 from tunbridge.probability import CPT
 
 

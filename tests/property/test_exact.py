@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from oracles.structures import ArbitraryFamilies, best_score, fits, free_problem, graphs_of
-from tunbridge.learning.exact import Exact
+from tunbridge.learning.searches.exact import Exact
 
 examples = settings(max_examples=150, deadline=None)
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import tunbridge as tb
 from oracles.learning import PlainFamilies
-from tunbridge.learning import counted
-from tunbridge.learning.counted import CountedFamilies
-from tunbridge.learning.families import Families
-from tunbridge.learning.plain import NumpyFamilies
-from tunbridge.learning.scores import AIC, BIC, FNML, K2, QNML, BDeu, BDs, LogLikelihood, NodeAverage, Score
+from tunbridge.counts import extensions, radix
+from tunbridge.learning.scores.discrete import AIC, BIC, FNML, K2, QNML, BDeu, BDs, LogLikelihood, NodeAverage, Score
+from tunbridge.learning.scores.families import DiscreteFamilies, Families
+
+CountedFamilies = partial(DiscreteFamilies, kernels=True)
+NumpyFamilies = partial(DiscreteFamilies, kernels=False)
 
 SCORES: list[Score] = [LogLikelihood(), AIC(), BIC(), BDeu(ess=3.0), BDs(ess=2.0), K2(), FNML(), QNML(), NodeAverage()]
 
@@ -27,8 +28,8 @@ PATHS: list[dict[str, int]] = [
     {"_KEPT_STATES": 0, "_KEPT_CELLS": 0},  # nothing known beforehand
     {"_KEPT_STATES": 0},
     {"_TABLE_JOINT": 0},  # histograms
-    {"_TABLE_JOINT": 0, "_HISTOGRAM_CELLS": 0},  # groups of rows, where they are more than the cells
-    {"_TABLE_CELLS": 60, "_HISTOGRAM_CELLS": 30},
+    {"_TABLE_JOINT": 0, "_DENSE_CELLS": 0},  # configurations that occur, where the cells are more than the rows
+    {"_TABLE_CELLS": 60, "_DENSE_CELLS": 30},
 ]
 
 
@@ -80,7 +81,7 @@ def test_all_paths_agree_with_plain_counting(seed: int, score: Score, n_rows: in
     for settings_of_paths in PATHS:
         with pytest.MonkeyPatch.context() as patch:
             for name, value in settings_of_paths.items():
-                patch.setattr(counted, name, value)
+                patch.setattr(radix if hasattr(radix, name) else extensions, name, value)
             assert_same(CountedFamilies(table, score, n_jobs=1 + seed % 3), slow)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from oracles.equivalence import SetFamilies, arcs_of, classes_around, problem_of
 from oracles.graphs import is_acyclic
 from oracles.learning import PlainFamilies, graph_score
-from tunbridge.learning.ges import GES
-from tunbridge.learning.scores import BIC, BDeu, NodeAverage
+from tunbridge.learning.scores.discrete import BIC, BDeu, NodeAverage
+from tunbridge.learning.searches.ges import GES
 
 examples = settings(max_examples=40, deadline=None)
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import tunbridge as tb
 from networks import random_network, random_rows
@@ -20,11 +19,10 @@ from oracles.likelihood import (
     tables_by_loops,
 )
 from tunbridge.data import Table
-from tunbridge.inference.forward import code_table
-from tunbridge.learning.ascent import CountedRows, Hill
-from tunbridge.learning.conditional import ClassifiedRows
-from tunbridge.learning.incomplete import Incomplete, prepare
-from tunbridge.learning.priors import as_prior
+from tunbridge.inference.sampling.forward import code_table
+from tunbridge.learning.missing.gradient import _ClassifiedRows, _CountedRows, _Objective
+from tunbridge.learning.missing.incomplete import DiscreteProblem
+from tunbridge.learning.parameters.priors import as_prior
 
 seeds = st.integers(0, 2**32 - 1)
 priors = st.sampled_from(["mle", 0.5, tb.MEstimate(m=2.0), tb.MEstimate(m=1.5, p="marginal")])
@@ -46,15 +44,15 @@ def random_problem(seed: int, *, holes: float = 0.35) -> tuple[tb.DAG, Table]:
     return tb.DAG(names, arcs), table.with_weights(rng.random(n) * 3.0)
 
 
-def random_tables(problem: Incomplete, rng: np.random.Generator) -> np.ndarray:
+def random_tables(problem: DiscreteProblem, rng: np.random.Generator) -> np.ndarray:
     """Return positive tables at which to take derivatives."""
     parts = [random_rows(rng, problem.start.table_of(v).shape, 0.0).ravel() for v in range(problem.start.n_variables)]
     return np.concatenate(parts)
 
 
-def check_gradient(problem: Incomplete, rows: CountedRows, seed: int, expected_of: Any) -> None:
+def check_gradient(problem: DiscreteProblem, rows: _CountedRows, seed: int, expected_of: Any) -> None:
     tables = random_tables(problem, np.random.default_rng(seed))
-    hill = Hill(problem, rows, tables)
+    hill = _Objective(problem, rows, tables)
     found = np.zeros(len(tables))
     point = hill.at(hill.start)
     found[hill.free] = point.gradient * hill.scale
@@ -68,7 +66,7 @@ def check_gradient(problem: Incomplete, rows: CountedRows, seed: int, expected_o
 @given(seeds, priors)
 def test_gradient_of_the_likelihood_is_that_of_differences(seed: int, prior: Any) -> None:
     dag, table = random_problem(seed)
-    problem = prepare(dag, table, as_prior(prior))
+    problem = DiscreteProblem(dag, table, as_prior(prior))
     codes = np.array([table.codes(node) for node in dag.nodes])
 
     def objective(eta: np.ndarray) -> float:
@@ -82,7 +80,7 @@ def test_gradient_of_the_likelihood_is_that_of_differences(seed: int, prior: Any
 @given(seeds, priors)
 def test_gradient_of_the_conditional_likelihood_is_that_of_differences(seed: int, prior: Any) -> None:
     dag, table = random_problem(seed)
-    problem = prepare(dag, table, as_prior(prior))
+    problem = DiscreteProblem(dag, table, as_prior(prior))
     codes = np.array([table.codes(node) for node in dag.nodes])
     target = seed % len(dag.nodes)
 
@@ -91,7 +89,7 @@ def test_gradient_of_the_conditional_likelihood_is_that_of_differences(seed: int
         found = conditional_log_likelihood(cpts, codes, table.weights, target)
         return found + log_prior(cpts, problem.pseudo_counts)
 
-    check_gradient(problem, ClassifiedRows(problem.start, codes, table.weights, target=target), seed, objective)
+    check_gradient(problem, _ClassifiedRows(problem.start, codes, table.weights, target=target), seed, objective)
 
 
 @settings(max_examples=30, deadline=None)

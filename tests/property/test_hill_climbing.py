@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from oracles.learning import PlainFamilies, graph_score
-from tunbridge.learning.climber import Climber
 from tunbridge.learning.constraints import Constraints
-from tunbridge.learning.families import Parents
-from tunbridge.learning.hill_climbing import HillClimbing, Tabu
-from tunbridge.learning.problem import Graph, Problem
-from tunbridge.learning.scores import BIC, K2, BDeu, Score
+from tunbridge.learning.scores.discrete import BIC, K2, BDeu, Score
+from tunbridge.learning.scores.families import Parents
+from tunbridge.learning.searches.climber import Climber
+from tunbridge.learning.searches.hill_climbing import HillClimbing
+from tunbridge.learning.searches.problem import Graph, Problem
+from tunbridge.learning.searches.tabu import Tabu
 
 
 def random_problem(seed: int, score: Score, *, constrained: bool) -> Problem:
@@ -35,7 +35,7 @@ def random_problem(seed: int, score: Score, *, constrained: bool) -> Problem:
             max_parents={a: int(rng.integers(1, 4)) for a in "ab"},
         )
     compiled = known.compile(tuple(names))
-    return Problem(families, compiled.allowed, compiled.required, compiled.max_parents, compiled.smallest_graph, rng)
+    return Problem(families, compiled.allowed, compiled.required, compiled.max_parents, compiled.required, rng)
 
 
 def is_acyclic(graph: Graph) -> bool:
@@ -136,4 +136,4 @@ def test_plain_python_finds_the_same_moves(seed: int, constrained: bool, tabu: b
 def test_candidate_lists_of_everything_change_nothing(seed: int) -> None:
     problem = random_problem(seed, BIC(), constrained=False)
     lists = np.array([[c for c in range(problem.n) if c != x] for x in range(problem.n)])
-    assert HillClimbing().climb(problem, lists).graph == HillClimbing().run(problem).graph
+    assert HillClimbing().run(problem, lists).graph == HillClimbing().run(problem).graph

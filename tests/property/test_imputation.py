@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from networks import networks, random_network
 from oracles.enumeration import Enumeration
 from tunbridge.errors import ZeroProbabilityWarning
-from tunbridge.inference import completions
+from tunbridge.inference import imputation
 from tunbridge.network import BayesianNetwork
 
 
@@ -61,7 +60,7 @@ def test_small_networks(case, seed):
 
 @pytest.mark.parametrize("most_entries", [2**18, 60], ids=["by elimination", "some by tree"])
 def test_random_networks(monkeypatch, most_entries):
-    monkeypatch.setattr(completions, "_MOST_ENTRIES", most_entries)
+    monkeypatch.setattr(imputation, "_MOST_ENTRIES", most_entries)
     for seed in range(60):
         rng = np.random.default_rng(1000 + seed)
         net = BayesianNetwork.from_tables(random_network(rng, most_variables=9, most_cells=2000))

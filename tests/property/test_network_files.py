@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from network_examples import DIALECTS, LAWN, ODD_NETWORK, SPARSE_NETWORK, described
 from tunbridge.data import Variable
 from tunbridge.errors import FormatError
+from tunbridge.formats import NetworkParts
 from tunbridge.formats.bif import read_bif, write_bif
 from tunbridge.formats.dsc import read_dsc, write_dsc
 from tunbridge.formats.net import read_net, write_net
 from tunbridge.formats.network_files import read_network_parts, write_network_parts
-from tunbridge.formats.parts import NetworkParts
 from tunbridge.formats.uai import read_uai, read_uai_evidence, write_uai
 from tunbridge.formats.xmlbif import read_xmlbif, write_xmlbif
 from tunbridge.probability import CPT, SparseCPT

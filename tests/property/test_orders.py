@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from oracles.equivalence import class_of, members
 from oracles.graphs import is_acyclic
 from oracles.learning import PlainFamilies
 from oracles.structures import ArbitraryFamilies, best_score, fits, free_problem
-from tunbridge.learning.grow_shrink import GrowShrinkTrees
-from tunbridge.learning.orders import OrderSearch, neighbourhood, random_equivalent, topological_order
-from tunbridge.learning.scores import BIC, K2, BDeu
+from tunbridge.learning.scores.discrete import BIC, K2, BDeu
+from tunbridge.learning.searches.orders import (
+    OrderSearch,
+    _GrowShrinkTrees,
+    _neighbourhood,
+    _random_equivalent,
+    topological_order,
+)
 
 examples = settings(max_examples=100, deadline=None)
 few = settings(max_examples=40, deadline=None)
@@ -86,7 +90,7 @@ def legal_order(problem, seed):
 @examples
 @given(problems(), st.lists(st.integers(0, 99), min_size=1, max_size=4))
 def test_walks_equal_plain_grow_shrink(problem, seeds):
-    trees = GrowShrinkTrees(problem)
+    trees = _GrowShrinkTrees(problem)
     for seed in seeds:  # the later ones meet trees that are filled in already
         order = legal_order(problem, seed)
         graph, score = trees.along(order)
@@ -98,14 +102,14 @@ def test_walks_equal_plain_grow_shrink(problem, seeds):
 @examples
 @given(problems(), st.integers(0, 99))
 def test_places_equal_whole_orders(problem, seed):
-    trees, order = GrowShrinkTrees(problem), legal_order(problem, seed)
+    trees, order = _GrowShrinkTrees(problem), legal_order(problem, seed)
     trees.along(order)
     for v in range(problem.n):
         others = order[order != v]
         after = max((i + 1 for i, u in enumerate(others) if u in problem.required[v]), default=0)
         until = min((i for i, u in enumerate(others) if v in problem.required[u]), default=len(others))
         found = trees.places(v, others, after, until)
-        whole = [GrowShrinkTrees(problem).along(np.insert(others, i, v))[1] for i in range(after, until + 1)]
+        whole = [_GrowShrinkTrees(problem).along(np.insert(others, i, v))[1] for i in range(after, until + 1)]
         np.testing.assert_allclose(found - found[0], np.array(whole) - whole[0], rtol=0, atol=1e-9)
 
 
@@ -174,8 +178,8 @@ def test_the_same_seed_gives_the_same_graph(problem, seed):
 @examples
 @given(problems())
 def test_turning_covered_arcs_stays_in_the_class_and_obeys(problem):
-    graph = GrowShrinkTrees(problem).along(legal_order(problem, 0))[0]
-    other = random_equivalent(problem, graph)
+    graph = _GrowShrinkTrees(problem).along(legal_order(problem, 0))[0]
+    other = _random_equivalent(problem, graph)
     assert class_of(other) == class_of(graph)
     assert fits(problem, other)
 
@@ -183,14 +187,14 @@ def test_turning_covered_arcs_stays_in_the_class_and_obeys(problem):
 def test_turning_covered_arcs_reaches_the_whole_class():
     graph = ((), (0,), (0, 1), (1,))
     problem = free_problem(ArbitraryFamilies(4, 0))
-    assert {random_equivalent(problem, graph) for _ in range(300)} == set(members(graph))
+    assert {_random_equivalent(problem, graph) for _ in range(300)} == set(members(graph))
 
 
 @examples
 @given(problems(), st.integers(1, 8), st.integers(0, 99))
 def test_a_neighbourhood_is_connected(problem, size, seed):
-    graph = GrowShrinkTrees(problem).along(legal_order(problem, seed))[0]
-    found = neighbourhood(graph, size, np.random.default_rng(seed))
+    graph = _GrowShrinkTrees(problem).along(legal_order(problem, seed))[0]
+    found = _neighbourhood(graph, size, np.random.default_rng(seed))
     assert 1 <= len(found) == len(set(found)) <= size
     for i, x in enumerate(found[1:], 1):
         assert any(x in graph[y] or y in graph[x] for y in found[:i])

@@ -11,13 +11,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from tunbridge.data import delimited
-from tunbridge.data.delimited import records
+from tunbridge.data.formats import delimited
+from tunbridge.data.formats.delimited import records
+from tunbridge.data.formats.request import text_column
 from tunbridge.data.readers import DEFAULT_MISSING, iter_batches, read_table
-from tunbridge.data.texts import text_column
 from tunbridge.errors import DataError, DataWarning
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12)

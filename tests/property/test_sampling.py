@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from oracles.sampling import joint, posterior, random_network
 from tunbridge.errors import ImpossibleEvidenceError
 from tunbridge.inference.flat import flatten
-from tunbridge.inference.forward import sample_codes
-from tunbridge.inference.gibbs import sample_gibbs
-from tunbridge.inference.weighting import weigh_likelihoods
+from tunbridge.inference.sampling.forward import sample_codes
+from tunbridge.inference.sampling.gibbs import sample_gibbs
+from tunbridge.inference.sampling.weighting import weigh_likelihoods
 
 SIGMAS = 6.5  # a few thousand comparisons of estimates whose errors are themselves estimated
 

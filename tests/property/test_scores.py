@@ -7,17 +7,16 @@ from math import log, prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import tunbridge as tb
 from oracles import scores as oracle
 from oracles.learning import PlainFamilies, all_graphs, graph_score
-from tunbridge.learning.complexity import log_regret, log_regret_of_states
-from tunbridge.learning.gaussian import GaussianFamilies
-from tunbridge.learning.mixed import MixedFamilies
-from tunbridge.learning.plain import NumpyFamilies
-from tunbridge.learning.scores import AIC, BIC, FNML, K2, QNML, BDeu, BDs, LogLikelihood, NodeAverage, Score
+from tunbridge.learning.scores.complexity import log_regret, log_regret_of_states
+from tunbridge.learning.scores.discrete import AIC, BIC, FNML, K2, QNML, BDeu, BDs, LogLikelihood, NodeAverage, Score
+from tunbridge.learning.scores.families import DiscreteFamilies
+from tunbridge.learning.scores.gaussian import GaussianFamilies
+from tunbridge.learning.scores.mixed import MixedFamilies
 
 NAMES = ("a", "b", "c")
 ALL = [LogLikelihood(), AIC(), AIC(k=0.3), BIC(), NodeAverage(), BDeu(), BDeu(ess=7), BDs(ess=2), K2(), FNML(), QNML()]
@@ -166,7 +165,7 @@ def test_mixed_families(columns, seed, n_states):
     table = tb.as_table(
         {"a": np.array(list("abc"))[codes[0]], "b": np.array(list("abcdefghijkl"))[codes[1]], **columns}
     )
-    families = MixedFamilies(table, LogLikelihood(), NumpyFamilies(table.select(["a", "b"]), LogLikelihood()))
+    families = MixedFamilies(table, LogLikelihood(), DiscreteFamilies(table.select(["a", "b"]), LogLikelihood()))
     values = np.column_stack([columns[name] for name in "pqrs"])
     for categories in ((), (0,), (1,), (0, 1)):
         groups = list(zip(*(codes[c].tolist() for c in categories), strict=True)) if categories else [0] * n

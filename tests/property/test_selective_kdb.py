@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import tunbridge as tb
 from oracles import leave_one_out as oracle
-from tunbridge.classifiers.dependence import leave_one_out
+from tunbridge.classifiers.dependence import _leave_one_out as leave_one_out
 
 SIZES = (2, 3, 2)
 

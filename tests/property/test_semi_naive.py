@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import tunbridge as tb
 from oracles.semi_naive import left_out, score
-from tunbridge.classifiers.naive.feature_weights import Objective
-from tunbridge.classifiers.naive.left_out_factors import factor, judged, rows_of, total
-from tunbridge.classifiers.rows.coding import Coding
+from tunbridge.classifiers._encoding import Encoding
+from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers.naive._left_out import factor, judged, left_out_rows, total
+from tunbridge.classifiers.naive.weighted_naive_bayes import Objective
 from tunbridge.data import Variable
 
 
@@ -29,12 +29,11 @@ def problems(draw):
 def made_rows(problem, class_prior=None):
     cells, classes, weights, n_states, n_classes, gamma = problem
     variables = tuple(Variable(f"x{f}", [str(k) for k in range(r)]) for f, r in enumerate(n_states))
-    return rows_of(
-        Coding(variables, {}),
+    target = Variable("class", [str(c) for c in range(n_classes)])
+    return left_out_rows(
+        Examples(None, np.array(classes), target, np.array(weights)),
+        Encoding(variables, {}),
         np.array(cells, np.int32),
-        np.array(classes),
-        Variable("class", [str(c) for c in range(n_classes)]),
-        np.array(weights),
         class_prior=class_prior,
         smoothing=gamma,
     )

@@ -6,18 +6,17 @@ import warnings
 from itertools import product
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import tunbridge as tb
 from oracles.sequences import END, Chain, events
-from tunbridge.sequences.counting import class_spans, coded, count_contexts
-from tunbridge.sequences.layout import Layout
-from tunbridge.sequences.levels import levels_of
-from tunbridge.sequences.orders import bic_scores
-from tunbridge.sequences.smoothing import estimates_of
-from tunbridge.sequences.symbols import read_sequences
-from tunbridge.sequences.tables import dense_table, sparse_table, symbol_scores
+from tunbridge.sequences.contexts import Layout, class_spans, count_contexts
+from tunbridge.sequences.reader import read_sequences
+from tunbridge.sequences.smoothing import dense_table, estimates_of, levels_of, sparse_table, symbol_scores
+from tunbridge.sequences.statistics import bic_scores
+from tunbridge.sequences.symbols import rules_of
+
+PLAIN = rules_of(None, None, ignore_case=False)
 
 SYMBOLS = "abc"
 sequences = st.lists(st.lists(st.sampled_from([*SYMBOLS, None]), max_size=8), min_size=1, max_size=8)
@@ -123,18 +122,18 @@ class TestAgainstLoops:
     @given(problems(), orders, flags, flags)
     @settings(max_examples=40, deadline=None)
     def test_counting_ways_agree(self, problem, order, ends, places):
-        from tunbridge.sequences import counting
+        from tunbridge.sequences import contexts
 
         X, y, w = problem
         if places:
             X = [[*x, *"abcab"][:4] if x else [] for x in X]
         rows = read_sequences(X)
         layout = Layout(len(rows.alphabet), order, ends and not places, 4 if places else None)
-        one = coded(rows.codes, rows.offsets, layout.n_symbols)
+        one = rows.coded(PLAIN, rows.alphabet)
         spans = class_spans(rows.offsets, np.unique(y, return_inverse=True)[1])
         for weights in (None, np.array(w)):
             ways = [
-                count(one, layout, spans, 3, weights, None) for count in (counting._count_table, counting._count_keys)
+                count(one, layout, spans, 3, weights, None) for count in (contexts._count_table, contexts._count_keys)
             ]
             for a, b in zip(*ways, strict=True):
                 assert a.keys.tolist() == b.keys.tolist()
@@ -219,7 +218,7 @@ class TestCounts:
         rows = read_sequences(X)
         layout = Layout(len(rows.alphabet), order, ends)
         spans = class_spans(rows.offsets, np.zeros(len(X), np.int64))
-        one = count_contexts(coded(rows.codes, rows.offsets, layout.n_symbols), layout, spans, 1, np.array(w))[0]
+        one = count_contexts(rows.coded(PLAIN, rows.alphabet), layout, spans, 1, np.array(w))[0]
         bic, symbols = bic_scores(layout, levels_of(one, layout)), [*rows.alphabet, *([END] if ends else [])]
         for k in range(order + 1):
             chain = Chain(X, w, symbols, [0.0] * (k + 1), order=k, ends=ends)
@@ -280,15 +279,16 @@ class TestPieces:
 
 
 def test_a_long_sequence_is_cut_without_a_trace(monkeypatch):
-    from tunbridge.sequences import sequence_rows
+    from tunbridge.sequences import contexts, symbols
 
     rng = np.random.default_rng(0)
     X = ["".join(rng.choice(list("acgt"), n)) for n in (5000, 0, 3, 700)]
     y = ["x", "y", "y", "y"]
     whole = tb.SequenceClassifier(order=3).fit(X, y)
     expected = whole.predict_joint_log_proba(X)
-    monkeypatch.setattr(sequence_rows, "_PIECE", 64)
-    monkeypatch.setattr(sequence_rows.cut_spans, "__defaults__", (64,))
+    monkeypatch.setattr(symbols, "PIECE", 64)
+    monkeypatch.setattr(contexts, "PIECE", 64)
+    monkeypatch.setattr(contexts.cut_spans, "__defaults__", (64,))
     for n_jobs in (1, 2, 5):
         cut = tb.SequenceClassifier(order=3, n_jobs=n_jobs).fit(X, y)
         for a, b in zip(cut.statistics_.counted, whole.statistics_.counted, strict=True):

@@ -7,14 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from oracles.equivalence import arcs_of, class_of, members
 from oracles.graphs import is_acyclic
 from oracles.learning import all_graphs
 from tunbridge.graph import DAG
-from tunbridge.learning.strengths import ArcStrengths, significance_threshold
+from tunbridge.learning.uncertainty.strengths import ArcStrengths, _significance_threshold
 
 examples = settings(max_examples=150, deadline=None)
 graphs = cache(all_graphs)
@@ -94,7 +93,7 @@ def test_the_threshold_is_that_of_the_nearest_step(strengths):
     t = levels[distances <= distances.min() + 1e-9].max()
     quantile = min((a for a in [0.0, *strengths] if np.mean([s <= a for s in strengths]) >= t - 1e-12), default=0.0)
     significant = {s for s in strengths if s > quantile}
-    threshold = significance_threshold(np.array(strengths))
+    threshold = _significance_threshold(np.array(strengths))
     assert {s for s in strengths if s >= threshold and s > 0.5} == significant
     assert threshold == min(significant, default=1.0)
 

@@ -6,16 +6,16 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import tunbridge as tb
 from networks import random_network
 from oracles.enumeration import joint_table
-from tunbridge.learning.completions import Repeated, complete
-from tunbridge.learning.incomplete import prepare
-from tunbridge.learning.priors import as_prior
-from tunbridge.learning.structural_turns import observed_score
+from tunbridge.learning.missing.completions import _Repeated, complete
+from tunbridge.learning.missing.incomplete import DiscreteProblem
+from tunbridge.learning.missing.structural_em import _observed_score
+from tunbridge.learning.parameters.priors import as_prior
+from tunbridge.learning.scores.discrete import as_score
 
 SCORES = [tb.BIC(), tb.AIC(k=2.0), tb.K2(), tb.BDeu(ess=3.0), tb.QNML()]
 
@@ -53,7 +53,7 @@ def score_by_enumeration(net: tb.BayesianNetwork, table: tb.Table, score: tb.Sco
         n = whole.sum(axis=others).transpose(np.argsort(np.argsort(axes)))
         n, theta = n.reshape(-1, cpt.variable.n_states), cpt.table().reshape(-1, cpt.variable.n_states)
         used = n > 0
-        family = (Repeated(score, 1) if score.is_average else score).family(n, len(n), table.n_rows)
+        family = (_Repeated(score, 1) if score.is_average else score).family(n, len(n), table.n_rows)
         value += family - float((n[used] * np.log(theta[used])).sum())
     return value
 
@@ -62,8 +62,8 @@ def score_by_enumeration(net: tb.BayesianNetwork, table: tb.Table, score: tb.Sco
 @settings(max_examples=40, deadline=None)
 def test_the_observed_score_is_that_of_enumeration(seed, score):
     net, table = random_rows(seed, share=0.4)
-    problem = prepare(net.dag, table, as_prior("mle"))
-    value, log_likelihood = observed_score(problem, problem.tables_of(net), score)
+    problem = DiscreteProblem(net.dag, table, as_prior("mle"))
+    value, log_likelihood = _observed_score(problem, problem.tables_of(net), score)
     assert value == pytest.approx(score_by_enumeration(net, table, score), rel=1e-9, abs=1e-9)
     assert log_likelihood == pytest.approx(net.log_likelihood(table).sum(), rel=1e-9, abs=1e-9)
 
@@ -75,8 +75,8 @@ def test_the_result_is_never_below_the_start(seed, score, share):
     found = tb.StructuralEM(score=score).fit(table, random_state=seed)
     scores = [step.score for step in found.trace]
     assert scores == sorted(scores)
-    problem = prepare(found.network.dag, table, as_prior(tb.MEstimate(m=1.0)))
-    again, _ = observed_score(problem, problem.tables_of(found.network), tb.learning.scores.as_score(score))
+    problem = DiscreteProblem(found.network.dag, table, as_prior(tb.MEstimate(m=1.0)))
+    again, _ = _observed_score(problem, problem.tables_of(found.network), as_score(score))
     assert found.score == pytest.approx(again, rel=1e-9)
 
 

@@ -12,8 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tunbridge.data import Variable, as_table, encode
 from tunbridge.data.columns import KINDS, column_to_arrow, distinct_values, infer_column

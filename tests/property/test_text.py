@@ -8,8 +8,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 import tunbridge as tb
@@ -247,7 +246,7 @@ def test_probabilities_sum_to_one(data, model, option, kernels):
 @settings(deadline=None)
 @given(some_texts, st.integers(0, 5))
 def test_keys_follow_from_what_documents_hold(documents, seed):
-    reader = tb.TextClassifier()._reader()
+    reader = tb.TextClassifier().reader()
     rows = reader.learned(None, documents, None)
     keys = rows.keys(seed)
     backwards = reader.learned(None, documents[::-1], None).keys(seed)
@@ -260,12 +259,12 @@ def test_keys_follow_from_what_documents_hold(documents, seed):
 @settings(deadline=None)
 @given(some_texts, st.data())
 def test_some_rows_are_those_documents(documents, data):
-    rows = tb.TextClassifier()._reader().learned(None, documents, None)
+    rows = tb.TextClassifier().reader().learned(None, documents, None)
     n = len(documents)
     where = data.draw(st.lists(st.integers(0, n - 1), max_size=6) if n else st.just([]))
     taken = rows.take(np.array(where, np.int64))
-    whole = named(rows.counts, rows.vocabulary)
-    assert named(taken.counts, taken.vocabulary) == [whole[i] for i in where]
+    whole = named(rows, rows.vocabulary)
+    assert named(taken, taken.vocabulary) == [whole[i] for i in where]
     assert [taken.text(k) for k in range(len(where))] == [documents[i] or "" for i in where]
     mask = np.array([i in where for i in range(n)], np.bool_)
     kept = rows.take(mask).take(np.arange(int(mask.sum()))[::-1])

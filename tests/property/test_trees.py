@@ -8,27 +8,25 @@ from contextlib import contextmanager
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import oracles.trees as oracle
 from oracles.learning import PlainFamilies, graph_score
 from oracles.trees import CountedColumns, problem_of
-from tunbridge.counts import Counter, fused
-from tunbridge.counts.fused import pair_information
+from tunbridge.counts import Counter, columns, information
+from tunbridge.counts.information import PairInformation, information_and_rows, pair_information
 from tunbridge.data import Column, Table, Variable
 from tunbridge.data.columns import code_type
-from tunbridge.learning import spanning
-from tunbridge.learning.scores import BIC, LogLikelihood
-from tunbridge.learning.spanning import spanning_forest
-from tunbridge.learning.trees import TAN, ChowLiu
+from tunbridge.learning.scores.discrete import BIC, LogLikelihood
+from tunbridge.learning.searches import trees
+from tunbridge.learning.searches.trees import TAN, ChowLiu, _spanning_forest
 
 TINY = {"rtol": 1e-12, "atol": 1e-13}  # a difference of sums of n log n, divided by n
 PATHS: dict[str, dict[str, object]] = {
     "as shipped": {},
     "planes": {"SMALL_CELLS": -1},
     "planes in small pieces": {"SMALL_CELLS": -1, "_TILE": 1, "_STRIP": 2, "_WORDS_WORTH_A_THREAD": 1},
-    "planes by threads": {"SMALL_CELLS": -1, "_WORDS_WORTH_A_THREAD": 1, "_CODES_WORTH_A_THREAD": 1},
+    "planes by threads": {"SMALL_CELLS": -1, "_WORDS_WORTH_A_THREAD": 1},
     "histograms": {"SMALL_CELLS": -1, "PLANE_STATES": 0},
     "what occurs": {"SMALL_CELLS": -1, "PLANE_STATES": 0, "is_dense": lambda *_: False},
 }
@@ -46,7 +44,9 @@ def examples(n: int) -> settings:
 def thresholds(path: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in PATHS[path].items():
-            patch.setattr(fused, name, value)
+            for module in (columns, information):
+                if hasattr(module, name):
+                    patch.setattr(module, name, value)
         yield
 
 
@@ -124,7 +124,9 @@ def test_long_planes_are_counted_block_by_block(seed: int) -> None:
     codes[2] = np.where(rng.random(150_001) < 0.1, codes[0], codes[2])
     table = table_of([*codes, rng.integers(0, 2, 150_001)], [3, 3, 3, 2])
     for c in (None, "d"):
-        found, plain = pair_information(Counter(table), c), fused._by_counts(Counter(table), c)
+        counter = Counter(table)
+        found, pairs = pair_information(counter, c), counter.pairs() if c is None else counter.pairs_within(c)
+        plain = PairInformation(pairs.variables, *information_and_rows(pairs))
         np.testing.assert_allclose(found.information, plain.information, **TINY)
         np.testing.assert_array_equal(found.rows, plain.rows)
 
@@ -146,9 +148,9 @@ def weight_matrices(draw: st.DrawFn, most: int = 5) -> np.ndarray:
 def test_no_spanning_tree_weighs_more(weights: np.ndarray, few: int) -> None:
     n = len(weights)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spanning, "_FEW_NODES", few)
-        patch.setattr(spanning, "_PATIENT_NODES", few)
-        found = spanning_forest(weights)
+        patch.setattr(trees, "_FEW_NODES", few)
+        patch.setattr(trees, "_PATIENT_NODES", few)
+        found = _spanning_forest(weights)
     assert oracle.is_forest(found, n)
     possible = [some for some in oracle.forests(n) if all(weights[e] > -np.inf for e in some)]
     most_edges = max(map(len, possible))
@@ -163,9 +165,9 @@ def test_equal_edges_are_taken_by_their_ends_with_and_without_a_kernel(weights: 
     expected = oracle.greedy_forest(weights)
     for few in (0, 32):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(spanning, "_FEW_NODES", few)
-            patch.setattr(spanning, "_PATIENT_NODES", few)
-            assert spanning_forest(weights) == expected
+            patch.setattr(trees, "_FEW_NODES", few)
+            patch.setattr(trees, "_PATIENT_NODES", few)
+            assert _spanning_forest(weights) == expected
 
 
 # Trees
@@ -203,7 +205,7 @@ def test_no_forest_has_a_higher_bic(seed: int, n: int) -> None:
 
 
 def parents_of(edges: Sequence[tuple[int, int]], n: int) -> tuple[tuple[int, ...], ...]:
-    parents = spanning.direct(edges, n)
+    parents = trees.direct(edges, n)
     return tuple(() if p < 0 else (p,) for p in parents)
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tunbridge._check import check_choice, check_number, did_you_mean, listed, shortened
+from tunbridge._core.check import check_choice, check_number, did_you_mean, listed, shortened
 from tunbridge.errors import DataError
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tunbridge import _memory
-from tunbridge._memory import available_memory, check_memory, memory_limit, size_text
+from tunbridge._core import memory as _memory
+from tunbridge._core.memory import available_memory, check_memory, memory_limit, size_text
 from tunbridge.errors import DataError, MemoryForecastError
 
 GIB = 2**30

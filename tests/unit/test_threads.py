@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from tunbridge._threads import map_threads, n_threads, row_pieces
+from tunbridge._core.threads import map_threads, n_threads, row_pieces
 from tunbridge.errors import DataError
 
 
@@ -28,7 +28,7 @@ def test_n_threads(n_jobs: int | None, threads: int) -> None:
 def test_n_threads_refuses_what_is_no_number_of_threads(n_jobs: object) -> None:
     with pytest.raises(DataError) as error:
         n_threads(n_jobs)  # type: ignore[arg-type]
-    assert str(error.value) == f"n_jobs must be a whole number other than 0, or None; got {n_jobs!r}."
+    assert str(error.value) == f"n_jobs must be an integer other than 0, or None; got {n_jobs!r}."
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 7, None])

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 import tunbridge as tb
-from tunbridge.kernels.warmup import kernels, warm_up
+from tunbridge._warmup import kernels, warm_up
 
 
 def signatures() -> dict[str, set[object]]:

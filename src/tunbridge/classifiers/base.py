@@ -1,4 +1,4 @@
-"""What all classifiers have in common: learning, prediction, decisions, explanations, files.
+"""Base class of all classifiers: learning, prediction, decisions, explanations, files.
 
 A classifier is three things. Its *parameters* say how to learn. Its *statistics* are what it keeps of the data: counts
 that can be added to those of further rows. Its *model*, a joint distribution of class and features, is derived from
@@ -6,7 +6,7 @@ both, and answers
 
     P(c | x) = P(x, c) / Σ_c′ P(x, c′).
 
-A final class says how statistics are collected and how the model is derived; everything else stands here.
+A final class says how statistics are collected and how the model is derived; everything else is here.
 """
 
 from __future__ import annotations
@@ -22,19 +22,28 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from tunbridge._check import check_choice, warn_user
-from tunbridge._threads import n_threads, row_pieces
-from tunbridge.classifiers.explanation.contributions import conditions
-from tunbridge.classifiers.parameters import parameters_content, parameters_of
-from tunbridge.classifiers.posteriors import Finish, log_class_prior, log_posterior, posterior
-from tunbridge.classifiers.rows.batch import Batch
-from tunbridge.classifiers.rows.readers import Reader, TableReader
-from tunbridge.classifiers.rows.target import encode_target, series_name
+from tunbridge._core.check import check_choice, counted, listed, warn_user
+from tunbridge._core.registry import Entry
+from tunbridge._core.threads import n_threads, row_pieces
+from tunbridge.classifiers._classes import (
+    Finish,
+    encode_target,
+    labels_of,
+    log_class_prior,
+    log_posterior,
+    posterior,
+    series_name,
+)
+from tunbridge.classifiers._parameters import parameters_content, parameters_of
+from tunbridge.classifiers._reading import TableReader
+from tunbridge.classifiers._rows import Examples, Reader
+from tunbridge.classifiers._statistics import Part, Statistics
+from tunbridge.classifiers.explanation.contributions import compared_classes, explanations
 from tunbridge.data import Variable
 from tunbridge.data.table import check_weights
-from tunbridge.decisions import Decisions, decide, explanation
+from tunbridge.decisions import Decisions, decide
+from tunbridge.decisions.evidence import WhatIf
 from tunbridge.decisions.importance import METHODS, Importance
-from tunbridge.decisions.what_if import WhatIf
 from tunbridge.errors import DataError, ZeroProbabilityWarning
 from tunbridge.formats import is_other_file, write_model
 
@@ -42,7 +51,7 @@ _TERMS_AT_ONCE = 1_000_000
 
 
 class Learned(Protocol):
-    """What a classifier keeps of the data."""
+    """What a classifier keeps of the data; :class:`Statistics` for tables."""
 
     @property
     def target(self) -> Variable:
@@ -63,88 +72,105 @@ class Learned(Protocol):
 class Model(Protocol):
     """A joint distribution of class and features."""
 
-    def joint(self, batch: Any, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
-        """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); what is missing is left out."""
+    def joint(self, rows: Any, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
+        """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); missing values are left out."""
 
-    def terms(self, batch: Any) -> np.ndarray:
+    def terms(self, rows: Any) -> np.ndarray:
         """Return what each feature adds to log P(x, c), (n_features, n_classes, n_rows): for a few rows of a table."""
 
 
 class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
-    """The manners of every classifier; see :class:`tunbridge.NaiveBayesClassifier` for one that can be made."""
+    """Base class of all classifiers; see :class:`tunbridge.NaiveBayesClassifier` for the simplest one."""
 
-    kind: ClassVar[str]
-    """What files call it."""
+    registry_entry: ClassVar[Entry]
+    """Its names, from ``@classifier``."""
 
-    _goes_on: ClassVar[bool] = True
+    parts: ClassVar[tuple[type[Part], ...]] = ()
+    """The parts of its statistics, as files hold them."""
+
+    can_continue: ClassVar[bool] = True
     """Whether it can learn from further rows."""
 
-    _has_joint: ClassVar[bool] = True
-    """Whether its model is a joint distribution P(x, c), of which rows without a class tell something."""
+    has_joint: ClassVar[bool] = True
+    """Whether its model is a joint distribution P(x, c), so that rows without a class tell P(x)."""
 
     _model: Any
     n_jobs: int | None
     class_prior: Any
     categorical: Any
 
+    @property
+    def kind(self) -> str:
+        """What its files are called inside."""
+        return self.registry_entry.file
+
+    @property
+    def model_(self) -> Any:
+        """The joint distribution of class and features; see :class:`Model`."""
+        check_is_fitted(self)
+        return self._model
+
     # What a final class says
 
     @abstractmethod
     def _check_parameters(self) -> None:
-        """Raise for parameters that cannot be."""
+        """Raise for parameters that are not valid."""
 
     @abstractmethod
-    def _collect(
-        self, batch: Any, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
-    ) -> Any:
-        """Return the statistics of some rows (a Batch, for tables); ``classes`` are codes of the target's states.
+    def collect(self, examples: Examples, before: Any) -> Any:
+        """Return the statistics of some rows.
 
-        ``before`` is what has been learned so far, or None: kinds, cut points and structures are kept.
+        ``before`` are the statistics so far, or None: kinds, bins and structures stay those of the first rows.
         """
 
     @abstractmethod
-    def _derive(self, statistics: Any, log_prior: np.ndarray) -> Any:
+    def derive(self, statistics: Any, log_prior: np.ndarray) -> Any:
         """Return the :class:`Model` that follows from the statistics and the parameters."""
 
     @staticmethod
-    @abstractmethod
     def _content(statistics: Any) -> dict[str, Any]:
-        """Return the statistics as content of a native file."""
+        """Return the statistics as content of a file."""
+        content: dict[str, Any] = statistics.content()
+        return content
 
-    @staticmethod
-    @abstractmethod
-    def _statistics(content: Mapping[str, Any]) -> Any:
-        """Return the statistics that a native file holds; raise ValueError where they do not belong together."""
+    @classmethod
+    def _statistics(cls, content: Mapping[str, Any]) -> Any:
+        """Return the statistics that a file holds; raise ValueError where they do not belong together."""
+        return Statistics.from_content(content, cls.parts)
 
-    def _which_categorical(self) -> Any:
-        """Return what says which columns of a table are categorical."""
+    def categorical_columns(self) -> Any:
+        """Return which columns of a table are categorical, as the parameter says it."""
         return self.categorical
 
-    def _reader(self) -> Reader:
+    def reader(self) -> Reader:
         """Return how X is read."""
         return TableReader(self.n_jobs)
 
-    def _settled(self, batch: Any, weights: np.ndarray | None) -> Any:
-        """Return rows, some of them without a class, with everything settled that is to follow from all of them."""
-        return batch
+    def settled(self, rows: Any, weights: np.ndarray | None) -> Any:
+        """Return rows, some of them without a class, with everything fixed that depends on all of them."""
+        return rows
 
-    def _log_prior(self, statistics: Any) -> np.ndarray:
+    def encode_classes(self, y: Any, classes: Any, name: str, n_rows: int) -> tuple[Variable, np.ndarray]:
+        """Return the class variable and the code of each row."""
+        return encode_target(y, classes, name, n_rows)
+
+    def log_prior(self, statistics: Any) -> np.ndarray:
         """Return log P(c)."""
         return log_class_prior(self.class_prior, statistics.target, statistics.class_weight)
 
     # Learning
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from rows and their classes, forgetting what was learned before.
+        """Learn from rows and their classes; what was learned before is forgotten.
 
         Parameters
         ----------
         X : frame, dict of columns, Table, or array-like of shape (n_rows, n_features)
-            The features; cells may be missing.
+            The features; values may be missing.
         y : array-like of shape (n_rows,), or str
             The classes, or the name of the column of X that holds them.
         sample_weight : array-like of shape (n_rows,), optional
-            A weight for each row; the weights of a Table are used otherwise.
+            A weight for each row; default: the weights of a Table.
 
         Returns
         -------
@@ -152,19 +178,19 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         return self._learn(X, y, None, sample_weight, forget=True)
 
-    @available_if(lambda self: self._goes_on)
+    @available_if(lambda self: self.can_continue)
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from further rows; new states and new classes are welcome.
+        """Learn from further rows, which may have new categories and new classes.
 
-        The first batch settles which columns are categorical, how numeric ones are modelled, and where they are cut: if
-        it is small, say with ``categorical`` what its columns are.
+        The first batch fixes which columns are categorical, how numeric ones are modelled, and their bins: if it is
+        small, say with ``categorical`` what its columns are.
 
         Parameters
         ----------
         X, y, sample_weight
             As in :meth:`fit`.
         classes : array-like, optional
-            Classes to know of although no row has them yet.
+            Classes that no row has yet.
 
         Returns
         -------
@@ -177,15 +203,15 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
         Whatever stops it, bad data or the user, leaves what was learned before as it was.
         """
-        with self._all_or_nothing():
+        with self.all_or_nothing():
             if forget:
                 self._forget()
             self._learn_batch(X, y, classes, sample_weight)
         return self
 
     @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Put everything back as it was when something stops what is done here."""
+    def all_or_nothing(self) -> Iterator[None]:
+        """Restore everything when an error stops what is done here."""
         state = dict(self.__dict__)
         try:
             yield
@@ -202,72 +228,58 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         n_threads(self.n_jobs)
         self._check_parameters()
         before, target_name = getattr(self, "statistics_", None), getattr(self, "target_name_", None)
-        self._adopt(*self._gathered(X, y, classes, sample_weight, before, target_name))
+        self.adopt(*self._gathered(X, y, classes, sample_weight, before, target_name))
 
     def _gathered(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, before: Learned | None, target_name: str | None
     ) -> tuple[Any, str | None]:
         """Return the statistics of what was learned before and of X together, and the name of the target."""
-        reader = self._reader()
+        reader = self.reader()
         X, y, sample_weight, target_name = reader.split(X, y, sample_weight, target_name)
-        batch = reader.learned(self, X, before)
-        if not batch.n_rows and before is None:
-            raise DataError("there must be something to learn from; got no rows.")
+        rows = reader.learned(self, X, before)
+        if not rows.n_rows and before is None:
+            raise DataError("X must have at least one row to learn from; got none.", parameter="X")
         if target_name is None and before is None:
-            target_name = series_name(y, batch.variables)
+            target_name = series_name(y, rows.variables)
         name = (target_name or "class") if before is None else before.target.name
-        target, codes = self._encoded_target(y, classes, name, batch.n_rows)
-        weights = None if sample_weight is None else check_weights(np.asarray(sample_weight), batch.n_rows)
-        new = self._collect(batch, codes, target, weights, before)
+        target, codes = self.encode_classes(y, classes, name, rows.n_rows)
+        weights = None if sample_weight is None else check_weights(np.asarray(sample_weight), rows.n_rows)
+        new = self.collect(Examples(rows, codes, target, weights), before)
         return new if before is None else before.merge(new), target_name
 
-    def _fit_batch(
-        self,
-        batch: Batch,
-        classes: np.ndarray,
-        target: Variable,
-        weights: np.ndarray | None = None,
-        target_name: str | None = None,
-    ) -> Self:
-        """Learn from rows that have been read: what an estimator around this one calls."""
+    def fit_examples(self, examples: Examples) -> Self:
+        """Learn from rows that have been read: for an estimator around this one."""
         n_threads(self.n_jobs)
         self._check_parameters()
-        self._adopt(self._collect(batch, classes, target, weights, None), target_name)
-        self._count_features()
-        return self
+        return self.adopt(self.collect(examples, None), None)
 
-    def _encoded_target(self, y: Any, classes: Any, name: str, n_rows: int) -> tuple[Variable, np.ndarray]:
-        return encode_target(y, classes, name, n_rows)
-
-    def _adopt(self, statistics: Any, target_name: str | None) -> None:
-        """Take the statistics as what has been learned, and derive everything else from them."""
-        self.class_log_prior_ = self._log_prior(statistics)
-        self._model = self._derive(statistics, self.class_log_prior_)
+    def adopt(self, statistics: Any, target_name: str | None) -> Self:
+        """Take statistics as what has been learned, and derive everything else from them."""
+        self.class_log_prior_ = self.log_prior(statistics)
+        self._model = self.derive(statistics, self.class_log_prior_)
         self.statistics_, self.target_name_ = statistics, target_name
         self.classes_, self.class_count_ = np.array(statistics.target.states), statistics.class_weight
         self.variables_ = statistics.variables
-
-    def _count_features(self) -> None:
-        """Say how many features there are, where rows are cells of columns."""
         if self.variables_:
             self.n_features_in_ = len(self.variables_)
+        return self
 
     # Prediction
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
-        """Return log P(x, c) for each row and class, missing features left out."""
-        return self._model_of(self._batch(X), lambda joint: joint)
+        """Return log P(x, c) for each row and class; missing values are left out."""
+        return self.model_.joint(self._rows(X), lambda joint: joint, self.n_jobs)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return log P(c | x) for each row and class."""
-        return self._posterior(self._batch(X), log_posterior)
+        return self.posteriors(self._rows(X), log_posterior)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return P(c | x) for each row and class, in the order of ``classes_``."""
-        return self._posterior(self._batch(X), posterior)
+        return self.posteriors(self._rows(X), posterior)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable class of each row (the first of equals)."""
+        """Return the most probable class of each row; the first of equally probable ones."""
         found = self.predict_log_proba(X)
         return self.classes_[found.argmax(axis=1)]
 
@@ -281,25 +293,25 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         reject: Any = None,
         return_risk: bool = False,
     ) -> Any:
-        """Return for each row the choice of least expected loss.
+        """Return for each row the choice with the smallest expected loss.
 
         Parameters
         ----------
         X : as in :meth:`fit`
             The rows.
         loss : None, array-like, pandas frame, or mapping
-            What it costs to choose j when i is true: a matrix (n_classes, n_classes) in the order of ``classes_``, or
-            ``{true: {chosen: loss}}``, in which what is not named costs 0 if right and 1 if wrong, or
+            The loss of choosing j when i is true: a matrix (n_classes, n_classes) in the order of ``classes_``, or
+            ``{true: {chosen: loss}}``, in which pairs that are not named cost 0 if right and 1 if wrong, or
             ``{true: cost}``, the cost of missing that class. Losses by row are an array (n_rows, n_classes,
-            n_classes), or a mapping with columns of numbers. ``None``: the fewest errors, which is the most probable
-            class.
+            n_classes), or a mapping with columns of numbers. ``None`` counts errors, so that the most probable class
+            is chosen.
         utility : as loss, optional
-            What it is worth, instead of what it costs.
+            The utility of each choice, instead of its loss.
         actions : sequence, optional
             What can be chosen, where that is not a class; the losses are then a matrix (n_classes, n_actions) or
             ``{true: {action: loss}}``.
         reject : float or array-like of shape (n_rows,), optional
-            The loss of not deciding; rows whose every choice risks more get ``None``.
+            The loss of not deciding; rows whose every choice has a higher expected loss get ``None``.
         return_risk : bool
             Return the expected losses of the choices as well; :meth:`decisions` returns more.
 
@@ -318,7 +330,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def decisions(
         self, X: Any, loss: Any = None, *, utility: Any = None, actions: Any = None, reject: Any = None
     ) -> Decisions:
-        """Return the choices of least expected loss with what they are expected to cost.
+        """Return the choices with the smallest expected loss, and these losses.
 
         Parameters
         ----------
@@ -345,9 +357,9 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         X : as in :meth:`fit`, or a mapping of feature to value
             The rows, or one row.
         label : class, optional
-            The class to explain; the most probable one by default.
+            The class to explain; default: the most probable one.
         against : class, optional
-            The class to compare it with; the most probable of the others by default.
+            The class to compare it with; default: the most probable of the others.
 
         Returns
         -------
@@ -367,51 +379,37 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         ...
         """
         check_is_fitted(self)
-        batch = self._batch(X)
+        rows = self._rows(X)
         size = max(1, _TERMS_AT_ONCE // max(1, len(self.variables_) * len(self.classes_)))
-        pieces = [batch.rows(start, stop) for start, stop in row_pieces(batch.n_rows, size)]
+        pieces = [rows.take(np.arange(start, stop)) for start, stop in row_pieces(rows.n_rows, size)]
         found = [each for piece in pieces for each in self._explained(piece, label, against)]
-        return found[0] if self._reader().is_one(X) else found
+        return found[0] if self.reader().is_one(X) else found
 
-    def _explained(self, batch: Any, label: Any, against: Any) -> list[Any]:
-        probabilities = self._posterior(batch, posterior)
-        return self._reasons(batch, [self._compared(shares, label, against) for shares in probabilities], probabilities)
+    def _explained(self, rows: Any, label: Any, against: Any) -> list[Any]:
+        probabilities = self.posteriors(rows, posterior)
+        target = self.statistics_.target
+        return self.reasons(rows, [compared_classes(target, p, label, against) for p in probabilities], probabilities)
 
-    def _reasons(self, batch: Any, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Any]:
+    def reasons(self, rows: Any, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Any]:
         """Return why each row has one class rather than another, given the positions of both."""
-        terms, given = self._model.terms(batch), conditions(self._model, batch)
-        classes, names = self.classes_.tolist(), [v.name for v in batch.variables]
-        found = []
-        for row, (c, d) in enumerate(compared):
-            evidence = explanation(
-                classes[c],
-                classes[d],
-                prior=difference(self.class_log_prior_[c], self.class_log_prior_[d]),
-                names=names,
-                values=[batch.value(j, row) for j in range(len(names))],
-                weights=[difference(t[c, row], t[d, row]) for t in terms],
-                probabilities=dict(zip(classes, probabilities[row].tolist(), strict=True)),
-                given=None if given is None else [[names[u] for u in each] for each in given[row]],
-            )
-            found.append(evidence)
-        return found
+        return explanations(self, rows, compared, probabilities)
 
     def what_if(self, X: Any, *, to: Any = None, features: Any = None) -> WhatIf | list[WhatIf]:
         """Return which single changes would give each row another class.
 
-        Each feature is given every other state; a number that is cut into intervals, a value of every other interval; a
-        number with a density, the nearest value at which the class flips (where none does, the one that comes nearest
-        to it); and each that is known is taken away.
+        Each feature is given every other category; a discretized number, a value of every other bin; a number with a
+        density, the nearest value at which the class flips (if none does, the one that comes closest); and each known
+        value is made missing.
 
         Parameters
         ----------
         X : as in :meth:`fit`, or a mapping of feature to value
             The rows, or one row.
         to : class, optional
-            The class that is wanted; any other than the present one by default.
+            The class that is wanted; default: any other than the predicted one.
         features : list of str, or mapping of str to list, (low, high) or None, optional
-            The features that may change; all by default. A mapping says what each may become: a list of values, for a
-            number also a range; None is whatever it can be.
+            The features that may change; default: all. A mapping says which values each may take: a list, for a number
+            also a range, or None for any value.
 
         Returns
         -------
@@ -432,28 +430,23 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         humidity  High   unknown   yes          0.433
         outlook   Sunny  Rain      yes          0.409
         """
-        from tunbridge.classifiers.explanation.what_if import changes  # when it is asked for: it needs much else
+        from tunbridge.classifiers.explanation.what_if import changes  # it imports much
 
         check_is_fitted(self)
         if len(self.classes_) < 2:
             raise DataError(f"a what-if must have another class; the model knows only {self.classes_.tolist()[0]!r}.")
         if not self.variables_:
             raise DataError("a what-if must have features in columns to change; texts and sequences have none.")
-        batch = self._batch(X)
-
-        def log_joint(rows: Batch) -> np.ndarray:
-            return self._model_of(rows, lambda joint: joint)
-
-        found = changes(self._model, self.statistics_, batch, log_joint=log_joint, to=to, features=features)
-        return found[0] if self._reader().is_one(X) else found
+        found = changes(self, self._rows(X), to=to, features=features)
+        return found[0] if self.reader().is_one(X) else found
 
     def importance(self, method: str = "information") -> Importance:
-        """Return what each feature tells about the class over all rows that were learned from.
+        """Return how much each feature tells about the class, over all training rows.
 
         Parameters
         ----------
         method : {"information", "weight"}
-            The mutual information of feature and class, beside the feature's parents where it has any; or the expected
+            The mutual information of feature and class, given the feature's parents where it has any; or the expected
             weight of evidence, by which a value of the feature moves the log-odds of the true class on average.
 
         Returns
@@ -473,42 +466,20 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         wind         0.0334   5.1 %  +++++
         temperature  0.0203   3.1 %  +++
         """
-        from tunbridge.classifiers.explanation.importance import importance_of  # when it is asked for, as above
+        from tunbridge.classifiers.explanation.importance import importance_of  # it imports much
 
         check_is_fitted(self)
         check_choice("method", method, METHODS)
-        return importance_of(self._model, self.statistics_, method)
-
-    def _compared(self, probabilities: np.ndarray, label: Any, against: Any) -> tuple[int, int]:
-        """Return the positions of the class to explain and of the one to compare it with."""
-        if len(probabilities) < 2:
-            raise DataError(
-                f"an explanation must compare two classes; the model knows only {self.classes_.tolist()[0]!r}."
-            )
-        target = self.statistics_.target
-        ranked = np.argsort(-probabilities, kind="stable").tolist()
-        other = None if against is None else target.code(against)
-        c = target.code(label) if label is not None else next(k for k in ranked if k != other)
-        d = other if other is not None else next(k for k in ranked if k != c)
-        if c == d:
-            raise DataError(f"an explanation must compare two different classes; got {label!r} against {against!r}.")
-        return c, d
+        return importance_of(self.model_, self.statistics_, method)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the share of rows whose class is predicted; y may be the name of a column, as in :meth:`fit`."""
+        """Return the accuracy: the share of rows whose class is predicted; y may be the name of a column."""
         check_is_fitted(self)
-        X, y, sample_weight, _ = self._reader().split(X, y, sample_weight, self.target_name_)
-        return super().score(X, y, sample_weight)
+        X, y, sample_weight, _ = self.reader().split(X, y, sample_weight, self.target_name_)
+        return super().score(X, labels_of(y), sample_weight)
 
-    def _batch(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return self._reader().known(self, X)
-
-    def _model_of(self, batch: Batch, finish: Finish) -> np.ndarray:
-        return self._model.joint(batch, finish, self.n_jobs)
-
-    def _posterior(self, batch: Batch, normalise: Finish) -> np.ndarray:
-        """Return the normalised log P(x, c); rows that no class can produce get the prior, with one warning."""
+    def posteriors(self, rows: Any, normalise: Finish) -> np.ndarray:
+        """Return the normalised log P(x, c) of rows; impossible ones get the prior, with one warning."""
         impossible: list[int] = []
 
         def finish(joint: np.ndarray) -> np.ndarray:
@@ -516,31 +487,69 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             impossible.append(int(lost.sum()))
             return normalise(np.where(lost, self.class_log_prior_[:, None], joint) if lost.any() else joint)
 
-        found = self._model_of(batch, finish)
+        found: np.ndarray = self.model_.joint(rows, finish, self.n_jobs)
         if sum(impossible):
             warn_user(
                 f"{sum(impossible)} row(s) have probability zero under every class and get the class prior. Smoothing "
-                "above 0 avoids it, unless a number is absurdly far from all that were learned.",
+                "above 0 avoids it, unless a number is extremely far from all training values.",
                 ZeroProbabilityWarning,
             )
         return found
+
+    def _rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self.reader().known(self, X)
+
+    # What was learned, in words
+
+    def describe(self) -> str:
+        """Return a few lines about what was learned: classes and their counts, features, and the structure.
+
+        Examples
+        --------
+        >>> import tunbridge as tb
+        >>> print(tb.TANClassifier().fit(tb.datasets.play_tennis(), "play").describe())
+        TANClassifier() learned from 14 rows
+        target     play: no 5, yes 9
+        features   4: 'outlook', 'temperature', 'humidity', 'wind'
+        structure  temperature | outlook; humidity | temperature; wind | outlook
+        """
+        check_is_fitted(self)
+        target, counts = self.statistics_.target, self.class_count_.tolist()
+        classes = ", ".join(f"{label} {count:g}" for label, count in zip(self.classes_.tolist(), counts, strict=True))
+        lines = [f"{self!r} learned from {counted(round(sum(counts)), 'row')}", f"target     {target.name}: {classes}"]
+        if self.variables_:
+            lines.append(f"features   {len(self.variables_)}: {listed(v.name for v in self.variables_)}")
+        return "\n".join([*lines, *(f"{what:<9}  {text}" for what, text in self._described().items())])
+
+    def _described(self) -> dict[str, str]:
+        """Return further lines of the description: what, and the text."""
+        parents = getattr(self, "parents_", None)
+        if not isinstance(parents, dict) or not all(isinstance(p, str | tuple | None) for p in parents.values()):
+            return {}
+        arcs = [f"{child} | {p if isinstance(p, str) else ', '.join(p)}" for child, p in parents.items() if p]
+        return {"structure": "; ".join(arcs) or "no feature depends on another one"}
+
+    def __str__(self) -> str:
+        return self.describe() if self.__sklearn_is_fitted__() else repr(self)
 
     # Files
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to one file, data only; :func:`tunbridge.load` reads it.
 
-        A model that is there is replaced, any other file is not.
+        An existing model file is replaced, any other file is not.
         """
         check_is_fitted(self)
         if is_other_file(path):
             raise DataError(
-                f"a model must not replace a file that is no model; got {str(path)!r}. Choose another name."
+                f"a model must not replace a file that is no model; got {str(path)!r}. Choose another name.",
+                parameter="path",
             )
         write_model(path, self.kind, self.to_content())
 
     def to_content(self) -> dict[str, Any]:
-        """Return what a native file holds of the classifier (:meth:`save` is the way to call it)."""
+        """Return what a file holds of the classifier; :meth:`save` writes it."""
         return {
             "parameters": parameters_content(self.get_params(deep=False)),
             "target_name": self.target_name_,
@@ -550,12 +559,11 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Return the classifier that a native file holds (:func:`tunbridge.load` is the way to call it)."""
+        """Return the classifier that a file holds; :func:`tunbridge.load` reads it."""
         model = cls(**parameters_of(content["parameters"]))
         model._check_parameters()
         statistics = cls._statistics(content["statistics"])
-        model._adopt(statistics, content["target_name"])
-        model._count_features()
+        model.adopt(statistics, content["target_name"])
         if content["has_feature_names"]:
             model.feature_names_in_ = np.array([v.name for v in statistics.variables], object)
         return model
@@ -569,8 +577,3 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-
-def difference(a: float, b: float) -> float:
-    """Return a − b, 0 where both are −∞ (a value that neither class can have says nothing between them)."""
-    return 0.0 if a == b else float(a - b)

@@ -1,6 +1,6 @@
-"""A scikit-learn transformer that cuts numbers into intervals.
+"""A scikit-learn transformer that discretizes numbers.
 
-It stands around the functions of :mod:`tunbridge.data.discretisation`, so that a discretisation is learned inside each
+It wraps the functions of :mod:`tunbridge.data.discretisation`, so that a discretisation is learned inside each
 fold of a cross-validation and its method is a parameter that a grid search can vary. On a whole table
 :func:`tunbridge.data.discretisation.discretise` is the shorter way.
 """
@@ -8,6 +8,7 @@ fold of a cross-validation and its method is a parameter that a grid search can 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -18,9 +19,9 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from tunbridge._check import check_choice, did_you_mean, listed
-from tunbridge.classifiers.rows.batch import check_names, is_frame, is_known_frame
-from tunbridge.classifiers.rows.target import encode_target
+from tunbridge._core.check import check_choice, did_you_mean, listed
+from tunbridge.classifiers._classes import encode_target
+from tunbridge.classifiers._reading import check_names, is_frame, is_known_frame
 from tunbridge.data.columns import to_floats
 from tunbridge.data.discretisation import METHODS, Cuts, Discretisation, Method, at_cuts, learn_cuts
 from tunbridge.data.frames import frame_columns
@@ -29,27 +30,28 @@ from tunbridge.errors import DataError
 ENCODINGS = ("codes", "labels")
 
 
+@dataclass(eq=False, repr=False)
 class Discretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """A transformer from numbers to the intervals they lie in, column by column.
+    """A transformer from numbers to bins, column by column.
 
     Parameters
     ----------
-    method : {"mdl", "frequency", "width"}, or sequence or mapping of cut points
+    method : {"mdl", "frequency", "width"}, or sequence or mapping of bin edges
         "mdl" is the minimum-description-length discretisation of Fayyad and Irani, which needs the classes y; the two
-        others look at X alone. Cut points may be given: one list of them (or a ``Discretisation``) for each column, in
+        others look at X alone. Bin edges may be given: one list of them (or a ``Discretisation``) for each column, in
         order or by name (``x0``, ``x1``, … where the columns have no names).
     n_bins : int
-        For "frequency" and "width": how many intervals, at most.
+        For "frequency" and "width": the maximum number of bins.
     encode : {"codes", "labels"}
-        What comes out: the number of the interval, from 0, as a float with NaN for missing; or the interval's name
-        ("≤ 2.45") with None for missing. Classifiers that take numbers for measurements need the labels.
+        The output: the number of the bin, from 0, as a float with NaN for missing; or its label ("≤ 2.45") with None
+        for missing. Classifiers that treat numbers as measurements need the labels.
 
     Attributes
     ----------
     discretisations_ : list of Discretisation
         One a column.
     cut_points_ : list of ndarray
-        Their cut points. A column without any is constant after the transformation.
+        Their bin edges. A column without any is constant after the transformation.
     n_features_in_ : int
         The number of columns.
     feature_names_in_ : ndarray of str
@@ -67,19 +69,13 @@ class Discretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
            [1., 1., 2., 2.]])
     """
 
-    def __init__(
-        self,
-        method: Method | Sequence[Cuts] | Mapping[str, Cuts] = "mdl",
-        *,
-        n_bins: int = 10,
-        encode: Literal["codes", "labels"] = "codes",
-    ) -> None:
-        self.method = method
-        self.n_bins = n_bins
-        self.encode = encode
+    method: Method | Sequence[Cuts] | Mapping[str, Cuts] = "mdl"
+    _: KW_ONLY
+    n_bins: int = 10
+    encode: Literal["codes", "labels"] = "codes"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Discretiser:
-        """Learn the cut points of each column.
+        """Learn the bin edges of each column.
 
         Parameters
         ----------
@@ -88,7 +84,7 @@ class Discretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         y : array-like of shape (n_samples,), optional
             The classes, which "mdl" needs and the other methods ignore.
         sample_weight : array-like of shape (n_samples,), optional
-            The number of cases that a row stands for.
+            The weight of each row.
 
         Returns
         -------
@@ -163,12 +159,12 @@ def _given_cuts(method: Any, names: list[str]) -> list[Discretisation]:
             raise DataError(f"method must name columns of X; got {unknown[0]!r}. {did_you_mean(unknown[0], names)}")
         absent = [name for name in names if name not in method]
         if absent:
-            raise DataError(f"method must give cut points for every column; it has none for {listed(absent)}.")
+            raise DataError(f"method must give bin edges for every column; it has none for {listed(absent)}.")
         method = [method[name] for name in names]
     if not isinstance(method, (Sequence, np.ndarray)):
-        raise DataError(f"method must be one of {listed(METHODS)}, or cut points for each column; got {method!r}.")
+        raise DataError(f"method must be one of {listed(METHODS)}, or bin edges for each column; got {method!r}.")
     if len(method) != len(names):
-        raise DataError(f"method must give cut points for each of {len(names)} columns; got {len(method)} lists.")
+        raise DataError(f"method must give bin edges for each of {len(names)} columns; got {len(method)} lists.")
     return [at_cuts(cuts) for cuts in method]
 
 

@@ -1,68 +1,176 @@
-"""The program: its verbs, its own options, and its way to end.
+"""The program: its verbs, its own options, and how it ends.
 
-``--debug`` may stand anywhere before a ``--``. All verbs run under :func:`tunbridge.cli.failures.guarded`, which gives
-every failure one sentence and an exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
+A verb is a file in ``cli/verbs`` with a function that is decorated ``@verb("network query")``: the registry finds it by
+reading the files, and only the module of the verb that is called is imported. The first word of a name of two words
+is a group. A verb may have an old spelling (``old="query"``), which still works with a notice, or a second one
+(``also="impute"``).
+
+``--debug`` may stand anywhere before a ``--``. All verbs run under :func:`tunbridge.cli.output.guarded`, which gives
+every failure one sentence and an exit code: 0 success, 1 failure, 2 wrong usage, 130 interrupted.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+from typer.exceptions import TyperException
 
+from tunbridge._core.check import did_you_mean
+from tunbridge._core.registry import Entry, entries
 from tunbridge._version import __version__
-from tunbridge.cli.bayes import bayes
-from tunbridge.cli.convert import convert
-from tunbridge.cli.datasets import datasets
-from tunbridge.cli.describe import describe
-from tunbridge.cli.diagnose import diagnose
-from tunbridge.cli.evaluate import evaluate
-from tunbridge.cli.explain import explain
-from tunbridge.cli.failures import guarded
-from tunbridge.cli.fit import fit
-from tunbridge.cli.impute import impute
-from tunbridge.cli.learn import learn
 from tunbridge.cli.options import spread
-from tunbridge.cli.predict import predict
-from tunbridge.cli.query import query
-from tunbridge.cli.sample import sample
-from tunbridge.cli.update import update
-from tunbridge.cli.warmup import warmup
+from tunbridge.cli.output import UsageError, guarded, option_names
 
 _DEBUG = "--debug"
-_VERBS = (
-    learn, fit, update, evaluate, predict, explain, query, sample, impute, convert, describe, datasets, bayes, diagnose,
-    warmup,
-)  # fmt: skip
-_CALLED: dict[Any, str] = {diagnose: "test"}  # a function of that name would be taken for one of a test suite
+_HELP = ("-h", "--help", "--help-all")
+_GROUPS = {
+    "network": "Bayesian networks: learn, fit, query, sample.",
+    "text": "Classifiers of raw text.",
+    "sequence": "Classifiers of sequences of symbols.",
+}
+_NETWORK_OPTIONS = (
+    *("--search", "--score", "--max-parents", "--restarts", "--candidates", "--checkpoint", "--k", "--bootstrap"),
+    *("--threshold", "--structural-em", "--no-structural-em", "--trace", "--require", "--forbid", "--tier", "--tiers"),
+    *("--root", "--leaf", "--cuts", "--bins"),
+)
+# Boxes and colours are for terminals; elsewhere they would only be in the way of grep.
+_SETTINGS: dict[str, Any] = {"rich_markup_mode": "rich" if sys.stdout.isatty() else None}
 
 
 class Program(TyperGroup):
-    """A group of verbs whose failures are sentences."""
+    """A group of verbs, imported one at a time, whose failures are sentences."""
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **_: Any) -> NoReturn:  # type: ignore[override]
         """Run the verb that the arguments name, and exit."""
-        given = list(sys.argv[1:] if args is None else args)
-        words, debug = _without_debug(given)
+        words, debug = _without_debug(list(sys.argv[1:] if args is None else args))
+        option_names.set({})
 
         def work() -> None:
-            with self.make_context(prog_name or "tunbridge", words) as context:
-                self.invoke(context)
+            now, notice = current_spelling(words)
+            if notice:
+                typer.echo(f"{notice}; the old spelling still works.", err=True)
+            try:
+                with self.make_context(prog_name or "tunbridge", now) as context:
+                    self.invoke(context)
+            except TyperException as error:
+                raise _with_owner(error) from None
 
         sys.exit(guarded(work, debug=debug))
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; without any, show the help."""
+        if not args and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help())
+            raise typer.Exit(2)
+        return super().parse_args(ctx, args)
 
-# Boxes and colours are for terminals; elsewhere they would only be in the way of grep.
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the verbs and groups in this group."""
+        return list(_children(self._group))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a verb for the list in the help: its name and summary, nothing imported."""
+        found = _children(self._group).get(cmd_name)
+        if found is None:
+            return None
+        if isinstance(found, str):
+            return Program(name=cmd_name, help=found, context_settings=self.context_settings, **_SETTINGS)
+        return TyperCommand(cmd_name, help=f"{found.summary}.", **_SETTINGS)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the verb that the arguments name, its module imported."""
+        found = _children(self._group).get(args[0])
+        if found is None:
+            where = f"tunbridge {self._group}".strip()
+            hint = did_you_mean(args[0], list(_children(self._group)))
+            raise UsageError(f"{where} has no command {args[0]!r}. {hint} See {where} --help.")
+        command = self.get_command(ctx, args[0]) if isinstance(found, str) else command_of(found)
+        return args[0], command, args[1:]
+
+    @property
+    def _group(self) -> str:
+        return "" if self.name not in _GROUPS else str(self.name)
+
+
+def _children(group: str) -> dict[str, Entry | str]:
+    """Return what a group holds by name: verbs, and in the program itself the summaries of groups."""
+    verbs = entries("verb").values()
+    if group:
+        return {v.name.partition(" ")[2]: v for v in verbs if v.name.partition(" ")[0] == group and " " in v.name}
+    plain: dict[str, Entry | str] = {
+        v.details.get("also", v.name): v for v in verbs if " " not in v.details.get("also", v.name)
+    }
+    return plain | _GROUPS
+
+
+def command_of(entry: Entry) -> Any:
+    """Return a verb as a command, with its options."""
+    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, **_SETTINGS)
+    single.command(entry.name.rpartition(" ")[2])(spread(entry.load()))
+    return typer.main.get_command(single)
+
+
+def _with_owner(error: Any) -> Any:
+    """Return the error about an unknown option with the verb that has it, if one of the same name does."""
+    option, path = getattr(error, "option_name", None), getattr(error.ctx, "command_path", "tunbridge")[10:]
+    for entry in entries("verb").values():
+        alike = entry.name != path and entry.name.rpartition(" ")[2] == path.rpartition(" ")[2]
+        if option and alike and any(option in (*p.opts, *p.secondary_opts) for p in command_of(entry).params):
+            return UsageError(f"tunbridge {path} has no option {option}; it belongs to tunbridge {entry.name}.")
+    return error
+
+
+def current_spelling(words: list[str]) -> tuple[list[str], str]:
+    """Return arguments in the current spelling, and what is to be said about an old one.
+
+    Examples
+    --------
+    >>> current_spelling(["query", "asia.bif"])
+    (['network', 'query', 'asia.bif'], '`tunbridge query` is now `tunbridge network query`')
+    >>> current_spelling(["learn", "sms.csv", "--text", "-t", "label"])
+    (['text', 'learn', 'sms.csv', '-t', 'label'], '`tunbridge learn --text` is now `tunbridge text learn`')
+    """
+    if not words:
+        return words, ""
+    verb, rest = words[0], words[1:]
+    if verb == "describe" and "--holes" in rest:
+        return [w if w != "--holes" else "--missing-values" for w in words], "`--holes` is now `--missing-values`"
+    old = {entry.details["old"]: entry.name for entry in entries("verb").values() if "old" in entry.details}
+    if verb in old:
+        return [*old[verb].split(), *rest], f"`tunbridge {verb}` is now `tunbridge {old[verb]}`"
+    if verb == "learn" and rest and not set(rest).intersection(_HELP):
+        for kind in ("text", "sequence"):
+            if f"--{kind}" in rest:
+                left = [word for word in rest if word != f"--{kind}"]
+                return [kind, "learn", *left], f"`tunbridge learn --{kind}` is now `tunbridge {kind} learn`"
+        return _other_learning(rest)
+    return words, ""
+
+
+def _other_learning(rest: list[str]) -> tuple[list[str], str]:
+    """Return the arguments of ``learn`` as those of the verb that they are for: of texts, networks, or its own."""
+    if any(Path(word).is_dir() for word in rest[:1]):
+        return ["text", "learn", *rest], "`tunbridge learn FOLDER` is now `tunbridge text learn FOLDER`"
+    options = [word.partition("=")[0] for word in rest if word.startswith("-")]
+    of_networks = [word for word in options if word in _NETWORK_OPTIONS]
+    has_target = any(word.startswith("-t") or word == "--target" for word in options)
+    if "--search" in of_networks or not has_target:
+        what = f" {of_networks[0]}" if of_networks else " DATA"
+        return ["network", "learn", *rest], f"`tunbridge learn{what}` is now `tunbridge network learn{what}`"
+    return ["learn", *rest], ""
+
+
 app = typer.Typer(
     cls=Program,
     add_completion=False,
-    invoke_without_command=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich" if sys.stdout.isatty() else None,
     context_settings={"help_option_names": ["-h", "--help"]},
+    **_SETTINGS,
 )
 
 
@@ -76,20 +184,12 @@ def _show_version(wanted: bool) -> None:
     epilog="A first model: tunbridge datasets play_tennis -o tennis.csv; tunbridge learn tennis.csv --target play"
 )
 def program(
-    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
     debug: Annotated[bool, typer.Option(_DEBUG, help="Show the traceback when something fails.")] = False,
 ) -> None:
-    """Bayesian learning: learn a classifier or a network from a table, evaluate it, predict with it, see why."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-        raise typer.Exit(2)
-
-
-for _verb in _VERBS:
-    app.command(_CALLED.get(_verb))(spread(_verb))
+    """Bayesian learning: learn a classifier or a network from a table, evaluate it, predict with it, explain it."""
 
 
 def _without_debug(words: list[str]) -> tuple[list[str], bool]:

@@ -1,232 +1,552 @@
-"""Options that several verbs share, as records.
+"""Options, generated from signatures and docstrings.
 
-A verb takes a record such as :class:`Reading` as one argument; :func:`spread` puts the options that the record's fields
-describe in its place when the verb is handed to Typer.
+A verb is a plain function: its parameters are the arguments and options, its numpydoc docstring is their help. Three
+kinds of parameters are treated in a special way by :func:`spread`, which makes the function that Typer gets:
+
+* A record such as :class:`Reading`: its fields become options, in a panel of their own.
+* ``Annotated[dict, From("text", "TextClassifier", "ngrams tokens")]``: these parameters of the library become options,
+  with the types, defaults and descriptions that the library has. The verb gets a dictionary of those that were given.
+* Everything else: ``max_parents: int | None = None`` becomes ``--max-parents``.
+
+In the docstring of a verb or record, ``output, -o : FILE`` names further spellings and what stands for the value,
+``row : N >= 1`` also the least value, and the section «Other Parameters» has the options that only ``--help-all``
+shows. Source files of the library are read, not imported, so that help is fast.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
-from enum import StrEnum
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, is_dataclass
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from shlex import quote
+from typing import Annotated, Any, NamedTuple, get_origin, get_type_hints
 
 import typer
 
-from tunbridge._check import did_you_mean, listed
-from tunbridge.cli.failures import UsageError
+from tunbridge._core.check import did_you_mean, listed
+from tunbridge._core.registry import entries
+from tunbridge.cli.output import UsageError, option_names
 from tunbridge.errors import DataError
 
-_FILE_PANEL = "How the file is read"
-_MODEL_PANEL = "How the model is learned"
+_ROOT = Path(__file__).parents[1]
+MISSING = ("", "?", "NA", "NaN", "null")
+"""What is missing by default, as in :func:`tunbridge.read_table`."""
 
-DataFile = Annotated[
-    Path,
-    typer.Argument(metavar="DATA", help="The table: .csv, .tsv, .parquet, .arrow, .arff or .jsonl, also with .gz."),
-]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="The model, as tunbridge learn wrote it.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+_COMMON = {"encoding": "--encoding", "format": "--format", "delimiter": "--delimiter", "download": "--download"}
+
+# Docstrings
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How a file is read."""
+class Described(NamedTuple):
+    """What a docstring says of a parameter: other spellings, its type, its description, whether it is a rare one."""
 
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="MARK",
-            help="A further text that stands for a missing value, beside empty, ?, NA, NaN and null; repeatable.",
-            rich_help_panel=_FILE_PANEL,
-        ),
-    ] = None
-    not_missing: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="MARK",
-            help="One of these five that is a value here, such as NA for Namibia; repeatable.",
-            rich_help_panel=_FILE_PANEL,
-        ),
-    ] = None
-    delimiter: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHAR",
-            help="What stands between fields; found by itself if , ; or tab.",
-            rich_help_panel=_FILE_PANEL,
-        ),
-    ] = None
-    encoding: Annotated[
-        str, typer.Option(metavar="NAME", help="The text encoding, such as latin-1.", rich_help_panel=_FILE_PANEL)
-    ] = "utf-8"
-    format: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="csv, …, where the file's name does not say.", rich_help_panel=_FILE_PANEL),
-    ] = None
-
-    @property
-    def markers(self) -> tuple[str, ...]:
-        """The texts that stand for a missing value."""
-        from tunbridge.data.readers import DEFAULT_MISSING
-
-        kept = self.not_missing or []
-        for mark in kept:
-            if mark not in DEFAULT_MISSING:
-                raise UsageError(f"--not-missing must be one of {listed(DEFAULT_MISSING)}; got {mark!r}.")
-        return tuple(m for m in DEFAULT_MISSING if m not in kept) + tuple(self.missing or ())
-
-    def how(self) -> dict[str, Any]:
-        """Return the arguments for ``read_table`` and ``iter_batches``, but for the missing markers."""
-        delimiter = {r"\t": "\t", "tab": "\t"}.get(self.delimiter or "", self.delimiter)
-        return {"format": self.format, "encoding": self.encoding, "delimiter": delimiter}
-
-    def column_names(self, path: Path) -> list[str]:
-        """Return the names of a file's columns."""
-        from tunbridge.data.readers import iter_batches
-
-        first = next(iter(iter_batches(path, missing=self.markers, batch_rows=1, **self.how())))
-        return list(first.column_names)
+    spellings: tuple[str, ...]
+    type: str
+    text: str
+    is_rare: bool
 
 
-class Numeric(StrEnum):
-    """How numeric columns are modelled."""
-
-    gaussian = "gaussian"
-    kernel = "kernel"
-    discretise = "discretise"
-
-
-class Calibrate(StrEnum):
-    """How posteriors are calibrated."""
-
-    auto = "auto"
-    isotonic = "isotonic"
-    platt = "platt"
-    temperature = "temperature"
-
-
-@dataclass(frozen=True)
-class Learning:
-    """How a classifier is learned; but for the prior and calibration, these options have a meaning for networks too."""
-
-    numeric: Annotated[
-        Numeric | None,
-        typer.Option(
-            help="What numbers follow in each class, in naive Bayes: a normal density (unless said), a kernel density, "
-            "or intervals.",
-            rich_help_panel=_MODEL_PANEL,
-        ),
-    ] = None
-    smoothing: Annotated[
-        float | None,
-        typer.Option(
-            metavar="G",
-            help="Laplace's γ, added to every count; 0 for none. Unless said 1 in naive Bayes, one row's worth in a "
-            "network, and by hierarchy in other models.",
-            min=0,
-            rich_help_panel=_MODEL_PANEL,
-        ),
-    ] = None
-    prior: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="uniform|CLASS=P",
-            help="The classes' probabilities before any evidence; repeat CLASS=P for each. Otherwise as in the data.",
-            rich_help_panel=_MODEL_PANEL,
-        ),
-    ] = None
-    calibrate: Annotated[
-        Calibrate | None,
-        typer.Option(
-            help="Put the probabilities right by rows that are held out in turns; auto takes the best way.",
-            rich_help_panel=_MODEL_PANEL,
-        ),
-    ] = None
-    categorical: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COL",
-            help="A column of numbers that are names of categories; repeatable.",
-            rich_help_panel=_MODEL_PANEL,
-        ),
-    ] = None
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL", help="A column to leave out; repeatable.", rich_help_panel=_MODEL_PANEL),
-    ] = None
-    weights: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="The column that holds the rows' weights.", rich_help_panel=_MODEL_PANEL),
-    ] = None
-
-    @property
-    def class_prior(self) -> str | dict[str, float] | None:
-        """The prior, as the classifier takes it."""
-        if not self.prior:
-            return None
-        if self.prior == ["uniform"]:
-            return "uniform"
-        return dict(named_number("--prior", "CLASS=P", p) for p in self.prior)
-
-
-def named_number(option: str, form: str, text: str) -> tuple[str, float]:
-    """Return the name and the number of an option's ``name=number``.
+def described(docstring: str) -> dict[str, Described]:
+    r"""Return what a numpydoc docstring says of each parameter.
 
     Examples
     --------
-    >>> named_number("--prior", "CLASS=P", "yes=0.3")
-    ('yes', 0.3)
+    >>> described("A verb.\n\nParameters\n----------\noutput, -o : FILE\n    The file.")["output"]
+    Described(spellings=('-o',), type='FILE', text='The file.', is_rare=False)
     """
-    name, sign, number = text.rpartition("=")
-    try:
-        if sign and name:
-            return name, float(number)
-    except ValueError:
-        pass
-    raise UsageError(f"{option} must be {form} with a number; got {text!r}.")
+    found: dict[str, Described] = {}
+    for title, body in re.findall(r"^((?:Other )?Parameters)\n-+\n(.*?)(?=\n\S[^\n]*\n---|\Z)", docstring, re.M | re.S):
+        for head, text in re.findall(r"^(\S.*)\n((?:[ \t]+.*\n?|\n(?=[ \t]))*)", body + "\n", re.M):
+            names, _, kind = head.partition(" : ")
+            words = [word.strip() for word in names.split(",")]
+            dashed = tuple(word for word in words if word.startswith("-"))
+            for name in (word for word in words if not word.startswith("-")):
+                found[name] = Described(dashed, kind, _prose(text), title.startswith("Other"))
+    return found
 
 
-def check_column(option: str, name: str, path: Path, names: list[str]) -> None:
-    """Raise unless an option names a column of a file."""
-    if name not in names:
-        raise DataError(f"{option} must name a column of {path.name}; got {name!r}. {did_you_mean(name, names)}")
+def _prose(text: str) -> str:
+    """Return text without markup, on one line."""
+    text = re.sub(r"\{(search|score|classifier|table_format|network_format)\}", lambda role: _registered(role[1]), text)
+    plain = re.sub(r":\w+:`~?(?:tunbridge\.)?([^`]*)`", r"\1", " ".join(text.split()))
+    return re.sub(r'``"?([^`]*?)"?``', r"\1", plain).replace("\\|", "|")
+
+
+def _registered(role: str) -> str:
+    """Return the names that the registry has for a role; of file formats the ends of file names."""
+    found = [entry for entry in entries(role).values() if entry.details.get("compared", True)]
+    return ", ".join(entry.details.get("suffixes", [entry.name])[0] for entry in found)
+
+
+def _first_sentence(text: str) -> str:
+    """Return the first sentence of a description."""
+    first = re.split(r"(?<=[a-z\d)][.])\s", text, maxsplit=1)[0]
+    return first if first.endswith(".") else f"{first}."
+
+
+# Parameters of the library
+
+
+@dataclass(frozen=True)
+class From:
+    """Options that are parameters of the library.
+
+    Parameters
+    ----------
+    room : str
+        The folder in which the source is.
+    source : str
+        The function, class or method.
+    common, rare : str
+        The parameters, those in ``rare`` for ``--help-all``; ``n_buckets=buckets`` is called ``--buckets`` here, and
+        ``lower_case=lower-case/keep-case`` has this spelling of false; ``class_prior=prior:uniform|CLASS=P`` says what
+        stands for the value.
+    panel : str
+        The title of the options in the help.
+    shows_defaults : bool
+        Whether the help has the defaults of the library; not if an option that is not given means something else.
+    """
+
+    room: str
+    source: str
+    common: str = ""
+    rare: str = ""
+    panel: str | None = None
+    shows_defaults: bool = True
+
+    def options(self) -> Iterator[tuple[str, LibraryOption]]:
+        """Yield the options and the parameters that they set."""
+        signature, docs = _definition(self.room, self.source)
+        for text, is_rare in ((self.common, False), (self.rare, True)):
+            for word in text.split():
+                name, _, spelling = word.partition("=")
+                spelling, _, metavar = spelling.partition(":")
+                doc = docs.get(name, _UNDESCRIBED)
+                kind = Kind.of(doc.type, signature[name][0], metavar)
+                opts = "--" + (spelling or name.replace("_", "-")).replace("/", "/--")
+                default = signature[name][1] if self.shows_defaults or kind.is_flag else None
+                yield name, LibraryOption(opts, kind, doc.text, default, self.panel, is_rare)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What values a parameter of the library takes, by its documented type; ``form`` says what stands for the value."""
+
+    words: tuple[str, ...]
+    types: frozenset[str]
+    form: str = ""
+
+    @classmethod
+    def of(cls, documented: str, annotated: str, form: str = "") -> Kind:
+        """Return the kind that a type in a docstring, or else an annotation, stands for."""
+        text = documented.partition(", default")[0].removesuffix(", optional") or annotated.replace("| None", "")
+        text += " bool" if annotated == "bool" else ""
+        plain = re.sub(r"[\"'][^\"']+[\"']", "", text)
+        types = frozenset(re.findall(r"\(int, int\)|\b[A-Za-z]+\b", plain))
+        return cls(tuple(re.findall(r"[\"']([^\"']+)[\"']", text)), types, form)
+
+    def _has(self, *names: str) -> bool:
+        return not self.types.isdisjoint(names)
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it is true or false, and anything else only by default."""
+        return self._has("bool") and not self.is_mapping
+
+    @property
+    def is_mapping(self) -> bool:
+        """Whether each of several names may have its own value."""
+        return self._has("mapping", "dict", "Mapping")
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the option may be given several times."""
+        return self.is_mapping or self._has("iterable", "Iterable", "sequence", "Sequence")
+
+    @property
+    def metavar(self) -> str:
+        """What stands for the value in the help."""
+        number = "N" if self._has("int") else "X" if self._has("float", "number") else ""
+        some = [number, "A-B" if self._has("(int, int)") else "", *self.words, "none" if self._has("None") else ""]
+        one = "|".join(filter(None, some)) or "TEXT"
+        return self.form or (f"{one}|NAME={one}" if self.is_mapping and not self.words else one)
+
+    def read(self, option: str, text: str) -> Any:
+        """Return the value that a text stands for; raise with what it may be."""
+        word = text.strip().lower()
+        near = [known for known in self.words if known.lower() == word or known.lower().endswith(f" {word}")]
+        if near or (self._has("None") and word == "none"):
+            return near[0] if near else None
+        if self._has("(int, int)") and (pair := re.fullmatch(r"\s*(\d+)\s*[-:,–]\s*(\d+)\s*", text)):
+            return int(pair[1]), int(pair[2])
+        if (number := self._number(text)) is not None:
+            if isinstance(number, int) and number < 0:
+                raise UsageError(f"{option} must be at least 0; got {number}.")
+            return number
+        if self._has("collection"):
+            return _words_or_file(option, text)
+        if self._has("states") and all(states := text.split("|")) and len(states) > 1:
+            return states
+        if self.words or self._has(*_NUMBERS) or self.is_mapping:
+            near_text = did_you_mean(word, self.words) if self.words else ""
+            hint = f" {near_text}" if near_text.startswith("Did") else ""
+            raise UsageError(f"{option} must be {self._choices()}; got {text!r}.{hint}")
+        return text
+
+    def _number(self, text: str) -> float | None:
+        makers = [maker for name, maker in _NUMBERS.items() if name in self.types] or [float] * self.is_mapping
+        for maker in makers:
+            try:
+                return maker(text) if text.isascii() else None
+            except ValueError:
+                continue
+        return None
+
+    def read_all(self, option: str, texts: list[str]) -> Any:
+        """Return what a repeated option stands for: one value, one for each of several names, or a list of values."""
+        if not self.is_mapping:
+            return texts
+        if len(texts) == 1 and "=" not in texts[0] and (self.words or not self.form):
+            return self.read(option, texts[0])
+        pairs: dict[str, Any] = {}
+        for text in texts:
+            name, sign, value = text.rpartition("=")
+            if not (sign and name):
+                raise UsageError(f"{option} must be {self.metavar}; got {', '.join(texts)!r}.")
+            if name in pairs:
+                raise UsageError(f"{option} must name each variable once; got {name!r} twice.")
+            pairs[name] = self.read(option, value)
+        return pairs
+
+    def _choices(self) -> str:
+        if self.is_mapping and not (self.words and not self.form):
+            return self.metavar
+        if not self._has(*_NUMBERS):
+            return f"one of {listed(self.words, most=len(self.words))}"
+        number = "a number" if self._has("float", "number") else "an integer"
+        some = [number, "A-B" if self._has("(int, int)") else "", *self.words, "none" if self._has("None") else ""]
+        *first, last = filter(None, some)
+        return f"{', '.join(first)} or {last}" if first else last
+
+
+_NUMBERS: dict[str, Callable[[str], float]] = {"int": int, "float": float, "number": float, "probability": float}
+
+
+def _words_or_file(option: str, text: str) -> list[str]:
+    """Return the words that an option names, or those in the file that it names."""
+    path = Path(text)
+    if path.is_file():
+        return path.read_text("utf-8", errors="replace").split()
+    if path.suffix.lower() == ".txt":
+        raise UsageError(f"{option} must be a number, words, or a file that exists; got {text!r}.")
+    return [word for word in re.split(r"[,\s]+", text) if word]
+
+
+class LibraryOption(NamedTuple):
+    """An option that sets a parameter of the library."""
+
+    spelling: str
+    kind: Kind
+    text: str
+    default: Any
+    panel: str | None
+    is_rare: bool
+
+    @property
+    def option(self) -> str:
+        """The name of the option in messages."""
+        return self.spelling.partition("/")[0]
+
+    @property
+    def key(self) -> str:
+        """The name of the option as a parameter of Typer."""
+        return f"library_{self.option[2:].replace('-', '_')}"
+
+    def parameter(self) -> inspect.Parameter:
+        """Return the option as Typer takes it."""
+        kind, default = self.kind, self.default
+        hint: Any = bool if kind.is_flag else list[str] if kind.is_repeated else str
+        both = kind.is_flag and "/" not in self.spelling and default is not False
+        info = _option(
+            [f"{self.spelling}/--no-{self.option[2:]}" if both else self.spelling],
+            None if kind.is_flag else kind.metavar,
+            _first_sentence(self.text),
+            shown="" if kind.is_flag or default in (None, "", (), "auto", 0) else str(default),
+            repeatable=kind.is_repeated, panel=self.panel, hidden=self.is_rare,
+        )  # fmt: skip
+        annotation = Annotated[hint | None, info]
+        return inspect.Parameter(self.key, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+    def read(self, value: Any) -> Any:
+        """Return the value for the library."""
+        if self.kind.is_flag:
+            return value
+        return self.kind.read_all(self.option, value) if self.kind.is_repeated else self.kind.read(self.option, value)
+
+
+@cache
+def _definition(room: str, source: str) -> tuple[dict[str, tuple[str, Any]], dict[str, Described]]:
+    """Return the parameters of something in the source files of a folder: annotation and default, and descriptions."""
+    owner, _, method = source.partition(".")
+    start = re.compile(rf"^(?:class|def) {owner}\b", re.MULTILINE)
+    for path in sorted((_ROOT / room).rglob("*.py")):
+        text = path.read_text("utf-8")
+        if start.search(text):
+            node: Any = next(n for n in ast.parse(text).body if getattr(n, "name", "") == owner)
+            inner = next(
+                (n for n in getattr(node, "body", []) if getattr(n, "name", "") == (method or "__init__")), None
+            )
+            function = inner if method or (isinstance(node, ast.ClassDef) and inner is not None) else node
+            doc = ast.get_docstring(inner if method and inner is not None else node) or ""
+            return dict(_signature(function)), described(doc)
+    raise LookupError(f"{source} is not in {room}")
+
+
+def _signature(node: Any) -> Iterator[tuple[str, tuple[str, Any]]]:
+    """Yield the annotation and the default of each parameter of a function, or of each field of a dataclass."""
+    if isinstance(node, ast.ClassDef):
+        pairs = [(n.target.id, n.annotation, n.value) for n in node.body if isinstance(n, ast.AnnAssign)]  # type: ignore[union-attr]
+    else:
+        a = node.args
+        plain, free = [*a.posonlyargs, *a.args], len(a.posonlyargs) + len(a.args) - len(a.defaults)
+        values = [None] * free + list(a.defaults) + list(a.kw_defaults)
+        pairs = [(p.arg, p.annotation, v) for p, v in zip([*plain, *a.kwonlyargs], values, strict=True)]
+    for name, annotation, value in pairs:
+        try:
+            default = None if value is None else ast.literal_eval(value)
+        except ValueError:
+            default = None
+        yield name, (ast.unparse(annotation) if annotation is not None else "", default)
+
+
+# Verbs
 
 
 def spread(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the verb with each argument that is a record of options replaced by these options."""
-    hints = get_type_hints(verb, include_extras=True)
-    records: dict[str, Any] = {n: hint for n, hint in hints.items() if n != "return" and is_dataclass(hint)}
+    """Return a verb as Typer takes it: records and parameters of the library replaced by their options."""
+    made = list(_made(verb))
+    names = _COMMON | {name: spelling for each in made for name, spelling in each.names.items()}
+    names |= verb.registry_entry.details.get("names", {})  # type: ignore[attr-defined]
 
     def run(**values: Any) -> Any:
-        built = {
-            name: record(**{f.name: values.pop(f.name) for f in fields(record)}) for name, record in records.items()
-        }
-        return verb(**values, **built)
+        option_names.set(names)
+        return verb(**{each.name: each.build(values) for each in made})
 
-    parameters: list[inspect.Parameter] = []
-    for parameter in inspect.signature(verb).parameters.values():
-        hint = hints[parameter.name]
-        parameters += _fields(hint) if parameter.name in records else [parameter.replace(annotation=hint)]
-    keyword_only = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    parameters = [parameter for each in made for parameter in each.parameters]
+    if any(getattr(p.annotation.__metadata__[-1], "hidden", False) for p in parameters):
+        parameters.append(_HELP_ALL)
     run.__name__, run.__doc__ = verb.__name__, _help(inspect.getdoc(verb) or "")
-    run.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in keyword_only}
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run
+
+
+class Made(NamedTuple):
+    """A parameter of a verb: the options that it becomes, how its value is built of theirs, their names in messages."""
+
+    name: str
+    parameters: list[inspect.Parameter]
+    build: Callable[[dict[str, Any]], Any]
+    names: dict[str, str]
+
+
+def _made(source: Callable[..., Any], panel: str | None = None) -> Iterator[Made]:
+    """Yield the parameters of a verb, or the fields of a record, as options; a field may be a record itself."""
+    hints, docs = get_type_hints(source, include_extras=True), _docs(source)
+    for parameter in inspect.signature(source).parameters.values():
+        name, hint = parameter.name, hints[parameter.name]
+        metadata = getattr(hint, "__metadata__", ())
+        spec = next((m for m in metadata if isinstance(m, From)), None)
+        if spec is not None:
+            yield _made_of_library(name, spec)
+        elif is_dataclass(hint):
+            yield _made_of_record(name, hint)  # type: ignore[arg-type]
+        else:
+            plain = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) if is_dataclass(source) else parameter
+            doc = docs.get(name) or next((m for m in metadata if isinstance(m, Described)), _UNDESCRIBED)
+            options = [_parameter(plain, hint, doc, panel)]
+            yield Made(name, options, _value_of(name, hint), {name: _spellings(name, doc)[0]})
+
+
+def _docs(source: Callable[..., Any]) -> dict[str, Described]:
+    """Return what the docstring of a verb says of its parameters, or those of a record and its bases of the fields."""
+    owners = reversed(source.__mro__) if isinstance(source, type) else [source]
+    return {name: doc for owner in owners for name, doc in described(inspect.cleandoc(owner.__doc__ or "")).items()}
+
+
+def _made_of_library(name: str, spec: From) -> Made:
+    options = dict(spec.options())
+
+    def build(values: dict[str, Any]) -> dict[str, Any]:
+        given = {p: values[o.key] for p, o in options.items()}
+        return {p: options[p].read(value) for p, value in given.items() if value not in (None, [])}
+
+    names = {p: o.spelling for p, o in options.items()}
+    return Made(name, [option.parameter() for option in options.values()], build, names)
+
+
+def _made_of_record(name: str, record: Callable[..., Any]) -> Made:
+    made = list(_made(record, (record.__doc__ or "").partition("\n")[0].rstrip(".")))
+    parameters = [parameter for each in made for parameter in each.parameters]
+    names = {key: spelling for each in made for key, spelling in each.names.items()}
+    return Made(name, parameters, lambda values: record(**{each.name: each.build(values) for each in made}), names)
+
+
+def _value_of(name: str, hint: Any) -> Callable[[dict[str, Any]], Any]:
+    """Return how the value of a parameter is found: a list is empty where the option was not given."""
+    if get_origin(hint) is list:
+        return lambda values: list(values[name] or ())
+    return lambda values: values[name]
+
+
+def _parameter(parameter: inspect.Parameter, hint: Any, doc: Described, panel: str | None = None) -> inspect.Parameter:
+    """Return an argument, or an option where the parameter has a name only, as Typer takes it."""
+    metavar, _, least = doc.type.partition(" >= ")
+    default = None if parameter.default == () else parameter.default
+    is_argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+    if is_argument:
+        info: Any = typer.Argument(
+            metavar=metavar or parameter.name.upper(), help=_escaped(doc.text), show_default=False
+        )
+    else:
+        shown = "" if default in (None, False, inspect.Parameter.empty) else str(default)
+        first, *others = _spellings(parameter.name, doc)
+        first = f"{first}/--no-{first[2:]}" if hint == bool | None else first
+        info = _option(
+            [first, *others], metavar, doc.text, shown=shown, repeatable=get_origin(hint) is list, panel=panel,
+            hidden=doc.is_rare, min=int(least) if least else None,
+        )  # fmt: skip
+    optional = hint | None if default is None and get_origin(hint) is list else hint
+    return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[optional, info])
+
+
+def _spellings(name: str, doc: Described) -> list[str]:
+    """Return the spellings of an option, a long one first."""
+    long = [word for word in doc.spellings if word.startswith("--")]
+    return [*(long or [f"--{name.replace('_', '-')}"]), *(word for word in doc.spellings if word not in long)]
+
+
+def _option(
+    spellings: Iterable[str], metavar: str | None, text: str, *, shown: str = "", repeatable: bool = False,
+    panel: str | None = None, hidden: bool = False, min: float | None = None,
+) -> Any:  # fmt: skip
+    """Return an option of Typer; its default and whether it is repeatable stand at the end of the help."""
+    notes = ", ".join(filter(None, [f"default: {shown}" if shown else "", "repeatable" if repeatable else ""]))
+    end = f" ({notes})." if notes else "."
+    return typer.Option(
+        *spellings, metavar=metavar or None, help=_escaped(text.rstrip(".") + end), show_default=False, hidden=hidden,
+        rich_help_panel=panel, min=min,
+    )  # fmt: skip
+
+
+def _escaped(text: str) -> str:
+    """Return help in which no bracket is taken for markup."""
+    return text.replace("[", r"\[") if sys.stdout.isatty() else text
 
 
 def _help(text: str) -> str:
     """Return a docstring as help: each paragraph on one line, to be filled; the examples kept as they are."""
-    prose, _, examples = text.partition("\n\nExamples\n--------\n")
+    prose, *_ = re.split(r"\n\n(?:Other )?Parameters\n-+\n|\n\nExamples\n-+\n", text)
+    examples = text.partition("\n\nExamples\n--------\n")[2]
     paragraphs = [" ".join(p.split()) for p in prose.split("\n\n")]
     kept = "\n".join(f"  {line.strip()}" for line in examples.splitlines())
     return "\n\n".join([*paragraphs, f"\b\nExamples:\n{kept}"] if kept else paragraphs)
 
 
-def _fields(record: Any) -> list[inspect.Parameter]:
-    hints = get_type_hints(record, include_extras=True)
-    return [
-        inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name])
-        for f in fields(record)
-    ]
+def _show_all(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        for parameter in context.command.params:
+            parameter.hidden = False  # type: ignore[attr-defined]
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+_UNDESCRIBED = Described((), "", "", False)
+_HELP_ALL = inspect.Parameter(
+    "help_all", inspect.Parameter.KEYWORD_ONLY, default=False,
+    annotation=Annotated[
+        bool, typer.Option("--help-all", help="Show all options, rare ones too.", callback=_show_all, is_eager=True)
+    ],
+)  # fmt: skip
+
+
+# What several verbs share
+
+_TABLE = f"The table: {_registered('table_format')}, also with .gz."
+_NETWORK = f"The network: {_registered('network_format')}, all but .tb also with .gz."
+_OUTPUT = "A .csv, .tsv or .parquet file (default: CSV to stdout)."
+_FORMAT = "The format of the network, if the end of its name does not say it: bif, xmlbif, net, dsc, uai or tb."
+
+DataFile = Annotated[Path, Described((), "DATA", _TABLE, False)]
+ModelFile = Annotated[Path, Described((), "MODEL", "The model, as tunbridge learn wrote it.", False)]
+NetworkFile = Annotated[Path, Described((), "NETWORK", _NETWORK, False)]
+NetworkFormat = Annotated[str | None, Described((), "NAME", _FORMAT, True)]
+TableOutput = Annotated[Path | None, Described(("-o",), "FILE", _OUTPUT, False)]
+AsJson = Annotated[bool, Described(("--json",), "", "Write JSON.", False)]
+Seed = Annotated[int | None, Described(("--seed",), "N >= 0", "The random seed (default: 0).", False)]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Reading the file.
+
+    Parameters
+    ----------
+    missing : MARK
+        Another text that means a missing value, besides an empty value, ?, NA, NaN and null.
+    delimiter : CHAR
+        The delimiter; detected if it is a comma, semicolon or tab.
+
+    Other Parameters
+    ----------------
+    not_missing : MARK
+        One of these five texts that is a value here, such as NA for Namibia.
+    encoding : NAME
+        The text encoding, such as latin-1.
+    format : NAME
+        The format of the file, if the end of its name does not say it: csv, tsv, parquet, arrow, arff or jsonl.
+    """
+
+    missing: list[str] = ()  # type: ignore[assignment]
+    delimiter: str | None = None
+    not_missing: list[str] = ()  # type: ignore[assignment]
+    encoding: str = "utf-8"
+    format: str | None = None
+
+    @property
+    def markers(self) -> tuple[str, ...]:
+        """The texts that mean a missing value."""
+        for mark in self.not_missing:
+            if mark not in MISSING:
+                raise UsageError(f"--not-missing must be one of {listed(MISSING)}; got {mark!r}.")
+        return tuple(m for m in MISSING if m not in self.not_missing) + tuple(self.missing)
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """The arguments of ``read_table`` and ``iter_batches``, without the missing markers."""
+        delimiter = {r"\t": "\t", "tab": "\t"}.get(self.delimiter or "", self.delimiter)
+        return {"format": self.format, "encoding": self.encoding, "delimiter": delimiter}
+
+    @property
+    def again(self) -> str:
+        """The options about missing values, for the next command: a model does not remember how its table was read."""
+        given = [("--missing", mark) for mark in self.missing] + [("--not-missing", mark) for mark in self.not_missing]
+        return "".join(f" {option} {quote(mark)}" for option, mark in given)
+
+
+def check_column(option: str, name: str, path: Path, names: Iterable[str]) -> None:
+    """Raise unless an option names a column of a file."""
+    if name not in names:
+        raise DataError(f"{option} must name a column of {path.name}; got {name!r}. {did_you_mean(name, names)}")
+
+
+def check_apart(options: Mapping[str, object], why: str) -> None:
+    """Raise for the first option that was given although it does nothing here."""
+    for option, value in options.items():
+        if value not in (None, False, [], {}):
+            raise UsageError(f"{option} must {why}")

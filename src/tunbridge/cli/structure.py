@@ -1,6 +1,6 @@
-"""The options of structure learning: what they are called here, and the search, score and constraints they make.
+"""What a network is learned from and by: columns with states, the search, the score, and constraints on the arcs.
 
-They are checked before the table is read, so that nobody waits for a mistake.
+Options are checked before the table is read, so that a mistake is reported at once.
 """
 
 from __future__ import annotations
@@ -8,192 +8,106 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Literal
 
-import typer
+import numpy as np
 
-from tunbridge._check import did_you_mean, listed
-from tunbridge.cli.failures import UsageError
+from tunbridge._core.check import did_you_mean, listed
+from tunbridge._core.registry import entries
+from tunbridge.cli.files import near_file
+from tunbridge.cli.options import From
+from tunbridge.cli.output import UsageError, shortlist
+from tunbridge.cli.training import IDENTIFIER, ONE_VALUE, SHOWN, Columns, useless_columns, with_classes
+from tunbridge.data import Column, Table
+from tunbridge.data.columns import column_to_arrow, infer_column
+from tunbridge.data.discretisation import learn_cuts
 from tunbridge.errors import DataError
-
-if TYPE_CHECKING:
-    from tunbridge.data import Table
-    from tunbridge.learning import Constraints, Score, Search
-
-_SEARCH_PANEL = "How a network is searched for"
-_KNOWN_PANEL = "What is known about its arcs"
-_CUT_PANEL = "How a network takes numbers"
+from tunbridge.learning import Constraints, Score, Search
+from tunbridge.learning.scores.discrete import as_score, score_names
 
 DEFAULT_SEARCH, DEFAULT_BINS = "hill-climbing", 5
 DEFAULT_SCORE, DEFAULT_SCORE_OF_MISSING = "bic", "nal"
 _STEPLESS = ("exact", "k-dependence")
 _AVERAGES = ("nal", "pnal")
+_SHOWN_LABELS = 6
+_OWNERS = {
+    "restarts": "hill-climbing, tabu or orders",
+    "candidates": "sparse-candidate",
+    "checkpoint": "sparse-candidate",
+    "k": "k-dependence",
+}
+
+_SEARCH, _ARCS = "Search", "Known arcs"
+MaxParents = Annotated[dict[str, Any], From("learning", "learn_structure", "max_parents", panel=_SEARCH)]
+Restarts = Annotated[dict[str, Any], From("learning", "HillClimbing", "", "restarts", _SEARCH)]
+Sparse = Annotated[
+    dict[str, Any], From("learning", "SparseCandidate", "", "k=candidates checkpoint=checkpoint:FILE", _SEARCH)
+]
+Dependence = Annotated[dict[str, Any], From("learning", "KDependence", "", "k", _SEARCH)]
+Arcs = Annotated[
+    dict[str, Any],
+    From(
+        "learning", "Constraints", "required=require:'A->B' forbidden=forbid:'A->B' tiers=tier:A,B",
+        "roots=root:COL leaves=leaf:COL", _ARCS,
+    ),
+]  # fmt: skip
 
 
-class Cuts(StrEnum):
-    """How numbers are cut into intervals, if at all."""
-
-    frequency = "frequency"
-    width = "width"
-    mdl = "mdl"
-    none = "none"
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Structure:
-    """How a network is learned."""
+    """Search.
 
-    search: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="hill-climbing (unless said), tabu, orders, ges, exact, sparse-candidate or chow-liu; around a "
-            "--target tan, fan or k-dependence.",
-            rich_help_panel=_SEARCH_PANEL,
-        ),
-    ] = None
-    score: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME[:NUMBER]",
-            help="bic (unless said), aic, bdeu, bds, k2, fnml, qnml, loglik, or nal (unless said where cells are "
-            "missing); bdeu:10 has the equivalent sample size 10.",
-            rich_help_panel=_SEARCH_PANEL,
-        ),
-    ] = None
-    max_parents: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=0, help="The most parents of a variable.", rich_help_panel=_SEARCH_PANEL),
-    ] = None
-    restarts: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            help="How often to search again from another place (hill-climbing, tabu, orders).",
-            rich_help_panel=_SEARCH_PANEL,
-        ),
-    ] = None
-    candidates: Annotated[
-        int | None,
-        typer.Option(
-            metavar="K",
-            min=1,
-            help="Candidates for the parents of each variable (sparse-candidate); 10 unless said.",
-            rich_help_panel=_SEARCH_PANEL,
-        ),
-    ] = None
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Kept up to date, and read at the start, so that a search can go on (sparse-candidate).",
-            rich_help_panel=_SEARCH_PANEL,
-        ),
-    ] = None
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "--k",
-            metavar="K",
-            min=0,
-            help="The most parents beside the class (k-dependence); 1 unless said.",
-            rich_help_panel=_SEARCH_PANEL,
-        ),
-    ] = None
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=0, help="What decides where chance does; 0 unless said.", rich_help_panel=_SEARCH_PANEL
-        ),
-    ] = None
-    bootstrap: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=2,
-            help="Learn from so many resampled tables, and keep the arcs that most agree on.",
-            rich_help_panel=_SEARCH_PANEL,
-        ),
-    ] = None
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P",
-            min=0,
-            max=1,
-            help="With --bootstrap: the least share of the graphs that must join two variables. Otherwise more than "
-            "half.",
-            rich_help_panel=_SEARCH_PANEL,
-        ),
-    ] = None
-    structural_em: Annotated[
-        bool | None,
-        typer.Option(
-            "--structural-em/--no-structural-em",
-            help="Where cells are missing: find the graph and its tables together, completing the rows in turns (the "
-            "usual way), or score each family in the rows that have all its cells.",
-            rich_help_panel=_SEARCH_PANEL,
-        ),
-    ] = None
-    trace: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Draw the score after each move into a .png, .svg or .pdf file.",
-            rich_help_panel=_SEARCH_PANEL,
-        ),
-    ] = None
-    require: Annotated[
-        list[str] | None,
-        typer.Option(metavar="'A->B'", help="An arc that must be there; repeatable.", rich_help_panel=_KNOWN_PANEL),
-    ] = None
-    forbid: Annotated[
-        list[str] | None,
-        typer.Option(metavar="'A->B'", help="An arc that must not be there; repeatable.", rich_help_panel=_KNOWN_PANEL),
-    ] = None
-    tier: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A,B",
-            help="Variables of one time; repeat it, the earliest first: later ones cause nothing earlier.",
-            rich_help_panel=_KNOWN_PANEL,
-        ),
-    ] = None
-    tiers: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The same from a file, a line for each tier.", rich_help_panel=_KNOWN_PANEL),
-    ] = None
-    root: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL", help="A variable without parents; repeatable.", rich_help_panel=_KNOWN_PANEL),
-    ] = None
-    leaf: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL", help="A variable without children; repeatable.", rich_help_panel=_KNOWN_PANEL),
-    ] = None
-    cuts: Annotated[
-        Cuts | None,
-        typer.Option(
-            help="Cut numbers into intervals of about as many rows, of one width, or such that they tell the classes "
-            "of --target apart; or leave them as they are (none).",
-            rich_help_panel=_CUT_PANEL,
-        ),
-    ] = None
-    bins: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=2, help=f"How many intervals; {DEFAULT_BINS} unless said.", rich_help_panel=_CUT_PANEL
-        ),
-    ] = None
+    Parameters
+    ----------
+    search : NAME
+        The search: {search} (default: hill-climbing); tan, fan and k-dependence need --target.
+    score : NAME[:NUMBER]
+        The score: {score}; bdeu:10 has the equivalent sample size 10 (default: bic, or nal with --no-structural-em if
+        values are missing).
+    bootstrap : N >= 2
+        Learn from N resampled tables, and keep the arcs on which most of them agree.
+    random_state, --seed : N >= 0
+        The random seed (default: 0).
+    cuts
+        Discretize numbers into bins with equal numbers of rows, of equal width, or such that they separate the classes
+        of --target (mdl); or keep them as Gaussian variables (none).
+    bins : N >= 2
+        The number of bins (default: 5).
+
+    Other Parameters
+    ----------------
+    threshold : P
+        With --bootstrap: the share of the graphs in which two variables must be joined (default: more than half).
+    structural_em
+        If values are missing: learn the graph and its tables together by structural EM (default), or score each family
+        on the rows where it is complete.
+    trace : FILE
+        Draw the score after each move into a .png, .svg or .pdf file.
+    tier_file, --tiers : FILE
+        The tiers from a file, a line for each.
+    """
+
+    search: str | None = None
+    score: str | None = None
+    bootstrap: int | None = None
+    random_state: int | None = None
+    cuts: Literal["frequency", "width", "mdl", "none"] | None = None
+    bins: int | None = None
+    threshold: float | None = None
+    structural_em: bool | None = None
+    trace: Path | None = None
+    tier_file: Path | None = None
+    max_parents: MaxParents
+    restarts: Restarts
+    sparse: Sparse
+    dependence: Dependence
+    arcs: Arcs
 
     @property
-    def given(self) -> list[str]:
-        """The options that were given, as they are written."""
-        names = [f.name for f in fields(self) if getattr(self, f.name) not in (None, [])]
-        return [f"--{name.replace('_', '-')}" for name in names]
+    def checkpoint(self) -> str | None:
+        """The file in which the search by sparse candidates keeps its state."""
+        return self.sparse.get("checkpoint")
 
     @property
     def search_name(self) -> str:
@@ -202,57 +116,50 @@ class Structure:
 
     def check(self, target: str | None) -> None:
         """Raise unless the options fit each other."""
-        if self.cuts is Cuts.mdl and target is None:
-            raise UsageError("--cuts mdl must come with --target, whose classes it tells apart.")
-        if self.cuts is Cuts.none and self.bins is not None:
-            raise UsageError("--bins must come with --cuts frequency or width; with none nothing is cut.")
-        if self.cuts is Cuts.mdl and self.bins is not None:
-            raise UsageError("--bins must come with --cuts frequency or width; mdl finds the number of intervals.")
-        if self.tier and self.tiers is not None:
-            raise UsageError("tiers must come from --tier or from --tiers; got both.")
+        if self.cuts == "mdl" and target is None:
+            raise UsageError("--cuts mdl must come with --target, whose classes it separates.")
+        if self.cuts in ("none", "mdl") and self.bins is not None:
+            why = "with none nothing is discretized" if self.cuts == "none" else "mdl finds the number of bins"
+            raise UsageError(f"--bins must come with --cuts frequency or width; {why}.")
         if self.threshold is not None and self.bootstrap is None:
             raise UsageError("--threshold must come with --bootstrap.")
-        for name in ("trace", "checkpoint"):
-            if self.bootstrap is not None and getattr(self, name) is not None:
-                raise UsageError(f"--{name} must come with a single search; got --bootstrap.")
-        if self.structural_em and self.cuts is Cuts.none:
-            raise UsageError("--structural-em must come with states or intervals; got --cuts none.")
-        for name in ("bootstrap", "trace", "checkpoint"):
-            if self.structural_em and getattr(self, name) is not None:
+        if self.threshold is not None and not 0.0 <= self.threshold <= 1.0:
+            raise UsageError(f"--threshold must be from 0 to 1; got {self.threshold}.")
+        singles = {"trace": self.trace, "checkpoint": self.checkpoint}
+        for name in (name for name, value in singles.items() if value is not None and self.bootstrap is not None):
+            raise UsageError(f"--{name} must come with a single search; got --bootstrap.")
+        if self.structural_em and self.cuts == "none":
+            raise UsageError("--structural-em must come with states or bins; got --cuts none.")
+        for name, value in {"bootstrap": self.bootstrap, **singles}.items():
+            if self.structural_em and value is not None:
                 raise UsageError(f"--{name} must come with a single search; got --structural-em, which makes several.")
         if self.trace is not None and self.search_name in _STEPLESS:
             raise UsageError(f"--trace must come with a search that makes moves; {self.search_name} makes none.")
 
     def make_search(self, target: str | None) -> Search:
-        """Return the search with its options; raise for those that it does not have."""
-        kinds = _searches()
-        if self.search_name not in kinds:
-            raise _not_among("--search", self.search, kinds)
-        kind = kinds[self.search_name]
+        """Return the search with its settings, by the names of their options; raise for those that it does not have."""
+        sparse = {"candidates" if name == "k" else name: value for name, value in self.sparse.items()}
+        settings, known = {**self.restarts, **sparse, **self.dependence}, entries("search")
+        if self.search_name not in known:
+            raise _not_among("--search", self.search, known)
+        kind = known[self.search_name].load()
         if self.score is not None and not kind.is_scored:
             raise UsageError(f"--score must come with a search by score; {self.search_name} goes by information alone.")
-        chosen = self._search_options(kind)
-        if "target" in {f.name for f in fields(kind)}:
+        own = {f.name for f in fields(kind)}
+        is_sparse = kind.name == "sparse-candidate"
+        own = own - {"k"} | {"candidates"} if is_sparse else own
+        for name in settings:
+            if name not in own:
+                raise UsageError(f"--{name} must come with --search {_OWNERS[name]}; got {self.search_name}.")
+        chosen = {"k" if name == "candidates" else name: value for name, value in settings.items()}
+        if "target" in own:
             if target is None:
                 raise UsageError(f"--search {self.search_name} must come with --target, the class it is built around.")
             chosen["target"] = target
         return kind(**chosen)
 
-    def _search_options(self, kind: Any) -> dict[str, Any]:
-        """Return the arguments of a search that the options give."""
-        own = {f.name for f in fields(kind)} - ({"k"} if kind.name == "sparse-candidate" else set())
-        own |= {"candidates"} if kind.name == "sparse-candidate" else set()
-        chosen: dict[str, Any] = {}
-        for name in ("restarts", "candidates", "checkpoint", "k"):
-            value = getattr(self, name)
-            if value is not None and name not in own:
-                raise UsageError(f"--{name} must come with --search {_OWNERS[name]}; got {self.search_name}.")
-            if value is not None:
-                chosen["k" if name == "candidates" else name] = value
-        return chosen
-
     def alternates(self, search: Search, table: Table) -> bool:
-        """Return whether the graph and its tables are found together, as is usual where cells are missing."""
+        """Return whether the graph and its tables are learned together, the default if values are missing."""
         if not table.missing or self.structural_em is not None:
             return bool(table.missing and self.structural_em)
         single = any(option is not None for option in (self.bootstrap, self.trace, self.checkpoint))
@@ -263,53 +170,134 @@ class Structure:
     def make_score(self, *, averaged: bool = False) -> Score:
         """Return the score; a number after its name is its first option.
 
-        Where nobody says, it is one that is ``averaged`` over the rows that a family is complete in, or BIC.
+        The default is BIC or, if ``averaged``, one that averages over the rows where a family is complete.
         """
-        from tunbridge.learning.scores import SCORES, as_score
-
         usual = DEFAULT_SCORE_OF_MISSING if averaged else DEFAULT_SCORE
         name, sign, number = (self.score or usual).partition(":")
         try:
             score = as_score(name)
         except DataError:
-            raise _not_among("--score", self.score, SCORES) from None
+            raise _not_among("--score", self.score, score_names()) from None
         own = [f.name for f in fields(score)]
         if sign and not own:
             raise UsageError(f"--score {name} must come without a number; got {self.score!r}.")
         try:
-            return replace(score, **{own[0]: _number(number)}) if sign else score
+            return replace(score, **{own[0]: float(number)}) if sign else score
         except DataError as error:
             raise UsageError(f"in --score {self.score}, {error}") from None
+        except ValueError:
+            raise UsageError(f"in --score {self.score}, a number must follow the colon; got {number!r}.") from None
 
     def make_constraints(self) -> Constraints | None:
-        """Return what is known about the arcs; None when that is nothing."""
-        from tunbridge.learning import Constraints
-
-        if not any((self.require, self.forbid, self.tier, self.tiers, self.root, self.leaf)):
+        """Return what is known about the arcs; None if that is nothing."""
+        arcs = self.arcs
+        if "tiers" in arcs and self.tier_file is not None:
+            raise UsageError("tiers must come from --tier or from --tiers; got both.")
+        if not arcs and self.tier_file is None:
             return None
-        return Constraints(
-            required=_arcs("--require", self.require),
-            forbidden=_arcs("--forbid", self.forbid),
-            tiers=_tiers("--tier", self.tier or ()) if self.tiers is None else _tier_file(self.tiers),
-            roots=self.root or (),
-            leaves=self.leaf or (),
-        )
+        for name, option in (("required", "--require"), ("forbidden", "--forbid")):
+            for text in arcs.get(name, ()):
+                if "->" not in text and "→" not in text:
+                    hint = "Quote it: without quotes the shell takes > for a file to write to."
+                    raise UsageError(f"{option} must be an arc such as 'A->B'; got {text!r}. {hint}")
+        tiers = _tiers("--tier", arcs.get("tiers", ())) if self.tier_file is None else _tier_file(self.tier_file)
+        return Constraints(**{**arcs, "tiers": tiers})
 
 
-_OWNERS = {
-    "restarts": "hill-climbing, tabu or orders",
-    "candidates": "sparse-candidate",
-    "checkpoint": "sparse-candidate",
-    "k": "k-dependence",
-}
+@dataclass(frozen=True)
+class Material:
+    """What a network is learned from.
+
+    Parameters
+    ----------
+    table : Table
+        Categorical columns; with ``--cuts none`` continuous ones too.
+    read : Table
+        The same columns as they were read, numbers not discretized.
+    left_out : dict of str to str
+        The columns that were left out, and why.
+    cut : list of str
+        A line for each column of numbers that was discretized.
+    """
+
+    table: Table
+    read: Table
+    left_out: dict[str, str]
+    cut: list[str]
+
+    @property
+    def left_out_lines(self) -> list[str]:
+        """A line for each column that was left out, and what to do about it."""
+        lines = [f"{name} {what}" for name, what in self.left_out.items()]
+        can_stay = any(what in (ONE_VALUE, IDENTIFIER) for what in self.left_out.values())
+        return [*lines, *(["(--categorical NAME keeps such a column)"] if can_stay else [])]
 
 
-def _searches() -> dict[str, Any]:
-    from tunbridge.learning import FAN, GES, TAN, ChowLiu, Exact, HillClimbing, KDependence, OrderSearch, Tabu
-    from tunbridge.learning import SparseCandidate as Sparse
+def make_material(
+    table: Table, target: str | None, structure: Structure, columns: Columns, *, discretise: bool = False
+) -> Material:
+    """Return the columns from which something can be learned, with states, unless numbers stay numbers."""
+    coded = table if target is None else with_classes(table, target).whole
+    useless = useless_columns(coded)
+    kept = {target, *(name for name in columns.categorical if coded.missing.get(name, 0) < coded.n_rows)}
+    gone = {name: what for name, what in useless.items() if name not in kept}
+    read = coded.drop(gone)
+    cut, lines, without = _with_states(read, target, structure, discretise=discretise)
+    left_out = gone | without
+    if cut.n_columns < 2:
+        others = shortlist([f"{name} {what}" for name, what in left_out.items()], most=SHOWN)
+        rule = "a network must be learned from two columns at least"
+        raise DataError(f"{rule}; got {cut.n_columns}.{f' Left out: {others}.' if others else ''}")
+    return Material(cut, read.drop(without), left_out, lines)
 
-    kinds = (HillClimbing, Tabu, OrderSearch, GES, Exact, Sparse, ChowLiu, TAN, FAN, KDependence)
-    return {kind.name: kind for kind in kinds}
+
+def _with_states(
+    table: Table, target: str | None, structure: Structure, *, discretise: bool
+) -> tuple[Table, list[str], dict[str, str]]:
+    """Return the table with its numbers discretized, a line for each, and the columns that no cut can split."""
+    numbers = [v.name for v in table.variables if v.is_continuous]
+    if structure.cuts == "none":
+        return table, [], {}
+    wanted = discretise or structure.cuts is not None or structure.bins is not None
+    if numbers and not wanted:
+        raise _still_numbers(numbers)
+    classes = table.codes(target) if target is not None and structure.cuts == "mdl" else None
+    lines, without = [], {}
+    for name in numbers:
+        column = _cut(table, name, structure, classes)
+        if column.variable.n_states < 2:
+            without[name] = "has no cut that separates the classes"
+            continue
+        states = [str(state) for state in column.variable.states or ()]
+        lines.append(f"{name}: {shortlist(states, most=_SHOWN_LABELS)}")
+        table = table.with_column(column)
+    return table.drop(without), lines, without
+
+
+def _cut(table: Table, name: str, structure: Structure, classes: Any) -> Column:
+    """Return a column of numbers in bins; each value is a state if they are few integers."""
+    values, bins = table.floats(name), structure.bins or DEFAULT_BINS
+    if structure.cuts != "mdl" and _are_few_integers(values, bins):
+        return infer_column(name, column_to_arrow(table.column(name)), "categorical")
+    method: Any = structure.cuts or "frequency"
+    return learn_cuts(values, method, classes=classes, weights=table.weights, n_bins=bins).column(name, values)
+
+
+def _are_few_integers(values: Any, most: int) -> bool:
+    distinct = np.unique(values[~np.isnan(values)])
+    return len(distinct) <= most and bool((distinct == np.round(distinct)).all())
+
+
+def _still_numbers(names: list[str]) -> DataError:
+    some = f"{listed(names, most=6)} {'holds' if len(names) == 1 else 'hold'} numbers"
+    ways = (
+        "--cuts frequency discretizes them, --cuts none makes them Gaussian variables, --categorical COL makes each "
+        "value a state"
+    )
+    return DataError(f"the columns of a network must have states; {some}. {ways}, --ignore COL leaves a column out.")
+
+
+# Names and arcs
 
 
 def _not_among(option: str, given: str | None, known: Iterable[str]) -> UsageError:
@@ -320,33 +308,16 @@ def _not_among(option: str, given: str | None, known: Iterable[str]) -> UsageErr
     return UsageError(f"{option} must be one of {listed(names, most=len(names))}; got {given!r}.{hint}")
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise DataError(f"what follows the colon must be a number; got {text!r}.") from None
-
-
-def _arcs(option: str, texts: Iterable[str] | None) -> list[str]:
-    for text in texts or ():
-        if "->" not in text and "→" not in text:
-            hint = "Quote it: without quotes the shell takes > for a file to write to."
-            raise UsageError(f"{option} must be an arc such as 'A->B'; got {text!r}. {hint}")
-    return list(texts or ())
-
-
 def _tiers(what: str, lines: Iterable[str]) -> list[list[str]]:
-    """Return the names in each line, which are written as in a CSV file: a name with a comma stands in quotes."""
+    """Return the names in each line, written as in a CSV file: a name with a comma is quoted."""
     found = [[name.strip() for name in row] for row in csv.reader(lines, skipinitialspace=True) if row]
     for row in found:
         if "" in row:
-            raise UsageError(f"{what} must be names with commas between them; got {','.join(row)!r}.")
+            raise UsageError(f"{what} must be names separated by commas; got {','.join(row)!r}.")
     return found
 
 
 def _tier_file(path: Path) -> list[list[str]]:
-    from tunbridge.cli.networks import near_file
-
     if not path.is_file():
         raise DataError(f"--tiers must be a file that exists; got {str(path)!r}.{near_file(path)}")
     try:

@@ -1,16 +1,16 @@
-"""Counts: the engine that everything else is learned from."""
+"""Counts: everything else is learned from them."""
 
 from tunbridge.counts.counter import Counter
 from tunbridge.counts.information import conditional_mutual_information, entropy, mutual_information
 from tunbridge.counts.moments import Moments, moments_within
-from tunbridge.counts.records import Counts, PairCounts
-from tunbridge.counts.states import merge_states
+from tunbridge.counts.records import Counts, PairCounts, TripleCounts, merge_states
 
 __all__ = [
     "Counter",
     "Counts",
     "Moments",
     "PairCounts",
+    "TripleCounts",
     "conditional_mutual_information",
     "entropy",
     "merge_states",

@@ -8,13 +8,14 @@ from math import prod
 
 import numpy as np
 
-from tunbridge._memory import check_memory
-from tunbridge._threads import map_threads, row_pieces
+from tunbridge._core.memory import check_memory
+from tunbridge._core.threads import map_threads, row_pieces
 
 SMALL_CELLS = 20_000
 """Up to so many cells of data (rows × columns) NumPy counts at once, before any kernel has to be compiled or loaded."""
 
 _DENSE_CELLS = 65_536
+_COUNTED_CELLS = 1 << 21
 _BLOCK = 65_536
 _KEY_LIMIT = 2**62
 
@@ -24,7 +25,12 @@ def is_dense(n_states: Sequence[int], n_rows: float) -> bool:
 
     A child without states counts as one with one: its table is empty, but still has a row for each configuration.
     """
-    return prod(n_states[:-1]) * max(1, n_states[-1]) <= max(_DENSE_CELLS, n_rows)
+    return prod(n_states[:-1]) * max(1, n_states[-1]) <= dense_cells(n_rows)
+
+
+def dense_cells(n_rows: float) -> float:
+    """Return how many cells a dense table may have."""
+    return max(_DENSE_CELLS, n_rows)
 
 
 def joint_table(
@@ -92,7 +98,7 @@ def _lane_table(
     columns: Sequence[np.ndarray], n_states: Sequence[int], weights: np.ndarray | None, start: int, stop: int
 ) -> np.ndarray:
     """Return the table of some rows, folded and counted in blocks that stay in the cache."""
-    from tunbridge.kernels.counts import LANES, count_joint, fold_codes, weigh_joint
+    from tunbridge.kernels.counting.histograms import LANES, add_joint, fold_codes
 
     n_cells = prod(n_states)
     n_copies = LANES if n_cells <= _DENSE_CELLS else 1  # rows seldom meet in the cells of a large table
@@ -103,10 +109,8 @@ def _lane_table(
         rows[:] = 0
         for codes, n in zip(columns[:-1], n_states[:-1], strict=True):
             fold_codes(rows, codes[low:high], buffer.dtype.type(n))
-        if weights is None:
-            count_joint(rows, columns[-1][low:high], n_states[-1], out)
-        else:
-            weigh_joint(rows, columns[-1][low:high], n_states[-1], weights[low:high], out)
+        some = None if weights is None else weights[low:high]
+        add_joint(rows, columns[-1][low:high], n_states[-1], some, out)
     return (out[0] if n_copies == 1 else out.sum(axis=0))[:-1]
 
 
@@ -131,7 +135,7 @@ def _number_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if len(keys) <= SMALL_CELLS:
         _, first, ranks = np.unique(keys, return_index=True, return_inverse=True)
         return ranks, first
-    from tunbridge.kernels.counts import assign_slots
+    from tunbridge.kernels.counting.histograms import assign_slots
 
     size = 1 << (2 * len(keys) - 1).bit_length()
     slots, found = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
@@ -142,3 +146,64 @@ def _number_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     first = np.empty(n_found, np.intp)
     first[slots[::-1]] = np.arange(len(keys) - 1, -1, -1)
     return rank[slots], first[order]
+
+
+def occurring_counts(
+    columns: Sequence[np.ndarray], n_states: Sequence[int], n_rows: int, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Return how often each configuration of some columns occurs, for those that do; no value may be missing.
+
+    Examples
+    --------
+    >>> occurring_counts([np.array([0, 1, 0]), np.array([2, 2, 2])], [2, 3], 3).tolist()
+    [2, 1]
+    """
+    if prod(n_states) <= max(_COUNTED_CELLS, n_rows):  # a table that is not kept may be larger
+        counts = np.bincount(joint_codes(columns, n_states) if columns else np.zeros(n_rows, np.int8), weights)
+        return counts[counts > 0]
+    return np.bincount(number_configurations(columns, n_states)[0], weights)
+
+
+# Numbers of configurations: mixed radix, the last variable fastest. NumPy's own functions stop at 32 or 64 variables.
+
+
+def configuration_numbers(codes: np.ndarray, n_states: Sequence[int]) -> np.ndarray:
+    """Return the number of each configuration, a row of codes.
+
+    Examples
+    --------
+    >>> configuration_numbers(np.array([[0, 2], [1, 0]]), [2, 3]).tolist()
+    [2, 3]
+    """
+    numbers = np.zeros(len(codes), np.int64)
+    for column, n in zip(codes.T, n_states, strict=True):
+        numbers = numbers * n + column
+    return numbers
+
+
+def configuration_codes(numbers: np.ndarray, n_states: Sequence[int]) -> np.ndarray:
+    """Return the configurations of these numbers, a row of codes each.
+
+    Examples
+    --------
+    >>> configuration_codes(np.array([2, 3]), [2, 3]).tolist()
+    [[0, 2], [1, 0]]
+    """
+    codes = np.empty((len(numbers), len(n_states)), np.int32)
+    for j in reversed(range(len(n_states))):
+        numbers, codes[:, j] = np.divmod(numbers, n_states[j])
+    return codes
+
+
+def product_numbers(codes: Sequence[np.ndarray], n_states: Sequence[int]) -> np.ndarray:
+    """Return the numbers of all configurations in which each variable has one of its codes.
+
+    Examples
+    --------
+    >>> product_numbers([np.array([1]), np.array([0, 2])], [2, 3]).tolist()
+    [3, 5]
+    """
+    numbers = np.zeros(1, np.int64)
+    for column, n in zip(codes, n_states, strict=True):
+        numbers = (numbers[:, None] * n + column).ravel()
+    return numbers

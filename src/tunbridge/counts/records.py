@@ -1,20 +1,22 @@
-"""The records that counting gives and everything else reads: family counts and pair counts."""
+"""The records that counting gives and everything else reads: counts of families, of pairs and of triples."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from math import prod
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from tunbridge._check import check_number, did_you_mean, listed, shortened
-from tunbridge._memory import check_memory
-from tunbridge.counts.configurations import configuration_codes, configuration_numbers, product_numbers
-from tunbridge.counts.radix import is_dense
-from tunbridge.counts.states import merge_states
-from tunbridge.data import State, Variable
+from tunbridge._core.check import check_number, did_you_mean, listed, shortened
+from tunbridge._core.grid import grid_lines
+from tunbridge._core.memory import check_memory
+from tunbridge._core.threads import row_pieces
+from tunbridge.counts.radix import configuration_codes, configuration_numbers, is_dense, product_numbers
+from tunbridge.data import MISSING, State, Variable
 from tunbridge.errors import DataError
 
 _MOST_AXES = 32
@@ -22,6 +24,8 @@ _SHOWN_ROWS = 20
 _SHOWN_STATES = 10
 _STATE_WIDTH = 24
 _WHOLE = 1e15
+_PIECE_CELLS = 1 << 18
+"""Cells of triples that are worked on at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,11 +195,11 @@ class Counts:
             codes = self.configurations[:_SHOWN_ROWS]
         states = [_state_text(s) for s in (self.child.states or ())[:_SHOWN_STATES]]
         cut = ["…"] if self.child.n_states > _SHOWN_STATES else []
-        lines = [[p.name for p in self.parents] + states + cut]
+        lines = []
         for row, counts in zip(codes, table, strict=True):
             heads = [_state_text((p.states or ())[c]) for p, c in zip(self.parents, row, strict=True)]
             lines.append(heads + [number_text(n) for n in counts.tolist()] + cut)
-        return _aligned(lines, len(self.parents))
+        return grid_lines([p.name for p in self.parents] + states + cut, lines, left=range(len(self.parents)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,8 +287,93 @@ class PairCounts:
         return f"PairCounts of {number_text(n, 'variable')}{within}: {number_text(n * (n - 1) // 2, 'pair')}"
 
 
+@dataclass(frozen=True, eq=False)
+class TripleCounts:
+    """How often the states of three features go together, for all triples of features f < g < h, within each class.
+
+    Parameters
+    ----------
+    n_states : tuple of int
+        The number of states of each feature.
+    n_classes : int
+        The number of classes.
+    cells : ndarray
+        The counts, flat: one block after another for the pairs f < g. The block of a pair has the states of f, of g,
+        of all features after g, and the classes as its axes.
+    """
+
+    n_states: tuple[int, ...]
+    n_classes: int
+    cells: np.ndarray
+
+    @classmethod
+    def zeros(cls, n_states: Sequence[int], n_classes: int, dtype: DTypeLike) -> TripleCounts:
+        """Return counts that are all zero."""
+        counts = cls(tuple(n_states), n_classes, np.empty(0))
+        size = sum(prod(counts._shape(*pair)) for pair in counts.start)
+        return replace(counts, cells=np.zeros(size, dtype))
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """Where the states of each feature begin among those of all; one entry more than features."""
+        return np.concatenate([[0], np.cumsum(self.n_states)]).astype(np.int64)
+
+    @cached_property
+    def start(self) -> dict[tuple[int, int], int]:
+        """Where the block of each pair begins."""
+        place, at = {}, 0
+        for f, g in combinations(range(len(self.n_states)), 2):
+            place[f, g] = at
+            at += prod(self._shape(f, g))
+        return place
+
+    def _shape(self, f: int, g: int) -> tuple[int, int, int, int]:
+        return self.n_states[f], self.n_states[g], int(self.first[-1] - self.first[g + 1]), self.n_classes
+
+    def flat(self, f: int, g: int) -> np.ndarray:
+        """Return the block of a pair as one row of cells."""
+        return self.cells[self.start[f, g] : self.start[f, g] + prod(self._shape(f, g))]
+
+    def block(self, f: int, g: int) -> np.ndarray:
+        """Return the block of a pair: states of f × of g × of the features after g × classes."""
+        return self.flat(f, g).reshape(self._shape(f, g))
+
+    def table(self, f: int, g: int, h: int) -> np.ndarray:
+        """Return the counts of three features f < g < h: states of each × classes."""
+        here = slice(self.first[h] - self.first[g + 1], self.first[h + 1] - self.first[g + 1])
+        return self.block(f, g)[:, :, here]
+
+    def beside(self, f: int, g: int, some: slice = slice(None)) -> np.ndarray:
+        """Return the counts of a pair f < g with all features: (some) states of f × of g × of all × classes.
+
+        With the two features themselves nothing is counted.
+        """
+        block = self.block(f, g)[some]
+        out = np.zeros((*block.shape[:2], int(self.first[-1]), self.n_classes), self.cells.dtype)
+        out[:, :, self.first[g + 1] :] = block
+        for h in range(g):
+            if h == f or not self.n_states[h]:
+                continue
+            here = slice(self.first[h], self.first[h + 1])
+            if h < f:
+                out[:, :, here] = self.table(h, f, g)[:, some].transpose(1, 2, 0, 3)
+            else:
+                out[:, :, here] = self.table(f, h, g)[some].transpose(0, 2, 1, 3)
+        return out
+
+    def pieces(self) -> list[tuple[int, int, slice]]:
+        """Return the pairs f < g with some states of f each, so that the counts beside them are not too many."""
+        found = []
+        for f, g in self.start:
+            n_cells = self.n_states[g] * int(self.first[-1]) * self.n_classes
+            if n_cells:
+                pieces = row_pieces(self.n_states[f], max(1, _PIECE_CELLS // n_cells))
+                found += [(f, g, slice(a, b)) for a, b in pieces]
+        return found
+
+
 def number_text(number: float, unit: str = "") -> str:
-    """Return a count as text, whole numbers in full; with a unit in the singular or plural.
+    """Return a count as text, integers in full; with a unit in the singular or plural.
 
     Examples
     --------
@@ -307,13 +396,65 @@ def _state_text(state: State) -> str:
     return shortened(str(state), _STATE_WIDTH)
 
 
-def _aligned(lines: Sequence[Sequence[str]], n_heads: int) -> list[str]:
-    """Return lines of cells in columns: the heads to the left, the numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(w) if i < n_heads else cell.rjust(w)
-            for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
+# States of merged counts
+
+
+def merge_states(a: Variable, b: Variable) -> Variable:
+    """Return the variable with the states of both, those of the first one first.
+
+    Its order means something only where both orders do and they tell how the new states follow. Bin edges are kept,
+    with their intervals in order: nothing can be added to them, so the others' states must be among them.
+
+    Examples
+    --------
+    >>> merge_states(Variable("Wind", ["strong", "weak"]), Variable("Wind", ["none", "weak"]))
+    Variable('Wind', ['strong', 'weak', 'none'])
+    """
+    if a.is_continuous != b.is_continuous:
+        raise DataError(
+            f"{a.name!r} must be of one kind in both; it is categorical in one and continuous in the other."
+        )
+    if a.cuts is not None or b.cuts is not None:
+        return _merge_intervals(a, b)
+    if a.states == b.states or not b.states:
+        return a
+    if not a.states:
+        return b
+    new = _new_states(a, b)
+    return Variable(a.name, [*a.states, *new], ordered=a.ordered and b.ordered and _continues(a, b, new))
+
+
+def _merge_intervals(a: Variable, b: Variable) -> Variable:
+    """Return the one of two variables that has bin edges, if the other has the same ones or only labels of it."""
+    cut, other = (b, a) if a.cuts is None else (a, b)
+    if other.cuts not in (None, cut.cuts):
+        rule = f"{a.name!r} must be cut at the same points in both"
+        raise DataError(f"{rule}; got {listed(cut.cuts or ())} and {listed(other.cuts or ())}. Discretise both alike.")
+    known = set(cut.states or ())
+    new = [state for state in other.states or () if state not in known]
+    if new:
+        rule = f"{a.name!r} has bins, so its states must be bins in both"
+        raise DataError(f"{rule}; got {listed(new)}. Discretise both at the same bin edges.")
+    return cut
+
+
+def _new_states(a: Variable, b: Variable) -> list[State]:
+    """Return the states of b that are none of a's; of several that read like one of a's only the first is that one."""
+    known = set(a.states or ())
+    taken = {a.find(state) for state in b.states or () if state in known}
+    new: list[State] = []
+    for state in b.states or ():
+        code = a.find(state)
+        if state not in known and (code == MISSING or code in taken):
+            new.append(state)
+        taken.add(code)
+    return new
+
+
+def _continues(a: Variable, b: Variable, new: list[State]) -> bool:
+    """Whether b's states are in a's order, and its new ones follow the last of a's."""
+    n_known = b.n_states - len(new)
+    codes = [a.find(state) for state in (b.states or ())[:n_known]]
+    if MISSING in codes or codes != sorted(codes):
+        return False
+    return not new or (bool(codes) and codes[-1] == a.n_states - 1)

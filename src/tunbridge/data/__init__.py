@@ -9,8 +9,7 @@ from tunbridge.data.discretisation import (
     equal_width,
     mdl_cuts,
 )
-from tunbridge.data.frames import as_table, encode
-from tunbridge.data.indicators import with_indicators
+from tunbridge.data.frames import as_table, encode, with_indicators
 from tunbridge.data.readers import read_table
 from tunbridge.data.table import Table
 from tunbridge.data.variable import MISSING, State, Variable

@@ -1,8 +1,8 @@
-"""Values of any make as one Arrow column, or an error that says which row does not fit.
+"""Values of any type as one Arrow column, or an error that names the row that does not fit.
 
-Arrow is the one form in which everything arrives: what is Arrow already (polars, pyarrow, duckdb) is taken as it is,
+Everything arrives as Arrow: what is Arrow already (polars, pyarrow, duckdb) is taken as it is,
 NumPy and pandas columns are wrapped, without a copy where they lie in memory as Arrow has them, and lists of Python
-values are read. Where Arrow would change a value on the way (a truth value among floats becomes 1.0, a time of day is
+values are read. Where Arrow would change a value on the way (a boolean among floats becomes 1.0, a time of day is
 cut off a date, text ends at a NUL), the value is kept or the column refused.
 """
 
@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tunbridge._check import shortened
+from tunbridge._core.check import shortened
 from tunbridge.data.variable import is_missing
 from tunbridge.errors import DataError
 
-_PLAIN = "text, numbers, truth values, dates or times"
+_PLAIN = "text, numbers, booleans, dates or times"
 _CONVERT = "Turn it into text or numbers first."
 _REFUSED = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
@@ -50,7 +50,7 @@ def as_arrow(name: str, values: Any) -> pa.ChunkedArray:
 def is_pandas(data: object, *kinds: str) -> bool:
     """Return whether data are a pandas object of one of these classes; pandas is not imported to find out.
 
-    Another thread may be importing it: what it has no class for yet, nobody can have made.
+    Another thread may be importing pandas: a class that does not exist yet has no instances.
     """
     classes = (getattr(sys.modules.get("pandas"), kind, None) for kind in kinds)
     return isinstance(data, tuple(c for c in classes if c is not None))

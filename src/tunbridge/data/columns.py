@@ -2,13 +2,12 @@
 
 The rules by which a column's kind is inferred:
 
-1. text, truth values and categoricals (pandas, polars, Arrow dictionaries) are **categorical**;
-2. floating-point numbers are **continuous**, and so are whole numbers, decimal numbers, dates, times and durations,
-   except that
-3. whole numbers with at most two distinct values are **categorical**, and so is
-4. a column with values that a double (a 64-bit float) would not give back unchanged: whole numbers beyond 2⁵³ that
-   it would round, decimals of more digits than it has, points in time with a fraction of a microsecond;
-5. a column of which nothing is known, every cell being missing, is **categorical** without states.
+1. text, booleans and categoricals (pandas, polars, Arrow dictionaries) are **categorical**;
+2. floating-point numbers, integers, decimals, dates, times and durations are **continuous**, with two exceptions:
+3. integers with at most two distinct values are **categorical**;
+4. values that a 64-bit float cannot hold exactly are **categorical**: integers beyond 2⁵³ that it would round,
+   decimals with too many digits, times with a fraction of a microsecond;
+5. a column without any known value is **categorical**, without states.
 
 ``kind`` overrides the rules. Numbers that a double cannot hold are rounded when they are made continuous, and they and
 text that is read as numbers go out again as doubles; every other column goes out with the values and the Arrow type it
@@ -17,9 +16,12 @@ came in, except that NaN, which means missing here, comes back as null.
 The states of text and numbers are sorted, so that the order of the rows does not matter; those of a categorical keep
 the order they came in, entries that no row uses included. States are Python's own values: ``str``, ``int``, ``float``,
 ``bool``, ``Decimal``, ``date``, ``datetime`` (in UTC where there is a time zone), ``time``, ``timedelta``. Times for
-which Python has no value (fractions of a microsecond, years after 9999) are whole numbers in the column's unit.
+which Python has no value (fractions of a microsecond, years after 9999) are integers in the column's unit.
 Continuous dates and times are seconds, counted from 1970 (in UTC where there is a time zone) or from midnight, whatever
 the unit of the column: so a model that was learned from microseconds understands nanoseconds.
+
+A column of a variable with bins may hold numbers, text that spells them, and the labels of the bins. Numbers are binned
+by bisection, all rows at once; of text, labels are looked up in a hash table and the rest is parsed as numbers.
 """
 
 from __future__ import annotations
@@ -30,18 +32,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tunbridge._check import check_choice
+from tunbridge._core.check import check_choice
 from tunbridge.data.arrow import as_arrow, is_text
-from tunbridge.data.cutting import cut_column, interval_codes
-from tunbridge.data.distinct import (
+from tunbridge.data.values import (
+    DAY,
     as_integers,
+    as_numbers,
     code_type,
     dictionary_codes,
     distinct_values,
+    is_float_array,
     numpy_floats,
+    per_second,
+    to_floats,
 )
-from tunbridge.data.floats import DAY, as_numbers, is_float_array, per_second, to_floats
-from tunbridge.data.variable import MISSING, State, Variable
+from tunbridge.data.variable import MISSING, State, Variable, number_of
 from tunbridge.errors import DataError
 
 __all__ = [
@@ -91,7 +96,7 @@ def encode_column(variable: Variable, values: Any) -> tuple[np.ndarray, list[Sta
     """Return codes or floats of a known variable, and the distinct values that are none of its states.
 
     A value is in the state that it equals, or else that reads like it (see :mod:`tunbridge.data.variable`). For a
-    variable with cut points numbers, also where they are written as text, are in the interval where they lie; columns
+    variable with bins numbers, also numbers written as text, are put into their bin; columns
     of numbers must be finite. In a column of text each value is by itself a label, a number, or unknown.
 
     Examples
@@ -115,7 +120,7 @@ def encode_column(variable: Variable, values: Any) -> tuple[np.ndarray, list[Sta
 
 
 def column_to_arrow(column: Column) -> pa.Array:
-    """Return the column as an Arrow array of the type it came in; missing cells are null.
+    """Return the column as an Arrow array of the type it came in; missing values are null.
 
     Examples
     --------
@@ -212,7 +217,7 @@ def _comes_back(column: pa.ChunkedArray) -> bool:
 
 
 def _from_seconds(seconds: np.ndarray, arrow_type: pa.DataType) -> np.ndarray:
-    """Return seconds as the whole numbers by which Arrow holds dates and times."""
+    """Return seconds as the integers by which Arrow holds dates and times."""
     if pa.types.is_date32(arrow_type):
         return np.rint(seconds / DAY).astype(np.int32)
     units = per_second(arrow_type)
@@ -254,3 +259,45 @@ def _states_to_arrow(variable: Variable, arrow_type: pa.DataType) -> pa.Array:
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         own = state_type(variable)
         return pa.array([str(s) for s in states] if own == pa.string() else states, own).cast(arrow_type)
+
+
+def interval_codes(cuts: tuple[float, ...], floats: np.ndarray) -> np.ndarray:
+    """Return the number of each value's interval, counted from 0; −1 for NaN.
+
+    Examples
+    --------
+    >>> interval_codes((37.5, 38.5), np.array([36.6, 37.5, 39.2, np.nan]))
+    array([ 0,  0,  2, -1], dtype=int8)
+    """
+    codes = np.searchsorted(np.array(cuts), floats, side="left").astype(code_type(len(cuts) + 1))
+    codes[np.isnan(floats)] = MISSING
+    return codes
+
+
+def cut_column(variable: Variable, values: Any) -> np.ndarray | None:
+    """Return the codes of a column of numbers, labels or both; None where it holds, or may hold, anything else."""
+    cuts, t = variable.cuts or (), pa.types
+    if is_float_array(values):
+        return interval_codes(cuts, to_floats(variable.name, values))
+    column = as_arrow(variable.name, values)
+    if is_text(column.type):
+        return _cut_text(variable, column.cast(pa.large_string()))
+    number = t.is_floating(column.type) or t.is_integer(column.type) or t.is_decimal(column.type)
+    return interval_codes(cuts, to_floats(variable.name, column)) if number or t.is_temporal(column.type) else None
+
+
+def _cut_text(variable: Variable, column: pa.ChunkedArray) -> np.ndarray | None:
+    """Return the codes of labels and numbers; None when there is any other text."""
+    labels = [state if isinstance(state, str) else None for state in variable.states or ()]
+    at = pc.index_in(column, value_set=pa.array(labels, pa.large_string()), skip_nulls=True)
+    rest = pc.if_else(at.is_valid(), pa.scalar(None, pa.large_string()), column)
+    first = next(iter(rest.drop_null().slice(0, 1).to_pylist()), "0")
+    if number_of(first) is None:  # Arrow takes its time over each text that is no number
+        return None
+    try:
+        floats = to_floats(variable.name, rest.cast(pa.float64()))
+    except pa.ArrowInvalid:
+        return None
+    codes = interval_codes(variable.cuts or (), floats)
+    codes[at.is_valid().to_numpy()] = at.drop_null().to_numpy()
+    return codes

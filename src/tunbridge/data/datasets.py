@@ -11,7 +11,7 @@ looking in this order:
    nearest to the top wins;
 3. in the cache: the folder ``TUNBRIDGE_CACHE``, else ``tunbridge`` in the user's cache folder;
 4. only with ``download=True``: at the UCI Machine Learning Repository (a few well-known sets), then at OpenML (by name;
-   the oldest active version, because later ones are often somebody's binarised copy).
+   the oldest active version, because later ones are often binarised copies).
 
 What was downloaded is kept in the cache once its length, its checksum (OpenML gives one) and its content have been
 verified. Nothing is ever fetched without being asked for.
@@ -28,11 +28,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
-from tunbridge._check import check_number, did_you_mean
-from tunbridge._memory import size_text
+from tunbridge._core.check import check_number, did_you_mean
+from tunbridge._core.memory import size_text
 from tunbridge._version import __version__
+from tunbridge.data.formats.source import table_suffixes
 from tunbridge.data.readers import read_table
-from tunbridge.data.source import SUFFIXES
 from tunbridge.data.table import Table
 from tunbridge.errors import DataError
 
@@ -41,7 +41,7 @@ UCI = "https://archive.ics.uci.edu"
 MAX_BYTES = 2**30
 """The largest file that is downloaded."""
 
-_ENDINGS = tuple(suffix + packed for suffix in SUFFIXES for packed in ("", ".gz"))
+_ENDINGS = tuple(suffix + packed for suffix in table_suffixes() for packed in ("", ".gz"))
 _CHUNK = 2**18
 _JSON_BYTES = 2**24
 _NAME = re.compile(r"\w[\w.,()+ -]*")
@@ -164,7 +164,7 @@ def load(name: str, *, download: bool = False, timeout: float = 30.0) -> Table:
     --------
     >>> import tunbridge as tb
     >>> tb.datasets.load("dating")
-    Table: 8 rows × 4 columns, 0 missing cells
+    Table: 8 rows × 4 columns, 0 missing values
       height  categorical  s, t
       hair    categorical  b, d, r
       eyes    categorical  l, w
@@ -197,7 +197,7 @@ def play_tennis() -> Table:
     --------
     >>> import tunbridge as tb
     >>> tb.datasets.play_tennis()
-    Table: 14 rows × 5 columns, 0 missing cells
+    Table: 14 rows × 5 columns, 0 missing values
       outlook      categorical  Overcast, Rain, Sunny
       temperature  categorical  Cool, Hot, Mild
       humidity     categorical  High, Normal
@@ -268,7 +268,7 @@ def allergy() -> Table:
 
 
 def enjoy_sport() -> Table:
-    """Return four days, six properties of their weather, and whether somebody enjoyed his sport.
+    """Return four days, six properties of their weather, and whether a person enjoyed the sport.
 
     The states are all that the attributes can be, seen or not: no day was cloudy, and the wind was never weak.
 
@@ -280,7 +280,7 @@ def enjoy_sport() -> Table:
     --------
     >>> import tunbridge as tb
     >>> tb.datasets.enjoy_sport()
-    Table: 4 rows × 7 columns, 0 missing cells
+    Table: 4 rows × 7 columns, 0 missing values
       sky       categorical  Sunny, Cloudy, Rainy
       air_temp  categorical  Warm, Cold
       humidity  categorical  Normal, High

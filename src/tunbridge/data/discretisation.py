@@ -1,20 +1,20 @@
-"""Discretisation: numbers become a few intervals, and the intervals are ordered states.
+"""Discretisation: continuous values become a few bins, and the bins are ordered states.
 
-Counting needs states. Four ways to choose the cut points between them:
+Four ways to choose the bin edges:
 
-- **equal width**: the range in equal parts; blind to where the values lie, easy to read;
+- **equal width**: bins of one width over the range; easy to read, but may leave bins empty;
 - **equal frequency**: about as many rows in every interval, whatever the scale; equal values stay together;
-- **given cuts**: what a guideline or an expert says (a temperature above 38.5 is fever);
-- **minimum description length** (Fayyad & Irani 1993), which looks at the class of each row. Cut a set S of rows at the
+- **given edges**: from a guideline or an expert (a temperature above 38.5 is fever);
+- **minimum description length** (Fayyad & Irani 1993), which uses the class of each row. Split a set S of rows at the
   point T where the classes of the two sides are purest, that is where the information gain
 
       Gain(T; S) = Ent(S) − |S₁|/|S| · Ent(S₁) − |S₂|/|S| · Ent(S₂)
 
-  is largest, and go on with both sides. A cut stays only if it shortens the message that tells the classes: if the bits
-  it saves outweigh the bits that say where it is and how the classes lie on its sides. A column without a cut then has
-  nothing to say about the class by itself.
+  is largest, and go on with both sides. A split is kept only if it shortens the description of the
+  classes: if the bits it saves outweigh the bits that encode the edge and the classes on its sides. A column without an
+  edge carries no information about the class by itself.
 
-A value equal to a cut point belongs to the interval below it. Missing values stay missing. The cut points stay with the
+A value equal to a bin edge belongs to the interval below it. Missing values stay missing. The bin edges stay with the
 variable (:class:`~tunbridge.data.Variable`), so that whatever is learned from it still reads numbers.
 
 References
@@ -37,14 +37,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from tunbridge._check import check_choice, check_number
-from tunbridge._memory import check_memory
+from tunbridge._core.check import check_choice, check_number
+from tunbridge._core.memory import check_memory
 from tunbridge.data.columns import Column, interval_codes, to_floats
 from tunbridge.data.frames import as_table
-from tunbridge.data.intervals import checked_cuts, interval_labels, iterated_cuts
 from tunbridge.data.mdl import mdl_gaps
 from tunbridge.data.table import Table, check_weights
-from tunbridge.data.variable import Variable
+from tunbridge.data.variable import Variable, checked_cuts, interval_labels, iterated_cuts
 from tunbridge.errors import DataError
 
 Method = Literal["width", "frequency", "mdl"]
@@ -56,7 +55,7 @@ _BYTES_A_ROW = 180  # peak of mdl_cuts on values that are all distinct
 
 @dataclass(frozen=True)
 class Discretisation:
-    """The cut points of a number, and the intervals between them as ordered states.
+    """The bin edges of a number, and the intervals between them as ordered states.
 
     Parameters
     ----------
@@ -80,11 +79,11 @@ class Discretisation:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The names of the intervals, from low to high, with as many digits as tell the cut points apart."""
+        """The names of the intervals, from low to high, with as many digits as distinguish the bin edges."""
         return interval_labels(self.cuts)
 
     def variable(self, name: str) -> Variable:
-        """Return the categorical variable whose states are the labels, in order, and which knows the cut points."""
+        """Return the categorical variable whose states are the labels, in order, with the bin edges."""
         return Variable(name, self.labels, cuts=self.cuts)
 
     def codes(self, values: Any) -> np.ndarray:
@@ -102,7 +101,7 @@ Cuts: TypeAlias = Discretisation | Iterable[float]
 
 
 def at_cuts(cuts: Cuts) -> Discretisation:
-    """Return the discretisation at given cut points, in any order.
+    """Return the discretisation at given bin edges, in any order.
 
     Examples
     --------
@@ -111,11 +110,11 @@ def at_cuts(cuts: Cuts) -> Discretisation:
     """
     if isinstance(cuts, Discretisation):
         return cuts
-    return Discretisation(tuple(sorted(check_number("a cut point", cut) for cut in iterated_cuts(cuts))))
+    return Discretisation(tuple(sorted(check_number("a bin edge", cut) for cut in iterated_cuts(cuts))))
 
 
 def equal_width(values: Any, n_bins: int = 10, weights: Any = None) -> Discretisation:
-    """Return cut points that part the range of the values into intervals of one width.
+    """Return bin edges that divide the range of the values into bins of equal width.
 
     Parameters
     ----------
@@ -147,7 +146,7 @@ def equal_width(values: Any, n_bins: int = 10, weights: Any = None) -> Discretis
 
 
 def equal_frequency(values: Any, n_bins: int = 10, weights: Any = None) -> Discretisation:
-    """Return cut points that leave about the same weight of rows in every interval.
+    """Return bin edges that leave about the same weight of rows in every interval.
 
     Each of the n_bins − 1 wanted shares i / n_bins is cut at the gap between two distinct values that comes nearest to
     it (the lower one of two equally near); wanted shares that meet in one gap give one cut. So equal values are never
@@ -189,7 +188,7 @@ def equal_frequency(values: Any, n_bins: int = 10, weights: Any = None) -> Discr
 
 
 def mdl_cuts(values: Any, classes: Any, weights: Any = None) -> Discretisation:
-    """Return the cut points of Fayyad and Irani's recursive minimum-description-length discretisation.
+    """Return the bin edges of Fayyad and Irani's recursive minimum-description-length discretisation.
 
     A set of N rows and k classes is cut where the gain is largest, if
 
@@ -263,13 +262,13 @@ def discretise(
     ----------
     table : Table or frame
         Categorical columns stay as they are; row weights are respected.
-    method : {"frequency", "width", "mdl"} or mapping of str to cut points
-        A mapping gives the cut points, or a :class:`Discretisation`, for each column that is to be discretised: so
+    method : {"frequency", "width", "mdl"} or mapping of str to bin edges
+        A mapping gives the bin edges, or a :class:`Discretisation`, for each column that is to be discretised: so
         what was learned on one table is applied to another.
     target : str, optional
         The column of the classes, which "mdl" needs; it stays as it is.
     columns : iterable of str, optional
-        The columns to discretise: all continuous ones but the target unless given. Not together with a mapping.
+        The columns to discretise (default: all continuous ones but the target). Not together with a mapping.
     n_bins : int
         For "width" and "frequency": how many intervals.
 
@@ -283,7 +282,7 @@ def discretise(
     >>> visits = {"age": [20.0, 31.5, 48.0, 73.0], "drug": ["A", "A", "B", "B"]}
     >>> table, found = discretise(visits, "mdl", target="drug")
     >>> table
-    Table: 4 rows × 2 columns, 0 missing cells
+    Table: 4 rows × 2 columns, 0 missing values
       age   categorical  ≤ 39.75, > 39.75
       drug  categorical  A, B
     >>> later, _ = discretise({"age": [40.0], "drug": ["A"]}, found)
@@ -321,14 +320,14 @@ def _floats(name: str, values: Any) -> np.ndarray:
 def _check_bins(n_bins: Any) -> int:
     number = check_number("n_bins", n_bins, low=1, high=_MOST_BINS)
     if number != int(number):
-        raise DataError(f"n_bins must be a whole number; got {n_bins!r}.")
+        raise DataError(f"n_bins must be an integer; got {n_bins!r}.")
     return int(number)
 
 
 def _check_classes(classes: Any, n_rows: int) -> np.ndarray:
     codes = np.asarray(classes)
     if codes.dtype.kind not in "biu" and codes.size:
-        raise DataError(f"classes must be whole-number codes; got {codes.dtype}. Use the codes of a Table's column.")
+        raise DataError(f"classes must be integer codes; got {codes.dtype}. Use the codes of a Table's column.")
     if codes.shape != (n_rows,):
         raise DataError(f"classes must be one code a row; got shape {codes.shape} for {n_rows} rows.")
     return codes.astype(np.int64, copy=False)

@@ -1,7 +1,14 @@
-"""Frames of any make, in: Arrow streams, pandas, dicts of columns, lists of rows or records, NumPy arrays.
+"""Any frame as a Table: Arrow streams, pandas, dicts of columns, lists of rows or records, NumPy arrays.
 
 Each becomes named columns first, which :mod:`tunbridge.data.columns` then reads. The data are never changed and, where
 they are 64-bit floats already, not copied either: leave such an array alone as long as the table is in use.
+
+:func:`with_indicators` adds columns that say whether another column is missing. Where a value is missing because of
+what it is, or because of something that is not in the table, no method can infer it from the other columns; an
+indicator makes the missingness itself an observation, which may depend on anything in a graph.
+
+:func:`with_classes` checks the target of a classifier: text, booleans, or integers with few distinct values. A column
+of other numbers is a quantity and raises an error.
 """
 
 from __future__ import annotations
@@ -13,20 +20,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tunbridge._check import check_choice, did_you_mean, listed, shortened
-from tunbridge._threads import map_threads, row_pieces
+from tunbridge._core.check import check_choice, did_you_mean, listed, shortened
+from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.data.arrow import is_pandas
 from tunbridge.data.columns import (
     KINDS,
     Column,
     Kind,
     column_to_arrow,
-    encode_column,
+    distinct_values,
     infer_column,
-    state_type,
     to_floats,
 )
-from tunbridge.data.table import Table, check_lengths
+from tunbridge.data.table import Table, check_lengths, encode_values, natural_type
 from tunbridge.data.variable import State, Variable
 from tunbridge.errors import DataError
 
@@ -35,7 +41,7 @@ _PIECE = 2**16
 
 
 def as_table(data: Any, *, kinds: Mapping[str, Kind] | Kind | None = None, weights: Any = None) -> Table:
-    """Return a Table of any frame: one that speaks Arrow, a dict of columns, a list of rows, or a NumPy array.
+    """Return a Table of any frame: an Arrow stream, a dict of columns, a list of rows, or a NumPy array.
 
     Parameters
     ----------
@@ -53,7 +59,7 @@ def as_table(data: Any, *, kinds: Mapping[str, Kind] | Kind | None = None, weigh
 
     Notes
     -----
-    Values that are null, None, NaN, NaT or masked are missing; text such as ``"NA"`` is a state, because somebody has
+    Values that are null, None, NaN, NaT or masked are missing; text such as ``"NA"`` is a state, because it was
     read these data already. (:func:`read_table` reads files, and knows missing markers.)
 
     The data stay as they are. Columns of 64-bit floats are not copied, so leave such an array alone while the table is
@@ -63,7 +69,7 @@ def as_table(data: Any, *, kinds: Mapping[str, Kind] | Kind | None = None, weigh
     --------
     >>> import tunbridge as tb
     >>> tb.as_table({"age": [31, 45, 62], "smokes": [1, 0, 1]})
-    Table: 3 rows × 2 columns, 0 missing cells
+    Table: 3 rows × 2 columns, 0 missing values
       age     continuous   31 … 62
       smokes  categorical  0, 1
     """
@@ -99,23 +105,10 @@ def encode(
     if absent:
         raise DataError(f"the data must have the columns {listed(absent)}. {did_you_mean(absent[0], columns)}")
     checked = _is_finite_matrix(data)
-    found = map_threads(lambda v: _encoded(v, columns[v.name], checked=checked), variables, n_jobs)
-    parts = [
-        Column(v, values, pa.float64() if v.is_continuous else state_type(v))
-        for v, (values, _) in zip(variables, found, strict=True)
-    ]
+    found = map_threads(lambda v: encode_values(v, columns[v.name], checked=checked), variables, n_jobs)
+    parts = [Column(v, values, natural_type(v)) for v, (values, _) in zip(variables, found, strict=True)]
     unseen = {v.name: unknown for v, (_, unknown) in zip(variables, found, strict=True) if unknown}
     return Table.of(parts, weights=data.weights if isinstance(data, Table) else None), unseen
-
-
-def _encoded(variable: Variable, values: Any, *, checked: bool) -> tuple[np.ndarray, list[State]]:
-    """Return codes or floats; those of a column of a Table with the same states, and finite numbers, as they are."""
-    if isinstance(values, Column):
-        known = values.variable
-        if variable.is_categorical and (known.states, known.cuts) == (variable.states, variable.cuts):
-            return values.values, []
-        values = _dictionary(values)
-    return (values, []) if checked and variable.is_continuous else encode_column(variable, values)
 
 
 def frame_columns(data: Any) -> dict[str, Any]:
@@ -272,15 +265,6 @@ def _of_kind(column: Column, kind: Kind | None) -> Column:
     return infer_column(column.variable.name, column_to_arrow(column), kind)
 
 
-def _dictionary(column: Column) -> pa.Array:
-    """Return a column as Arrow has it, a categorical one as its codes, so that no row need be looked at."""
-    if column.variable.is_categorical:
-        column = column._replace(
-            type=pa.dictionary(pa.from_numpy_dtype(column.values.dtype), state_type(column.variable))
-        )
-    return column_to_arrow(column)
-
-
 def _weighted(table: Table, weights: Any) -> Table:
     if not isinstance(weights, str):
         return table if weights is None else table.with_weights(weights)
@@ -288,3 +272,123 @@ def _weighted(table: Table, weights: Any) -> Table:
         raise DataError(f"weights must name a column; got {weights!r}. {did_you_mean(weights, table.names)}")
     values = to_floats(weights, column_to_arrow(table.column(weights)))
     return table.drop([weights]).with_weights(values)
+
+
+_STATES = ("no", "yes")
+_SUFFIX = " missing"
+
+
+def with_indicators(frame: Any, columns: Iterable[str] | None = None) -> Table:
+    """Return the table with a column ``"X missing"``, of the states no and yes, for each column X with missing values.
+
+    Parameters
+    ----------
+    frame : any frame
+        The data.
+    columns : iterable of str, optional
+        The columns that get an indicator (default: those with missing values).
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> tb.with_indicators({"income": [1200.0, None, 2500.0], "owner": ["no", "yes", "yes"]})
+    Table: 3 rows × 3 columns, 1 missing value
+      income          continuous   1200 … 2500  1 missing
+      owner           categorical  no, yes
+      income missing  categorical  no, yes
+    """
+    table = as_table(frame)
+    if isinstance(columns, str):
+        raise DataError(f"columns must be a list of names; got the text {columns!r}. Write [{columns!r}].")
+    if columns is not None and not isinstance(columns, Iterable):
+        raise DataError(f"columns must be a list of names; got {columns!r}.")
+    chosen = list(table.missing) if columns is None else list(dict.fromkeys(columns))
+    added = [_indicator(table.column(name)) for name in chosen]
+    there = [c.variable.name for c in added if c.variable.name in table.names]
+    if there:
+        raise DataError(f"the table must not have the columns that are added; it has {listed(there)}. Rename them.")
+    markers = {"weights": table.weights, "read_as_missing": table.read_as_missing}
+    return Table.of([*table, *added], **markers)
+
+
+def holes_of(column: Column) -> np.ndarray:
+    """Return which cells of a column are missing.
+
+    Examples
+    --------
+    >>> holes_of(as_table({"x": ["a", None]}).column("x")).tolist()
+    [False, True]
+    """
+    return column.values < 0 if column.variable.is_categorical else np.isnan(column.values)
+
+
+def _indicator(column: Column) -> Column:
+    variable = Variable(column.variable.name + _SUFFIX, _STATES)
+    return Column(variable, holes_of(column).astype(np.int8), pa.string())
+
+
+_MOST_NUMBERS = 20  # a target of more different integers is taken for a quantity
+_HINT = "make its column categorical if each value is a class."
+
+
+def with_classes(table: Table, target: str, *, hint: str = _HINT) -> tuple[Table, np.ndarray]:
+    """Return the table with a categorical target, and which rows have a class.
+
+    Raises unless there are features and at least two classes. The hint ends the sentence «Cut it into classes first, or
+    …» for a target that is a quantity.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> table = tb.as_table({"x": ["a", "b", "a"], "y": [1, 3, None]})
+    >>> coded, present = with_classes(table, "y")
+    >>> coded.variable("y").states, present.tolist()
+    ((1, 3), [True, True, False])
+    """
+    if table.n_columns < 2:
+        raise DataError(f"there must be a column to learn from beside the target {target!r}; got none.")
+    coded = table.with_column(_as_classes(table.column(target), hint))
+    present = coded.codes(target) >= 0
+    if not present.any():
+        raise DataError(f"the target must have classes; every cell of column {target!r} is missing.")
+    _check_classes(coded.select([target]).take(present), target)
+    return coded, present
+
+
+def _as_classes(column: Column, hint: str) -> Column:
+    """Return the target as a categorical column; raise when it is a quantity."""
+    name = column.variable.name
+    if column.variable.is_categorical:
+        return column
+    values = column_to_arrow(column)
+    distinct = distinct_values(name, values)[0]
+    if not all(_is_whole(value) for value in distinct):
+        what = "numbers that are not whole" if isinstance(distinct[0], int | float) else "dates or times"
+        raise _quantity(name, what, distinct, hint)
+    if len(distinct) > _MOST_NUMBERS:
+        raise _quantity(name, "many different numbers", distinct, hint)
+    return infer_column(name, values, "categorical")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+
+
+def _quantity(name: str, what: str, distinct: list[Any], hint: str) -> DataError:
+    held = f"{len(distinct)} different ones, {distinct[0]} to {distinct[-1]}"
+    return DataError(
+        f"the target must have classes; column {name!r} holds {what} ({held}). Cut it into classes first, or {hint}"
+    )
+
+
+def _check_classes(table: Table, target: str) -> None:
+    found = np.unique(table.codes(target))
+    states = table.variable(target).states or ()
+    if len(found) < 2:
+        value = shortened(str(states[int(found[0])]))
+        raise DataError(f"the target must have at least two classes; every cell of column {target!r} is {value!r}.")
+    if target in table.identifiers:
+        raise DataError(
+            f"the target must have classes that come more than once; column {target!r} has another value in each of "
+            f"{table.n_rows} rows."
+        )

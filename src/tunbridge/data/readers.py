@@ -1,41 +1,29 @@
-"""Files, in: CSV, TSV, Parquet, Arrow and Feather, ARFF, JSON lines, each also gzipped.
+"""Table files: CSV, TSV, Parquet, Arrow and Feather, ARFF, JSON lines, each also gzipped.
 
 :func:`read_table` reads a whole file into a :class:`Table`; :func:`iter_batches` passes a file of any size through a
 fixed amount of memory, for prediction. Both know the same formats and the same missing markers.
 
 The kinds of columns follow the rules of :mod:`tunbridge.data.columns`. The types in a delimited file are first found by
-Arrow: a column in which every cell that is not missing is a whole number, a number, a date or a time is of that type,
+Arrow: a column in which every cell that is not missing is an integer, a number, a date or a time has that type,
 and any other column is text, exactly as written.
 """
 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from tunbridge._check import check_number, did_you_mean, listed
-from tunbridge._threads import map_threads
-from tunbridge.data import arff
-from tunbridge.data.columns import Column, Kind, distinct_values, infer_column, to_floats
-from tunbridge.data.delimited import Layout, find_layout, iter_delimited, read_delimited
-from tunbridge.data.frames import as_table, check_column_names, column_kinds
-from tunbridge.data.source import Source, check_size, count_lines, find_source, no_rows, reading, scan
+from tunbridge._core.check import check_number, listed
+from tunbridge._core.registry import entry
+from tunbridge.data.columns import Kind, distinct_values, to_floats
+from tunbridge.data.formats.request import DEFAULT_MISSING, Request, TableFormat, holds_text, nulled
+from tunbridge.data.formats.source import Source, find_source, no_rows
+from tunbridge.data.frames import as_table, check_column_names
 from tunbridge.data.table import Table
-from tunbridge.data.texts import holds_text, marker_counts, nulled, text_column, texts_of_nan, without_markers
-from tunbridge.data.typed import iter_arrow, iter_json, iter_parquet, read_arrow, read_json, read_parquet
-from tunbridge.errors import DataError, DataWarning
-
-DEFAULT_MISSING = ("", "?", "NA", "NaN", "null")
-"""The texts that are missing by default in delimited files: exactly these, and so not ``None``, ``nan`` or ``-``."""
-
-_SECOND_LOOK = 64 * 2**20
-_SEARCHED_STATES = 100_000
+from tunbridge.errors import DataError
 
 
 def read_table(
@@ -46,7 +34,7 @@ def read_table(
     missing: Sequence[str] = DEFAULT_MISSING,
     encoding: str = "utf-8",
     delimiter: str | None = None,
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str] | Callable[[list[str]], Sequence[str]] | None = None,
     weights: Any = None,
 ) -> Table:
     r"""Return the table in a file.
@@ -69,8 +57,8 @@ def read_table(
     delimiter : str, optional
         The character between fields of a delimited file. By default a tab in ``.tsv``; in ``.csv`` whichever of comma,
         semicolon and tab cuts the header into the most fields.
-    columns : sequence of str, optional
-        Read these columns only, in this order.
+    columns : sequence of str or callable, optional
+        Read these columns only, in this order; a function is given the names of all columns and returns some of them.
     weights : str or array-like, optional
         The name of the column that holds row weights (it is taken out of the table), or the weights.
 
@@ -99,14 +87,15 @@ def read_table(
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "visits.csv"
     >>> _ = file.write_text("age,smokes,stage\n31,yes,II\n?,no,None\n62,NA,III\n45,no,II\n")
     >>> read_table(file)
-    Table: 4 rows × 3 columns, 2 missing cells
+    Table: 4 rows × 3 columns, 2 missing values
       age     continuous   31 … 62        1 missing (?)
       smokes  categorical  no, yes        1 missing (NA)
       stage   categorical  II, III, None
     """
     source = _source(path, format, encoding, delimiter).unpacked()
     named = weights if isinstance(weights, str) else None
-    table = _READERS[source.format](source, _Wish(columns, kinds, named, check_missing(missing), delimiter))
+    request = Request(columns, kinds, named, check_missing(missing), delimiter)
+    table = _format(source).read(source, request)
     if table.n_rows == 0:
         raise no_rows(source)
     return as_table(table, weights=weights)
@@ -126,7 +115,7 @@ def iter_batches(
     r"""Return the rows of a file of any size, batch by batch, in columns whose types are fixed in advance.
 
     Every batch has all columns of the file: those in ``numbers`` as float64, all others as text. So no batch can be
-    read by other rules than the one before. Missing cells are null.
+    read by other rules than the one before. Missing values are null.
 
     Parameters
     ----------
@@ -165,12 +154,20 @@ def iter_batches(
     both = sorted(as_text & as_numbers)
     if both:
         raise DataError(f"a column must be text or numbers; got {listed(both)} in both lists.")
-    if source.format in _DELIMITED:
-        layout = find_layout(source, delimiter)
-        floats = [name for name in layout.names if name in as_numbers]
-        return _batches(iter_delimited(source, layout, numbers=floats, missing=markers), source, as_numbers, (), size)
-    own = () if markers == DEFAULT_MISSING else markers
-    return _batches(_ITERATORS[source.format](source, as_numbers, size), source, as_numbers, own, size)
+    request = Request(missing=markers, delimiter=delimiter, numbers=as_numbers, batch_rows=size)
+    own = () if _is_delimited(source) else request.own_missing
+    return _batches(_format(source).batches(source, request), source, as_numbers, own, size)
+
+
+def iter_typed(
+    path: str | os.PathLike[str], *, format: str | None = None, batch_rows: int = 65536
+) -> Iterator[pa.Table] | None:
+    """Return the rows of a file in batches with the file's own types; None for text files, which have none."""
+    source = find_source(path, format, "utf-8")
+    if entry("table_format", source.format).details.get("text"):
+        return None
+    raw = _format(source).batches(source, Request(batch_rows=batch_rows))
+    return _rebatched((pa.table(batch.columns, names=batch.schema.names) for batch in raw), batch_rows)
 
 
 def check_missing(missing: Sequence[str]) -> tuple[str, ...]:
@@ -193,184 +190,6 @@ def check_missing(missing: Sequence[str]) -> tuple[str, ...]:
     return markers
 
 
-@dataclass(frozen=True)
-class _Wish:
-    """What was asked of a file: which columns, of which kinds, with which markers and delimiter."""
-
-    columns: Sequence[str] | None
-    kinds: Mapping[str, Kind] | Kind | None
-    weights: str | None
-    missing: tuple[str, ...]
-    delimiter: str | None
-
-    @property
-    def own_missing(self) -> tuple[str, ...]:
-        """The markers to look for in files that have a null of their own."""
-        return () if self.missing == DEFAULT_MISSING else self.missing
-
-    def choose(self, names: Sequence[str]) -> list[str]:
-        """Return the columns to be read, that of the weights included."""
-        check_column_names(names)
-        if isinstance(self.columns, str):
-            raise DataError(f"columns must be a list of names; got the text {self.columns!r}.")
-        chosen = list(names if self.columns is None else self.columns)
-        if not chosen:
-            raise DataError(f"{'columns' if names else 'a file'} must name at least one column; got none.")
-        self._check_known("columns", chosen, names)
-        check_column_names(chosen)
-        if self.weights is None or self.weights in chosen:
-            return chosen
-        self._check_known("weights", [self.weights], names)
-        return [*chosen, self.weights]
-
-    def _check_known(self, what: str, chosen: Sequence[str], names: Sequence[str]) -> None:
-        known = set(names)
-        for name in chosen:
-            if name not in known:
-                raise DataError(f"{what} must name columns of the file; got {name!r}. {did_you_mean(name, names)}")
-
-
-def _read_delimited(source: Source, wish: _Wish) -> Table:
-    layout = find_layout(source, wish.delimiter)
-    columns = wish.choose(layout.names)
-    kinds = column_kinds(wish.kinds, columns)
-    as_text = [name for name in columns if kinds.get(name) == "categorical"]
-    raw = read_delimited(source, layout, columns=columns, text=as_text, missing=wish.missing)
-    if raw.num_rows == 0:
-        raise no_rows(source)
-    values = {name: raw[name] for name in columns} | _long_numbers(source, layout, raw, kinds, wish.missing)
-    whole = map_threads(lambda name: _delimited_column(name, values[name], kinds.get(name), wish.missing), columns)
-    parts = [without_markers(column, wish.missing) for column in whole]
-    found = {column.variable.name: counts for column, counts in parts if counts}
-    table = Table.of([column for column, _ in parts])
-    _warn_of_blanks(table, wish.missing)
-    return Table.of(table, read_as_missing=found | _second_look(source, layout, table, found, wish.missing))
-
-
-def _delimited_column(name: str, values: pa.ChunkedArray, kind: Kind | None, missing: tuple[str, ...]) -> Column:
-    """Return a column as Arrow has read it; among the states of text the missing markers still are."""
-    if not holds_text(values.type):
-        return infer_column(name, values, kind)
-    if kind == "continuous":
-        return infer_column(name, to_floats(name, nulled(values, missing)))
-    return text_column(name, values)
-
-
-def _long_numbers(
-    source: Source, layout: Layout, raw: pa.Table, kinds: Mapping[str, Kind], missing: tuple[str, ...]
-) -> dict[str, pa.ChunkedArray]:
-    """Return as text the columns of whole numbers so long that Arrow has read them as floats, and has rounded them."""
-    free = [f.name for f in raw.schema if pa.types.is_floating(f.type) and f.name not in kinds]
-    huge = [name for name in free if (pc.max(pc.abs(raw[name])).as_py() or 0.0) >= 2.0**63]
-    if not huge:
-        return {}
-    texts = read_delimited(source, layout, columns=huge, text=huge, missing=missing)
-    digits = {name: pc.match_substring_regex(nulled(texts[name], missing), r"^\s*[+-]?[0-9]+\s*$") for name in huge}
-    return {name: texts[name] for name in huge if pc.all(digits[name]).as_py()}
-
-
-def _second_look(
-    source: Source, layout: Layout, table: Table, found: Mapping[str, Any], missing: tuple[str, ...]
-) -> dict[str, dict[str, int]]:
-    """Return what was read as missing in columns of numbers, which hold no texts to count."""
-    unknown = [name for name in table.missing if name not in found]
-    if not unknown or layout.scan.n_bytes > _SECOND_LOOK:
-        return {}
-    raw = read_delimited(source, layout, columns=unknown, text=unknown, missing=missing)
-    texts = [text_column(name, raw[name]) for name in unknown]
-    return {c.variable.name: marker_counts(c, [*missing, *texts_of_nan(c)]) for c in texts}
-
-
-def _warn_of_blanks(table: Table, missing: tuple[str, ...]) -> None:
-    """Warn of states that would be missing were it not for blanks around them."""
-    for variable in table.variables:
-        if variable.n_states > _SEARCHED_STATES:
-            continue
-        texts = [state for state in variable.states or () if isinstance(state, str)]
-        padded = [state for state in texts if state not in missing and state.strip() in missing]
-        if padded:
-            warnings.warn(
-                f"column {variable.name!r} holds {listed(padded)}: missing markers but for the blanks, which make them "
-                "states. Add them to missing to count them as missing.",
-                DataWarning,
-                stacklevel=4,
-            )
-
-
-def _read_arff(source: Source, wish: _Wish) -> Table:
-    scan(source)
-    with reading(source), source.text() as lines:
-        rows = arff.numbered(lines)
-        attributes = arff.read_header(rows)
-        columns = wish.choose([a.name for a in attributes])
-        kinds = column_kinds(wish.kinds, columns)
-        as_text = [name for name in columns if kinds.get(name) == "categorical"]
-        # Rows may be far shorter than what they stand for: two characters are a whole sparse row.
-        row_bytes = {a.name: a.n_bytes for a in attributes}
-        check_size(source, float(count_lines(source)) * sum(row_bytes[name] for name in columns))
-        batches = [batch.select(columns) for batch in arff.read_batches(rows, attributes, text=as_text)]
-    if not batches:
-        raise no_rows(source)
-    raw = pa.Table.from_batches(batches)
-    numeric = {a.name: "continuous" for a in attributes if a.type in ("numeric", "integer")}
-    whole = [a.name for a in attributes if a.type == "integer"]
-    values = {name: _whole_numbers(raw[name]) if name in whole else raw[name] for name in columns}
-    question_marks = {name: {"?": raw[name].null_count} for name in columns if raw[name].null_count}
-    return _typed_table(values, numeric | kinds, wish.own_missing, question_marks)
-
-
-def _whole_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    try:
-        return values.cast(pa.int64()) if pa.types.is_floating(values.type) else values
-    except pa.ArrowInvalid:
-        return values
-
-
-def _read_parquet(source: Source, wish: _Wish) -> Table:
-    return _typed_wish(read_parquet(source, wish.choose), wish)
-
-
-def _read_arrow(source: Source, wish: _Wish) -> Table:
-    return _typed_wish(read_arrow(source, wish.choose), wish)
-
-
-def _read_json(source: Source, wish: _Wish) -> Table:
-    raw = read_json(source)
-    return _typed_wish(raw.select(wish.choose(raw.column_names)), wish)
-
-
-def _typed_wish(raw: pa.Table, wish: _Wish) -> Table:
-    values = dict(zip(raw.column_names, raw.columns, strict=True))
-    return _typed_table(values, column_kinds(wish.kinds, raw.column_names), wish.own_missing, {})
-
-
-def _typed_table(
-    values: Mapping[str, pa.ChunkedArray],
-    kinds: Mapping[str, Any],
-    markers: tuple[str, ...],
-    found: dict[str, dict[str, int]],
-) -> Table:
-    """Return a table of columns that have types and nulls, with further missing markers in those of text."""
-    parts = []
-    for name, column in values.items():
-        if markers and kinds.get(name) == "continuous" and holds_text(column.type):
-            column = nulled(column, markers)
-        part, counts = without_markers(infer_column(name, column, kinds.get(name)), markers)
-        parts.append(part)
-        if counts:
-            found[name] = found.get(name, {}) | counts
-    return Table.of(parts, read_as_missing=found)
-
-
-def _iter_arff(source: Source, numbers: Collection[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
-    scan(source)
-    with reading(source), source.text() as lines:
-        rows = arff.numbered(lines)
-        attributes = arff.read_header(rows)
-        as_text = [a.name for a in attributes if a.name not in numbers]
-        yield from arff.read_batches(rows, attributes, text=as_text, batch_rows=batch_rows)
-
-
 def _batches(
     raw: Iterator[pa.Table | pa.RecordBatch],
     source: Source,
@@ -379,24 +198,35 @@ def _batches(
     size: int,
 ) -> Iterator[pa.Table]:
     """Yield the rows of batches of any size in tables of this size, in columns of text and of numbers."""
-    done, waiting = 0, None
-    for batch in raw:
-        names = batch.schema.names
-        check_column_names(names)
-        columns = [
-            _as_numbers(name, values, done) if name in numbers else _as_text(name, values, markers)
-            for name, values in zip(names, batch.columns, strict=True)
-        ]
-        table = pa.table(columns, names=names)
-        done += len(table)
+    done = 0
+
+    def converted() -> Iterator[pa.Table]:
+        nonlocal done
+        for batch in raw:
+            names = batch.schema.names
+            check_column_names(names)
+            columns = [
+                _as_numbers(name, values, done) if name in numbers else _as_text(name, values, markers)
+                for name, values in zip(names, batch.columns, strict=True)
+            ]
+            done += len(batch)
+            yield pa.table(columns, names=names)
+
+    yield from _rebatched(converted(), size)
+    if not done:
+        raise no_rows(source)
+
+
+def _rebatched(tables: Iterator[pa.Table], size: int) -> Iterator[pa.Table]:
+    """Yield the rows of tables of any size in tables of this size; the last may be smaller."""
+    waiting = None
+    for table in tables:
         waiting = table if waiting is None else pa.concat_tables([waiting, table])
         while len(waiting) >= size:
             yield waiting.slice(0, size)
             waiting = waiting.slice(size)
     if waiting:
         yield waiting
-    if not done:
-        raise no_rows(source)
 
 
 def _as_numbers(name: str, values: Any, done: int) -> pa.Array:
@@ -434,23 +264,16 @@ def _names(what: str, names: Iterable[str]) -> set[str]:
 
 def _source(path: str | os.PathLike[str], format: str | None, encoding: str, delimiter: str | None) -> Source:
     source = find_source(path, format, encoding)
-    if delimiter is not None and source.format not in _DELIMITED:
-        raise DataError(f"delimiter must be left out for a {source.format} file; got {delimiter!r}.")
+    if delimiter is not None and not _is_delimited(source):
+        raise DataError(
+            f"delimiter must be left out for a {source.format} file; got {delimiter!r}.", parameter="delimiter"
+        )
     return source
 
 
-_DELIMITED = ("csv", "tsv")
-_READERS: dict[str, Callable[[Source, _Wish], Table]] = {
-    "csv": _read_delimited,
-    "tsv": _read_delimited,
-    "arff": _read_arff,
-    "parquet": _read_parquet,
-    "arrow": _read_arrow,
-    "jsonl": _read_json,
-}
-_ITERATORS: dict[str, Callable[[Source, Collection[str], int], Iterator[Any]]] = {
-    "arff": _iter_arff,
-    "parquet": lambda source, numbers, batch_rows: iter_parquet(source, batch_rows),
-    "arrow": lambda source, numbers, batch_rows: iter_arrow(source),
-    "jsonl": iter_json,
-}
+def _format(source: Source) -> TableFormat:
+    return entry("table_format", source.format).load()
+
+
+def _is_delimited(source: Source) -> bool:
+    return bool(entry("table_format", source.format).details.get("delimited"))

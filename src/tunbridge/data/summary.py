@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tunbridge._check import shortened
+from tunbridge._core.check import shortened
 from tunbridge.data.columns import Column, column_to_arrow
 
 _IDENTIFIER_ROWS = 10  # in fewer rows, all values differ by chance
-_SURE_ROWS = 100  # in so many rows, whole numbers that all differ need not be consecutive to look like identifiers
+_SURE_ROWS = 100  # in so many rows, integers that all differ need not be consecutive to look like identifiers
 _SHOWN_STATES = 5
 _NAME_WIDTH = 40
 _STATE_WIDTH = 20
@@ -21,7 +21,7 @@ _STATES_WIDTH = 60
 
 
 class Facts(NamedTuple):
-    """What one pass over a column tells: missing cells, the least and the greatest code or float (NaN: none)."""
+    """What one pass over a column tells: missing values, the least and the greatest code or float (NaN: none)."""
 
     n_missing: int
     low: float
@@ -40,9 +40,9 @@ def facts_of(values: np.ndarray) -> Facts:
 
 
 def looks_like_identifier(column: Column) -> bool:
-    """Return whether a column without missing cells has a value of its own for each of more than ten rows.
+    """Return whether a column without missing values has a value of its own for each of more than ten rows.
 
-    It must be categorical, or hold whole numbers that are consecutive or a hundred at least: a dozen people may well
+    It must be categorical, or hold integers that are consecutive or a hundred at least: a dozen people may well
     be of a dozen ages.
     """
     variable, values, arrow_type = column

@@ -1,4 +1,4 @@
-"""The table: columns of small integer codes and of floats, missing cells marked, optional weights.
+"""The table: columns of small integer codes and of floats, missing values marked, optional weights.
 
 A categorical column is an array of codes in the smallest integer type that holds them, −1 where the cell is missing;
 a continuous one is float64 with NaN. A table never changes: its arrays are read-only, and every method that changes
@@ -16,12 +16,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from tunbridge._check import did_you_mean, listed, shortened
+from tunbridge._core.check import did_you_mean, listed, shortened, warn_user
+from tunbridge._core.hashing import mixed, seeded, text_key
+from tunbridge._core.threads import map_threads
 from tunbridge.data.arrow import is_text
-from tunbridge.data.columns import Column, code_type, column_to_arrow, fitting_type, to_floats
+from tunbridge.data.columns import (
+    Column,
+    code_type,
+    column_to_arrow,
+    encode_column,
+    fitting_type,
+    state_type,
+    to_floats,
+)
 from tunbridge.data.summary import Facts, counted, described, facts_of, listed_markers, looks_like_identifier
-from tunbridge.data.variable import MISSING, Variable
-from tunbridge.errors import DataError
+from tunbridge.data.variable import MISSING, State, Variable
+from tunbridge.errors import DataError, UnseenStateWarning
 
 if TYPE_CHECKING:
     import pandas
@@ -55,7 +65,7 @@ class Table:
     >>> import tunbridge as tb
     >>> table = tb.as_table({"sky": ["clear", "cloudy", None], "wind": [2.5, 7.0, 4.1]})
     >>> table
-    Table: 3 rows × 2 columns, 1 missing cell
+    Table: 3 rows × 2 columns, 1 missing value
       sky   categorical  clear, cloudy  1 missing
       wind  continuous   2.5 … 7
     >>> table.codes("sky").tolist()
@@ -93,20 +103,25 @@ class Table:
         )
 
     @classmethod
-    def of_valid(cls, columns: Iterable[Column], like: Table) -> Table:
-        """Return a table of columns that have been checked and read-only before, with the rest of another table."""
+    def of_valid(cls, columns: Iterable[Column], like: Table | None = None) -> Table:
+        """Return a table of columns that need no check, with the weights and markers of another table.
+
+        What classifiers read may hold numbers in other types than float64: an array of integers or of 32-bit floats is
+        not copied. :meth:`floats` converts them.
+        """
         parts = list(columns)
         names = [c.variable.name for c in parts]
         twice = _repeated(names)
         if twice:
             raise DataError(f"column names must be distinct; got {listed(twice)} more than once. Rename one.")
+        markers: Mapping[str, Mapping[str, int]] = {} if like is None else like.read_as_missing
         self = object.__new__(cls)
         self.__dict__.update(
             variables=tuple(c.variable for c in parts),
-            columns=tuple(c.values for c in parts),
+            columns=tuple(_locked(c.values) for c in parts),
             types=tuple(c.type for c in parts),
-            weights=like.weights,
-            read_as_missing={name: like.read_as_missing[name] for name in names if name in like.read_as_missing},
+            weights=None if like is None else like.weights,
+            read_as_missing={name: markers[name] for name in names if name in markers},
         )
         return self
 
@@ -166,16 +181,16 @@ class Table:
             raise DataError(
                 f"column {name!r} must be continuous; it is categorical. Use kinds={{{name!r}: 'continuous'}}."
             )
-        return self.columns[self.position(name)]
+        return self.columns[self.position(name)].astype(np.float64, copy=False)
 
     @cached_property
     def missing(self) -> dict[str, int]:
-        """The number of missing cells of each column that has any."""
+        """The number of missing values of each column that has any."""
         return {name: facts.n_missing for name, facts in self._facts.items() if facts.n_missing}
 
     @property
     def complete(self) -> np.ndarray:
-        """Which rows have no missing cell, as a mask."""
+        """Which rows have no missing value, as a mask."""
         known = [c.values >= 0 if c.variable.is_categorical else ~np.isnan(c.values) for c in self]
         return np.logical_and.reduce(known) if known else np.ones(self.n_rows, bool)
 
@@ -187,13 +202,13 @@ class Table:
     def identifiers(self) -> tuple[str, ...]:
         """The columns that look like row identifiers: more than ten rows, no value twice, none missing.
 
-        They are categorical, or whole numbers that are consecutive or a hundred at least.
+        They are categorical, or integers that are consecutive or a hundred at least.
         """
         return tuple(c.variable.name for c in self if c.variable.name not in self.missing and looks_like_identifier(c))
 
     @cached_property
     def constants(self) -> tuple[str, ...]:
-        """The columns that hold one value only, missing cells apart (in a table of two rows or more)."""
+        """The columns that hold one value only, missing values apart (in a table of two rows or more)."""
         return tuple(name for name, facts in self._facts.items() if self.n_rows > 1 and facts.low == facts.high)
 
     def __iter__(self) -> Iterator[Column]:
@@ -213,8 +228,15 @@ class Table:
     def take(self, rows: Any) -> Table:
         """Return the table of these rows: a slice, indices, or a mask."""
         rows = _checked_rows(rows, self.n_rows)
-        weights = None if self.weights is None else self.weights[rows]
-        return Table.of([c._replace(values=c.values[rows]) for c in self], **{**self._rest(), "weights": weights})
+        taken = object.__new__(Table)
+        taken.__dict__.update(
+            variables=self.variables,
+            columns=tuple(_locked(values[rows]) for values in self.columns),
+            types=self.types,
+            weights=None if self.weights is None else _locked(self.weights[rows]),
+            read_as_missing=self.read_as_missing,
+        )
+        return taken
 
     def with_weights(self, weights: Any) -> Table:
         """Return the table with a weight for each row (``None``: without weights)."""
@@ -232,8 +254,58 @@ class Table:
         """Return the columns of these variables with codes in their order of states, which must contain those here."""
         return Table.of([_recoded(self.column(v.name), v) for v in variables], **self._rest())
 
+    def encode(self, variables: Sequence[Variable], *, n_jobs: int | None = None) -> Table:
+        """Return the columns of these variables in their codes; unseen categories are missing, with one warning.
+
+        Examples
+        --------
+        >>> import tunbridge as tb
+        >>> table = tb.as_table({"sky": ["clear", "cloudy"], "wind": [2.5, 7.0]})
+        >>> table.encode([tb.Variable("sky", ["rain", "cloudy", "clear"])]).codes("sky").tolist()
+        [2, 1]
+        """
+        columns = [self.column(v.name) for v in variables]
+        found = map_threads(lambda both: encode_values(*both), list(zip(variables, columns, strict=True)), n_jobs)
+        warn_unseen({v.name: unseen for v, (_, unseen) in zip(variables, found, strict=True) if unseen})
+        types = [fitting_type(v, c.type) if v.is_categorical == c.variable.is_categorical else natural_type(v)
+                 for v, c in zip(variables, columns, strict=True)]  # fmt: skip
+        parts = zip(variables, (values for values, _ in found), types, strict=True)
+        return Table.of_valid((Column(*part) for part in parts), self)
+
     def _rest(self) -> dict[str, Any]:
         return {"weights": self.weights, "read_as_missing": self.read_as_missing}
+
+    # Rows that classifiers deal to folds
+
+    @property
+    def row_bytes(self) -> float:
+        """The bytes that it takes to copy a row and count what it holds, roughly."""
+        return 8.0 * self.n_columns
+
+    def keys(self, seed: int) -> np.ndarray:
+        """Return a key for each row: equal for equal rows, whatever the order of columns and states, else random."""
+        total = np.zeros(self.n_rows, np.uint64)
+        for variable, values, _ in self:
+            if variable.is_categorical:
+                marks = [text_key(f"{variable.name}\0{state}") for state in variable.states or ()]
+                total += np.array([*marks, 0], np.uint64)[values]  # −1, a missing value, is the last
+            else:
+                numbers = values + 0.0  # the two zeros are one number
+                bits = np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64)
+                total += mixed(bits ^ np.array([text_key(variable.name)], np.uint64))
+        return seeded(total, seed)
+
+    def as_known_to(self, learned: Table) -> Table:
+        """Return the rows with categories missing that no row of another table has, as they are at prediction."""
+        found = []
+        for column, other in zip(self, learned.columns, strict=True):
+            values = column.values
+            if column.variable.is_categorical:
+                seen = np.zeros(column.variable.n_states + 1, np.bool_)
+                seen[other] = True
+                values = np.where(seen[values], values, -1).astype(values.dtype)
+            found.append(column._replace(values=values))
+        return Table.of_valid(found, self)
 
     # Out again
 
@@ -242,7 +314,7 @@ class Table:
         return pa.table([column_to_arrow(c) for c in self], names=list(self.names))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a pandas.DataFrame; whole numbers and truth values with missing cells have pandas' nullable types."""
+        """Return a pandas.DataFrame; integers and booleans with missing values have pandas' nullable types."""
         import pandas
 
         columns = {c.variable.name: _to_pandas(column_to_arrow(c), pandas) for c in self}
@@ -265,7 +337,7 @@ class Table:
     # For people
 
     def summary(self, *, most: int | None = None) -> str:
-        """Return one line a column: kind, states or range, missing cells, and what looks odd.
+        """Return one line a column: kind, states or range, missing values, and what looks odd.
 
         ``most`` is the number of columns after which the rest are only counted.
         """
@@ -290,9 +362,46 @@ class Table:
 
     def __repr__(self) -> str:
         size = f"{counted(self.n_rows, 'row')} × {counted(self.n_columns, 'column')}"
-        cells = counted(sum(self.missing.values()), "missing cell")
+        cells = counted(sum(self.missing.values()), "missing value")
         weighted = ", weighted" if self.weights is not None else ""
         return f"Table: {size}, {cells}{weighted}\n{self.summary(most=_SHOWN_COLUMNS)}".rstrip()
+
+
+def encode_values(variable: Variable, values: Any, *, checked: bool = False) -> tuple[np.ndarray, list[State]]:
+    """Return codes or floats of a known variable, and the unseen categories, which are missing.
+
+    Nothing is copied where a column of a Table has the same states, or is continuous as the variable is; nor are
+    numbers that have been ``checked``.
+    """
+    if isinstance(values, Column):
+        known = values.variable
+        if variable.is_continuous and known.is_continuous:
+            return values.values, []
+        if variable.is_categorical and (known.states, known.cuts) == (variable.states, variable.cuts):
+            return values.values, []
+        values = _dictionary(values)
+    return (values, []) if checked and variable.is_continuous else encode_column(variable, values)
+
+
+def natural_type(variable: Variable) -> pa.DataType:
+    """Return the Arrow type in which the values of a variable go out when they did not come in some other one."""
+    return pa.float64() if variable.is_continuous else state_type(variable)
+
+
+def warn_unseen(unseen: Mapping[str, Sequence[State]]) -> None:
+    """Warn of unseen categories, given by column."""
+    if unseen:
+        told = "; ".join(f"{name!r} holds {listed(states, most=5)}" for name, states in unseen.items())
+        warn_user(f"unseen categories are treated as missing: {told}.", UnseenStateWarning)
+
+
+def _dictionary(column: Column) -> pa.Array:
+    """Return a column as an Arrow array, a categorical one as its codes, so that no row is looked at."""
+    if column.variable.is_categorical:
+        column = column._replace(
+            type=pa.dictionary(pa.from_numpy_dtype(column.values.dtype), state_type(column.variable))
+        )
+    return column_to_arrow(column)
 
 
 def check_weights(weights: Any, n_rows: int) -> np.ndarray:
@@ -345,6 +454,8 @@ def _check_values(column: Column) -> None:
 
 def _locked(values: np.ndarray) -> np.ndarray:
     """Return a read-only view: the array itself stays its owner's to change."""
+    if not values.flags.writeable:
+        return values
     view = values.view()
     view.flags.writeable = False
     return view

@@ -1,37 +1,46 @@
 """A variable: a name and what values it may take.
 
 A categorical variable has named states in a fixed order; a continuous one has none. States keep the type they came
-with (text, whole numbers, truth values, …), so that a prediction is the label that stood in the data, not a copy of
-it in another type.
+with (text, integers, booleans, …), so that a prediction is
+the label in the data, not a copy of it in another type.
 
 A value is in a state when it equals it, and else when both read alike: the number 1, the number 1.0 and the text "1"
-are one state, and so are the truth value and the texts "True" and "true". Missing values (None, NaN, NaT, pandas' NA)
+are one state, and so are the boolean and the texts "True" and "true". Missing values (None, NaN, NaT, pandas' NA)
 are in no state, not even in one called "None" or "nan".
 
-The states of a categorical variable may be intervals of a number: then it has cut points, and a number is in the state
-in whose interval it lies (:mod:`tunbridge.data.intervals`). Because no state of such a variable may be a number or read
-like one, a value is a label or a number, never both.
+The states of a categorical variable may be intervals of a number: then it has bin edges (``cuts``), and a number is in
+the state of its interval. No state of such a variable may be a number or read like one, so a value is a label or a
+number, never both.
+
+Bin edges c₁ < … < c_m divide the numbers into m + 1 intervals. A number x is in interval i, counted from 0, when
+
+    c_i < x ≤ c_{i+1},    with c₀ = −∞ and c_{m+1} = ∞,
+
+so a number equal to a bin edge belongs to the interval below it. Which interval that is, is found by bisection.
 """
 
 from __future__ import annotations
 
+import datetime
+import itertools
 import math
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from tunbridge._check import did_you_mean, listed
-from tunbridge.data.intervals import checked_cuts, interval_labels, number_of
+from tunbridge._core.check import check_number, did_you_mean, listed, shortened
 from tunbridge.errors import DataError
 
 State = Hashable
 
 MISSING = -1
-"""The code of a missing cell in a categorical column."""
+"""The code of a missing value in a categorical column."""
 
 _NEVER_MISSING = {str, int, bool}
 
@@ -50,9 +59,9 @@ class Variable:
     ordered : bool
         Whether the order of the states means something (low < normal < high).
     cuts : iterable of float, optional
-        The cut points of a variable whose states are intervals of a number, from low to high: finite, strictly
+        The bin edges of a variable whose states are intervals of a number, from low to high: finite, strictly
         increasing, one fewer than the states. A number x is in state i when cuts[i − 1] < x ≤ cuts[i]. The states are
-        then ordered, and are named after the cut points where no others are given.
+        then ordered, and are named after the bin edges where no others are given.
 
     Examples
     --------
@@ -99,11 +108,11 @@ class Variable:
             raise DataError(f"the states of {self.name!r} must be distinct; got {listed(twice)} more than once.")
         absent = [s for s in states if is_missing(s)] if _kinds(states) - _NEVER_MISSING else []
         if absent:
-            hint = "Leave it out: a missing cell is in no state."
+            hint = "Leave it out: a missing value is in no state."
             raise DataError(f"the states of {self.name!r} must be values; got {absent[0]!r}. {hint}")
 
     def _check_intervals(self) -> None:
-        """Raise unless the states can be those of the intervals between the cut points."""
+        """Raise unless the states can be those of the intervals between the bin edges."""
         states, cuts = self.states or (), self.cuts or ()
         if len(cuts) != len(states) - 1:
             rule = f"must be one fewer than its states, {len(states)}"
@@ -140,7 +149,7 @@ class Variable:
     def find(self, value: object) -> int:
         """Return the code of a state, by value or else by its text; −1 when it is none of the states.
 
-        With cut points a finite number, or a text that reads as one, is in the state of its interval. Dates and times
+        With bin edges a finite number, or a text that reads as one, is in the state of its interval. Dates and times
         are seconds, as in a continuous column.
 
         Examples
@@ -213,7 +222,7 @@ def is_missing(value: object) -> bool:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # pandas.NA has no truth value; nor has the comparison of an array, which is not NA
+    except (TypeError, ValueError):  # bool(pandas.NA) raises; so does the comparison of an array, which is not NA
         return type(value).__name__ == "NAType"
 
 
@@ -262,3 +271,117 @@ def _texts(value: object) -> tuple[str, ...]:
     if isinstance(value, float) and value.is_integer():
         return str(value), str(int(value))
     return (str(value),)
+
+
+_MICROSECOND = datetime.timedelta(microseconds=1)
+_EPOCH = datetime.datetime(1970, 1, 1)
+
+
+def iterated_cuts(cuts: Any, whose: str = "") -> Iterable[Any]:
+    """Return what may be a list of bin edges; raise for what cannot be one."""
+    if isinstance(cuts, (str, bytes, Mapping)) or not isinstance(cuts, Iterable):
+        raise DataError(f"{_named(whose)} must be a list of numbers; got {shortened(repr(cuts))}.")
+    return cuts
+
+
+def checked_cuts(cuts: Any, whose: str = "") -> tuple[float, ...]:
+    """Return bin edges as floats; raise unless they are finite and strictly increasing.
+
+    ``whose`` is for the message, such as " of 'age'".
+
+    Examples
+    --------
+    >>> checked_cuts([18, 65])
+    (18.0, 65.0)
+    """
+    # Adding zero makes −0.0 an ordinary zero.
+    found = tuple(check_number(f"a bin edge{whose}", cut) + 0.0 for cut in iterated_cuts(cuts, whose))
+    for before, cut in itertools.pairwise(found):
+        if not before < cut:
+            rule = f"{_named(whose)} must be strictly increasing"
+            raise DataError(f"{rule}; got {cut} after {before}. Sort them, drop repeats.")
+    return found
+
+
+def interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
+    """Return the names of the intervals, from low to high, with as many digits as distinguish the bin edges.
+
+    Examples
+    --------
+    >>> interval_labels((37.5, 38.5))
+    ('≤ 37.5', '37.5 – 38.5', '> 38.5')
+    """
+    if not cuts:
+        return ("all",)
+    texts = _distinct_texts(cuts)
+    between = [f"{low} – {high}" for low, high in itertools.pairwise(texts)]
+    return (f"≤ {texts[0]}", *between, f"> {texts[-1]}")
+
+
+def number_of(value: Any) -> float | None:
+    """Return the number that a value is or that a text spells; None for everything else, booleans included.
+
+    Dates, times and durations are seconds, as they are in a continuous column: counted from 1970, in UTC where there is
+    a time zone, or from midnight.
+
+    Examples
+    --------
+    >>> number_of(37), number_of(" 37.5 "), number_of("high"), number_of(True)
+    (37.0, 37.5, None, None)
+    """
+    if isinstance(value, bool | np.bool_):
+        return None
+    if isinstance(value, np.timedelta64):  # which NumPy takes for a number
+        return _seconds(value)
+    try:
+        if isinstance(value, str):
+            return None if "_" in value else float(value)
+        if isinstance(value, Real | Decimal):
+            return float(value)
+    except (ValueError, OverflowError):  # no number; an integer beyond the doubles
+        return None
+    return _seconds(value)
+
+
+def _named(whose: str) -> str:
+    return f"the cuts{whose}" if whose else "cuts"
+
+
+def _seconds(value: Any) -> float | None:
+    """Return a date, a time or a duration in seconds; None for what is none of them."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return None if np.isnat(value) else _whole_and_rest(int(value.astype(f"{value.dtype.kind}8[us]").astype(int)))
+    if isinstance(value, datetime.datetime):
+        since: datetime.timedelta = value - _EPOCH.replace(tzinfo=value.tzinfo and datetime.UTC)
+    elif isinstance(value, datetime.date):
+        since = value - _EPOCH.date()
+    elif isinstance(value, datetime.time):
+        since = datetime.datetime.combine(_EPOCH, value.replace(tzinfo=None)) - _EPOCH
+    elif isinstance(value, datetime.timedelta):
+        since = value
+    else:
+        return None
+    return _whole_and_rest(since // _MICROSECOND) if since == since else None  # NaT is a date, and nothing
+
+
+def _whole_and_rest(microseconds: int) -> float:
+    """Return microseconds as seconds, rounded as a column of times is: whole seconds and the rest apart."""
+    whole, rest = divmod(abs(microseconds), 10**6)
+    return math.copysign(whole + rest / 1e6, microseconds)
+
+
+def _distinct_texts(cuts: tuple[float, ...]) -> list[str]:
+    """Return the cuts with the fewest significant digits, at least four, that keep all of them distinct."""
+    for digits in range(4, 18):  # 17 digits tell any two doubles apart
+        texts = [_text(cut, digits) for cut in cuts]
+        if len(set(texts)) == len(texts):
+            break
+    return texts
+
+
+def _text(number: float, digits: int) -> str:
+    """Return a number as people write it; the digits before the decimal point are never rounded away."""
+    if number == 0 or not 1e-4 <= abs(number) < 1e15:
+        return f"{number:.{digits}g}"
+    text = f"{number:.{max(0, digits - 1 - math.floor(math.log10(abs(number))))}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

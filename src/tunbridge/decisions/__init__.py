@@ -1,12 +1,10 @@
 """Decisions: losses, risks, thresholds, calibration, and the evidence behind a prediction."""
 
 from tunbridge.decisions.calibration import CalibrationTable, calibration_table, expected_calibration_error
-from tunbridge.decisions.evidence import Evidence, Explanation, explanation
+from tunbridge.decisions.evidence import Change, Evidence, Explanation, WhatIf, explanation
 from tunbridge.decisions.importance import FeatureImportance, Importance
-from tunbridge.decisions.losses import loss_matrix, utility_losses
+from tunbridge.decisions.losses import loss_matrix, threshold_from_costs, threshold_from_loss, utility_losses
 from tunbridge.decisions.risk import REJECT, Decisions, decide, minimum_risk
-from tunbridge.decisions.thresholds import threshold_from_costs, threshold_from_loss
-from tunbridge.decisions.what_if import Change, WhatIf
 
 __all__ = [
     "REJECT",

@@ -1,11 +1,11 @@
-"""Importance: what the features tell about the class over all rows.
+"""Importance: how much each feature says about the class over all rows.
 
-An explanation is about one row; importance is about the whole. The information that a feature shares with the class,
+An explanation is about one row; importance is about all of them. The mutual information of a feature and the class,
 
     I(X; C) = Σ_x,c P(x, c) log P(x, c)/(P(x) P(c)),
 
-is the mean number of nats by which knowing X lessens the uncertainty about C, H(C). Where a feature depends on others
-it is I(X; C | parents), what it tells beside them. The expected weight of evidence,
+is the mean number of nats by which knowing X reduces the uncertainty about C, H(C). For a feature that depends on
+others it is I(X; C | parents), what it adds to them. The expected weight of evidence,
 
     Σ_c P(c) Σ_x P(x | c) log P(x | c)/P(x | not c),
 
@@ -24,11 +24,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tunbridge._check import counted, did_you_mean
+from tunbridge._core.check import counted, did_you_mean
+from tunbridge._core.grid import data_frame, grid_lines, html_table
 from tunbridge.decisions.evidence import Evidence, json_value
 from tunbridge.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas
 
 _BAR, _SHOWN = 24, 40
 
@@ -36,7 +40,7 @@ METHODS = ("information", "weight")
 
 
 class FeatureImportance(NamedTuple):
-    """What one feature tells, in nats, and the features beside which it does."""
+    """The importance of one feature, in nats, and the features that it is conditional on."""
 
     feature: str
     value: float
@@ -44,13 +48,13 @@ class FeatureImportance(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The feature as it is shown: with what it is conditional on."""
+        """The feature with what it is conditional on, such as ``humidity | temperature``."""
         return Evidence(self.feature, None, 0.0, self.given).name
 
 
 @dataclass(frozen=True, eq=False)
 class Importance(Mapping[str, float]):
-    """What each feature tells about the class: a mapping of features to nats, the most important first.
+    """How much each feature says about the class: a mapping of features to nats, the most important first.
 
     Parameters
     ----------
@@ -83,7 +87,7 @@ class Importance(Mapping[str, float]):
     def __getitem__(self, name: str) -> float:
         if isinstance(name, str) and name in self._values:
             return self._values[name]
-        raise DataError(f"an importance must be asked by feature; got {name!r}. {did_you_mean(name, list(self))}")
+        raise DataError(f"an importance must be looked up by feature; got {name!r}. {did_you_mean(name, list(self))}")
 
     def __iter__(self) -> Iterator[str]:
         return (feature.feature for feature in self.features)
@@ -100,7 +104,7 @@ class Importance(Mapping[str, float]):
         return {f.feature: f.value / self.entropy if self.entropy > 0 else 0.0 for f in self.features}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as values that JSON knows; infinite ones as text."""
+        """Return everything as JSON values; infinite ones as text."""
         shares = self.shares if self.method == "information" else {}
         return {
             "method": self.method,
@@ -114,59 +118,53 @@ class Importance(Mapping[str, float]):
             ],
         }
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a frame with the columns ``feature``, ``value`` (nats), ``share`` (of H(C)) and ``given``.
+
+        ``share`` is there for the method ``"information"`` only.
+        """
+        names, values, given = zip(*self.features, strict=True) if self.features else ((), (), ())
+        shares = {"share": [*self.shares.values()]} if self.method == "information" else {}
+        return data_frame({"feature": names, "value": values, **shares, "given": [", ".join(g) for g in given]})
+
     def __str__(self) -> str:
-        rows = self._rows()
-        head = ("feature", self._measure(), *(["share"] if self.method == "information" else []))
-        widths = [max(map(len, column)) for column in zip(head, *(cells for cells, _ in rows), strict=True)]
-        lines = [self._headline(), "", _line(head, widths)]
-        lines += [f"{_line(cells, widths)}  {bar}".rstrip() for cells, bar in rows]
-        return "\n".join([*lines, *([self._left()] if self._left() else [])])
+        lines = grid_lines(self._header(), self._rows(), left=(0, len(self._header()) - 1))
+        return "\n".join([self._headline(), "", *lines, *self._left()])
 
     __repr__ = __str__
 
-    def _measure(self) -> str:
-        return "nats" if self.method == "information" else "weight"
+    def _header(self) -> list[str]:
+        return ["feature", "nats", "share", ""] if self.method == "information" else ["feature", "weight", ""]
 
     def _headline(self) -> str:
         if self.method == "information":
             return f"What each feature tells about {self.target}: H({self.target}) = {self.entropy:.3g} nats"
         return f"How far each feature moves the log-odds of {self.target} on average"
 
-    def _left(self) -> str:
-        """Return how many features are not shown; nothing where all are."""
+    def _left(self) -> list[str]:
         left = len(self.features) - _SHOWN
-        return f"… {counted(left, 'more feature')}" if left > 0 else ""
+        return [f"… {counted(left, 'more feature')}"] if left > 0 else []
 
-    def _rows(self) -> list[tuple[tuple[str, ...], str]]:
-        """Return the cells and the bar of each line that is shown."""
+    def _rows(self) -> list[list[str]]:
+        """Return the cells of each line that is shown, the bar last."""
         largest = max((f.value for f in self.features if isfinite(f.value)), default=0.0)
-        found = []
+        shares, found = self.shares, []
         for f in self.features[:_SHOWN]:
-            share = f.value / self.entropy if self.entropy > 0 else 0.0
-            percent = [f"{share:.1%}".replace("%", " %")] if self.method == "information" else []
+            percent = f"{shares[f.feature]:.1%}".replace("%", " %")
             length = _BAR if not isfinite(f.value) else round(_BAR * f.value / largest) if largest > 0 else 0
             value = f"{f.value:.4f}" if isfinite(f.value) else "∞"
-            found.append(((f.name, value, *percent), "+" * length))
+            found.append([f.name, value, *([percent] if self.method == "information" else []), "+" * length])
         return found
 
     def _repr_html_(self) -> str:
-        head = ["feature", self._measure(), *(["share"] if self.method == "information" else [])]
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>" for cells, _ in self._rows()
-        )
-        titles = "".join(f"<th>{h}</th>" for h in head)
-        left = f"<p>{self._left()}</p>" if self._left() else ""
-        return f"<p>{html.escape(self._headline())}</p><table><tr>{titles}</tr>{rows}</table>{left}"
+        table = html_table(self._header()[:-1], [row[:-1] for row in self._rows()])
+        left = "".join(f"<p>{line}</p>" for line in self._left())
+        return f"<p>{html.escape(self._headline())}</p>{table}{left}"
 
 
 def importance(
     values: Iterable[tuple[str, float, Sequence[str]]], *, method: str, target: str, entropy: float
 ) -> Importance:
-    """Return an Importance with the features sorted, the most important first (ties in the order given)."""
+    """Return an Importance with the features sorted, the most important first (ties in the given order)."""
     found = [FeatureImportance(name, float(value), tuple(given)) for name, value, given in values]
     return Importance(method, target, float(entropy), tuple(sorted(found, key=lambda f: -f.value)))
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    numbers = (cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True))
-    return "  ".join([cells[0].ljust(widths[0]), *numbers])

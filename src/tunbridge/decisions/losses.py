@@ -1,8 +1,21 @@
-"""Losses as people say them, as arrays: what it costs to choose j when i is true.
+"""Losses in the forms people state them, as arrays: what it costs to choose j when i is true.
 
-λ_ij may be said as a whole matrix; as the pairs that differ from «0 if right, 1 if wrong»; as what it costs to miss a
-class, whatever is chosen instead; for actions that are no classes («treat», «wait»); and each of these row by row,
-where the loss of a wrong decision is an amount that the row holds. A utility is a loss with the opposite sign.
+λ_ij may be given as a matrix; as the pairs that differ from «0 if right, 1 if wrong»; as the cost of missing a class,
+whatever is chosen instead; for actions that are not classes («treat», «wait»); and each of these row by row, where the
+loss of a wrong decision is an amount in the data. A utility is a loss with the opposite sign.
+
+**Two classes: a loss matrix is a threshold.** Calling a row positive costs λ_tp if it is and λ_fp if it is not; calling
+it negative costs λ_fn and λ_tn. With p the probability that it is positive, calling it positive is cheaper as soon as
+p λ_tp + (1 − p) λ_fp ≤ p λ_fn + (1 − p) λ_tn, that is from
+
+    p* = (λ_fp − λ_tn) / ((λ_fp − λ_tn) + (λ_fn − λ_tp))
+
+on. If right decisions cost nothing only the ratio of the two mistakes counts: if a missed positive costs r times a
+false alarm, p* = 1/(1 + r).
+
+References
+----------
+C. Elkan (2001). The foundations of cost-sensitive learning. IJCAI, 973–978 (equation 2).
 """
 
 from __future__ import annotations
@@ -11,29 +24,33 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from tunbridge._check import check_number, did_you_mean, listed, shortened
-from tunbridge._memory import check_memory
+from tunbridge._core.check import check_number, did_you_mean, listed, shortened
+from tunbridge._core.memory import check_memory
 from tunbridge.errors import DataError
+
+Losses = ArrayLike | Mapping[Any, Any] | None
+"""A matrix or a frame, or a mapping, as :func:`loss_matrix` describes them."""
 
 
 def loss_matrix(
-    loss: Any, classes: Sequence[Any], *, actions: Sequence[Any] | None = None, n_rows: int | None = None
+    loss: Losses, classes: Sequence[Any], *, actions: Sequence[Any] | None = None, n_rows: int | None = None
 ) -> np.ndarray:
-    """Return the losses λ_ij, rows the true classes and columns the choices; one such matrix a row where they differ.
+    """Return the losses λ_ij, rows the true classes and columns the choices; one matrix per row where they differ.
 
     Parameters
     ----------
     loss : None, array-like, pandas frame, or mapping
         ``None``: 0 if right, 1 if wrong. An array of shape (n_classes, n_choices) in the order of the classes, or
         (n_rows, n_classes, n_choices); a frame with the true classes as index and the choices as columns; a mapping
-        ``{true: {chosen: loss}}``, in which pairs of classes that are not named cost 0 if right and 1 if wrong; or
+        ``{true: {chosen: loss}}``, in which missing pairs of classes cost 0 if right and 1 if wrong; or
         ``{true: cost}``, the cost of choosing anything but that class. In a mapping a number may be an array with one
-        loss a row.
+        loss per row.
     classes : sequence
         The class labels.
     actions : sequence, optional
-        What can be chosen, where that is not a class; then every loss must be given.
+        What can be chosen, if not a class; then every loss must be given.
     n_rows : int, optional
         The number of rows, to check losses by row against.
 
@@ -43,33 +60,30 @@ def loss_matrix(
 
     Examples
     --------
-    >>> loss_matrix({"ill": {"well": 10}}, ["ill", "well"]).tolist()
+    >>> loss_matrix({"diseased": {"healthy": 10}}, ["diseased", "healthy"]).tolist()
     [[0.0, 10.0], [1.0, 0.0]]
     >>> loss_matrix({"good": 1, "bad": 5}, ["bad", "good"]).tolist()
     [[0.0, 5.0], [1.0, 0.0]]
     >>> loss_matrix({"bad": [200, 9000]}, ["bad", "good"]).tolist()
     [[[0.0, 200.0], [1.0, 0.0]], [[0.0, 9000.0], [1.0, 0.0]]]
-    >>> loss_matrix([[1, 20], [4, 0]], ["ill", "well"], actions=["treat", "wait"]).tolist()
+    >>> loss_matrix([[1, 20], [4, 0]], ["diseased", "healthy"], actions=["treat", "wait"]).tolist()
     [[1.0, 20.0], [4.0, 0.0]]
     """
-    labels = _labels("classes", classes)
-    choices = labels if actions is None else _labels("actions", actions)
     if loss is None and actions is not None:
-        raise DataError(f"there must be losses for the actions {listed(choices)}; got none.")
-    wrong = None if actions is not None else 1.0 - np.eye(len(labels))
-    return _matrix("loss", {} if loss is None else loss, labels, choices, wrong, n_rows)
+        raise DataError(f"there must be losses for the actions {listed(actions)}; got none.", parameter="loss")
+    return _matrix("loss", {} if loss is None else loss, classes, actions, n_rows)
 
 
 def utility_losses(
-    utility: Any, classes: Sequence[Any], *, actions: Sequence[Any] | None = None, n_rows: int | None = None
+    utility: Losses, classes: Sequence[Any], *, actions: Sequence[Any] | None = None, n_rows: int | None = None
 ) -> np.ndarray:
-    """Return the losses that utilities stand for: their negatives, in the shapes of :func:`loss_matrix`.
+    """Return the losses that correspond to utilities: their negatives, in the shapes of :func:`loss_matrix`.
 
     Parameters
     ----------
     utility : array-like, pandas frame, or mapping
-        As the losses of :func:`loss_matrix`, but what is gained: pairs of classes that are not named are worth 1 if
-        right and 0 if wrong, and ``{true: gain}`` is what it is worth to recognise that class.
+        As the losses of :func:`loss_matrix`, but gains: missing pairs of classes are worth 1 if right and 0 if wrong,
+        and ``{true: gain}`` is the gain of recognising that class.
     classes, actions, n_rows
         As there.
 
@@ -80,13 +94,10 @@ def utility_losses(
     >>> (-utility_losses({"bad": 3}, ["bad", "good"])).tolist()
     [[3.0, 0.0], [0.0, 1.0]]
     """
-    labels = _labels("classes", classes)
-    choices = labels if actions is None else _labels("actions", actions)
-    right = None if actions is not None else np.eye(len(labels))
-    return -_matrix("utility", utility, labels, choices, right, n_rows)
+    return -_matrix("utility", utility, classes, actions, n_rows)
 
 
-def position(what: str, label: Any, labels: Sequence[Any]) -> int:
+def position(what: str, label: object, labels: Sequence[Any]) -> int:
     """Return the place of a label, which may be given as its text; raise when it is not there."""
     for same in (lambda known: known == label, lambda known: str(known) == str(label)):
         for i, known in enumerate(labels):
@@ -95,73 +106,96 @@ def position(what: str, label: Any, labels: Sequence[Any]) -> int:
     raise DataError(f"{what}; got {label!r}. {did_you_mean(label, labels)}")
 
 
+def true_codes(true: ArrayLike, classes: Sequence[Any], n: int, what: str) -> np.ndarray:
+    """Return the positions of n true classes among the classes; labels may be given as their text."""
+    array = np.asarray(true)
+    if array.shape != (n,):
+        got = f"{len(array)}" if array.ndim == 1 else f"an array of shape {array.shape}"
+        raise DataError(f"there must be a true class for each of {n} {what}; got {got}.")
+    values = array.tolist()
+    codes = {value: position("the true classes must be classes", value, classes) for value in set(values)}
+    return np.array([codes[value] for value in values], np.int64)
+
+
+def numbers(what: str, given: ArrayLike, rule: str, hint: str = "") -> np.ndarray:
+    """Return an array of float64; raise «what must be rule» where that cannot be."""
+    try:
+        return np.asarray(given).astype(np.float64)
+    except (TypeError, ValueError):
+        got = shortened(repr(given))
+        parameter = what if what.isidentifier() else None
+        raise DataError(f"{what} must be {rule}; got {got}.{hint and ' ' + hint}", parameter=parameter) from None
+
+
+# A matrix from what is given
+
+
 def _matrix(
-    what: str, given: Any, labels: list[Any], choices: list[Any], default: np.ndarray | None, n_rows: int | None
+    what: str, given: Any, classes: Sequence[Any], actions: Sequence[Any] | None, n_rows: int | None
 ) -> np.ndarray:
-    """Return what is given as an array; entries that a mapping leaves out are those of the default."""
+    """Return losses or utilities as an array; pairs of classes that a mapping leaves out have their defaults."""
+    labels = _labels("classes", classes)
+    choices = labels if actions is None else _labels("actions", actions)
     if hasattr(given, "index") and hasattr(given, "columns"):  # a frame: its labels say which row and column is which
         given = given.T.to_dict()
     if isinstance(given, Mapping):
-        return _stacked(what, _entries(what, given, labels, choices, default), labels, choices, n_rows)
-    try:
-        matrix = np.array(given, np.float64)
-    except (TypeError, ValueError):
-        got = shortened(repr(given))
-        raise DataError(f"the {what} must be a matrix of numbers or a mapping of mappings; got {got}.") from None
+        return _stacked(what, _entries(what, given, labels, choices, actions is None), labels, choices, n_rows)
+    matrix = numbers(f"the {what}", given, "a matrix of numbers or a mapping of mappings")
     shape = (len(labels), len(choices))
     if matrix.ndim not in (2, 3) or matrix.shape[-2:] != shape:
         raise DataError(
             f"the {what} matrix must be {shape[0]} × {shape[1]}, a row for each true class of {listed(labels)} and a "
-            f"column for each choice of {listed(choices)}; got shape {matrix.shape}."
+            f"column for each choice of {listed(choices)}; got shape {matrix.shape}.",
+            parameter=what,
         )
     if matrix.ndim == 3:
         _check_rows(f"the {what} by row", len(matrix), n_rows)
     bad = np.argwhere(~np.isfinite(matrix))
     if bad.size:
         *row, i, j = bad[0].tolist()
-        where = f" in row {row[0] + 1}" if row else ""
+        where, plural = f" in row {row[0] + 1}" if row else "", "losses" if what == "loss" else "utilities"
         got = matrix[tuple(bad[0])]
-        raise DataError(f"{_plural(what)} must be finite numbers; {_of(what, choices[j], labels[i])}{where} is {got}.")
+        raise DataError(f"{plural} must be finite numbers; {_of(what, choices[j], labels[i])}{where} is {got}.")
     return matrix
 
 
 def _entries(
-    what: str, given: Mapping[Any, Any], labels: list[Any], choices: list[Any], default: np.ndarray | None
+    what: str, given: Mapping[Any, Any], labels: list[Any], choices: list[Any], among_classes: bool
 ) -> dict[tuple[int, int], Any]:
     """Return the numbers or columns of numbers by true class and choice."""
-    found = {} if default is None else {(i, j): v for (i, j), v in np.ndenumerate(default)}
+    right = what == "utility"  # what is 1 by default: utilities of right choices, losses of wrong ones
+    pairs = list(np.ndindex(len(labels), len(choices)))
+    found: dict[tuple[int, int], Any] = {(i, j): float((i == j) == right) for i, j in pairs} if among_classes else {}
     for true, row in given.items():
         i = position(f"the {what} must name classes", true, labels)
         if not isinstance(row, Mapping):
-            if default is None:
+            if not among_classes:
                 raise DataError(f"the {what} must map each class to {{action: {what}}}; got {row!r} for {true!r}.")
-            one = _entry(f"the {what} of {'missing' if what == 'loss' else 'finding'} {true!r}", row)
-            found |= {(i, j): one for j in range(len(choices)) if (i == j) == (what == "utility")}
+            one = _entry(f"the {what} of {'finding' if right else 'missing'} {true!r}", row)
+            found |= {(i, j): one for j in range(len(choices)) if (i == j) == right}
             continue
         for chosen, value in row.items():
-            j = position(f"the {what} must name {'classes' if choices is labels else 'actions'}", chosen, choices)
+            j = position(f"the {what} must name {'classes' if among_classes else 'actions'}", chosen, choices)
             found[i, j] = _entry(_of(what, chosen, true), value)
-    for i, j in np.ndindex(len(labels), len(choices)):
+    for i, j in pairs:
         if (i, j) not in found:
             raise DataError(f"the {what} of every action must be given; {_of(what, choices[j], labels[i])} is not.")
     return found
 
 
-def _entry(what: str, value: Any) -> Any:
-    """Return a loss as a number, or as an array with one a row."""
+def _entry(what: str, value: object) -> float | np.ndarray:
+    """Return a loss as a number, or as an array with one per row."""
+    rule = "a number, or one a row"
     if isinstance(value, str):
         got = shortened(repr(value))
-        raise DataError(f"{what} must be a number, or one a row; got {got}. Give a column itself, not its name.")
+        raise DataError(f"{what} must be {rule}; got {got}. Give a column itself, not its name.")
     if isinstance(value, Mapping) or not (isinstance(value, Iterable) or hasattr(value, "__array__")):
         return check_number(what, value)
     if np.ndim(value) == 0:
         return check_number(what, np.asarray(value).item())
-    try:
-        column = np.asarray(value, np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{what} must be a number, or one a row; got {shortened(repr(value))}.") from None
+    column = numbers(what, value, rule)
     if column.ndim != 1:
-        raise DataError(f"{what} must be a number, or one a row; got an array of shape {column.shape}.")
+        raise DataError(f"{what} must be {rule}; got an array of shape {column.shape}.")
     bad = np.flatnonzero(~np.isfinite(column))
     if bad.size:
         raise DataError(f"{what} must be finite; it is {column[bad[0]]} in row {bad[0] + 1}.")
@@ -171,12 +205,11 @@ def _entry(what: str, value: Any) -> Any:
 def _stacked(
     what: str, entries: Mapping[tuple[int, int], Any], labels: list[Any], choices: list[Any], n_rows: int | None
 ) -> np.ndarray:
-    columns = {pair: v for pair, v in entries.items() if isinstance(v, np.ndarray)}
-    lengths = {pair: len(v) for pair, v in columns.items()}
-    for (i, j), length in lengths.items():
-        n_rows = length if n_rows is None else n_rows
-        _check_rows(_of(what, choices[j], labels[i]), length, n_rows)
     shape: tuple[int, ...] = (len(labels), len(choices))
+    columns = {pair: v for pair, v in entries.items() if isinstance(v, np.ndarray)}
+    for (i, j), column in columns.items():
+        n_rows = len(column) if n_rows is None else n_rows
+        _check_rows(_of(what, choices[j], labels[i]), len(column), n_rows)
     if columns:
         shape = (int(n_rows or 0), *shape)
         check_memory(
@@ -198,13 +231,96 @@ def _check_rows(what: str, length: int, n_rows: int | None) -> None:
 def _labels(what: str, given: Sequence[Any]) -> list[Any]:
     labels = [given] if isinstance(given, str) else list(given)
     if not labels or len(set(labels)) < len(labels):
-        raise DataError(f"{what} must be different from each other, and one at least; got {listed(labels)}.")
+        raise DataError(
+            f"{what} must be different from each other, and one at least; got {listed(labels)}.", parameter=what
+        )
     return labels
 
 
-def _of(what: str, chosen: Any, true: Any) -> str:
+def _of(what: str, chosen: object, true: object) -> str:
     return f"the {what} of choosing {chosen!r} for {true!r}"
 
 
-def _plural(what: str) -> str:
-    return "losses" if what == "loss" else "utilities"
+# Thresholds
+
+
+def threshold_from_costs(
+    *,
+    false_positive: ArrayLike = 1.0,
+    false_negative: ArrayLike = 1.0,
+    true_positive: ArrayLike = 0.0,
+    true_negative: ArrayLike = 0.0,
+) -> Any:
+    """Return the probability of the positive class from which it is cheaper to call a row positive.
+
+    Parameters
+    ----------
+    false_positive, false_negative : float or array-like
+        The cost of a false alarm, and of a missed positive; arrays for one cost per row.
+    true_positive, true_negative : float or array-like
+        The cost of right decisions; a gain is negative.
+
+    Returns
+    -------
+    float, or ndarray where some cost is an array
+
+    Examples
+    --------
+    >>> threshold_from_costs(false_negative=4)
+    0.2
+    >>> threshold_from_costs(false_positive=100, false_negative=[100, 900, 1900], true_positive=0).tolist()
+    [0.5, 0.1, 0.05]
+    """
+    tp, fp = _cost("true_positive", true_positive), _cost("false_positive", false_positive)
+    fn, tn = _cost("false_negative", false_negative), _cost("true_negative", true_negative)
+    largest = max(float(np.abs(cost).max(initial=0.0)) for cost in (tp, fp, fn, tn))
+    # Divided by a power of two sums of huge costs are finite, and all others as exact as they were.
+    scale = 2.0 ** min(int(np.frexp(largest)[1]), 1023) if largest > 0 else 1.0
+    alarm, miss = np.broadcast_arrays(fp / scale - tn / scale, fn / scale - tp / scale)
+    bad = (alarm < 0) | (miss < 0) | (alarm + miss <= 0)
+    if bad.any():
+        first = tuple(np.argwhere(bad)[0])
+        raise DataError(
+            "a wrong decision must cost at least as much as the right one, and one of the two more; got "
+            f"{alarm[first] * scale:g} more for a false positive and {miss[first] * scale:g} more for a false negative."
+        )
+    found = alarm / (alarm + miss)
+    return float(found) if found.ndim == 0 else found
+
+
+def threshold_from_loss(loss: Losses, classes: Sequence[Any], positive: object) -> Any:
+    """Return the probability of one of two classes from which it is cheaper to choose it.
+
+    Parameters
+    ----------
+    loss : array-like, pandas frame, or mapping
+        The losses, as in :func:`loss_matrix`; if they differ by row, so do the thresholds.
+    classes : sequence
+        The two class labels.
+    positive : object
+        The class that the threshold is for.
+
+    Examples
+    --------
+    >>> threshold_from_loss({"bad": 5, "good": 1}, ["bad", "good"], "bad").__round__(4)
+    0.1667
+    """
+    labels = list(classes)
+    if len(labels) != 2:
+        raise DataError(f"a threshold must be between two classes; got {listed(labels)}.", parameter="classes")
+    p = position("positive must be one of the classes", positive, labels)
+    matrix, n = loss_matrix(loss, labels), 1 - p
+    return threshold_from_costs(
+        true_positive=matrix[..., p, p],
+        false_negative=matrix[..., p, n],
+        false_positive=matrix[..., n, p],
+        true_negative=matrix[..., n, n],
+    )
+
+
+def _cost(what: str, value: ArrayLike) -> np.ndarray:
+    rule = "a finite number, or one a row"
+    found = numbers(what, value, rule)
+    if not np.isfinite(found).all():
+        raise DataError(f"{what} must be {rule}; got {shortened(repr(value))}.", parameter=what)
+    return found

@@ -4,9 +4,9 @@ With λ_ij the loss of choosing j when i is true and P(i | x) the posterior, the
 
     R(j | x) = Σ_i λ_ij P(i | x),
 
-and the choice of least risk is the best one can do. The 0–1 loss (λ_ii = 0, else 1) gives the most probable class, and
-so the fewest errors; a reject option is one more choice, «no decision», whose loss is the same whatever is true. The
-losses may be others in every row, and the choices need not be classes.
+and the best choice is the one of least risk. The 0–1 loss (λ_ii = 0, else 1) gives the most probable class, and so the
+fewest errors; a reject option is one more choice, «no decision», whose loss is the same for every true class. The
+losses may differ from row to row, and the choices need not be classes.
 
 References
 ----------
@@ -18,37 +18,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from tunbridge._check import check_number, counted, did_you_mean, listed, shortened
-from tunbridge.decisions.losses import loss_matrix, utility_losses
+from tunbridge._core.check import check_number, counted, listed, shortened
+from tunbridge._core.grid import data_frame
+from tunbridge.decisions.losses import Losses, loss_matrix, numbers, true_codes, utility_losses
 from tunbridge.errors import DataError
 
+if TYPE_CHECKING:
+    import pandas
+
 REJECT = -1
-"""What stands for «no decision» among the indices of choices."""
+"""The index that means «no decision» among those of the choices."""
 
 _SHOWN = 8
-_ROUNDED = 0.005  # what two digits leave out
+_ROUNDED = 0.005  # the rounding error of two digits
 
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """The choices of least risk for several rows, and what they are expected to cost.
+    """The choices of least risk for several rows, and their expected losses.
 
     Parameters
     ----------
     choices : ndarray of int
-        Index of what is chosen for each row; −1 for no decision.
+        The index of the choice for each row; −1 for no decision.
     risks : ndarray
-        The risk (expected loss) of each choice; NaN in rows that had no probabilities.
+        The risk (expected loss) of each choice; NaN in rows without probabilities.
     losses : ndarray, optional
-        λ_ij, or one such matrix a row.
+        λ_ij, or one such matrix per row.
     reject : ndarray, optional
         The loss of no decision.
     classes, options : tuple
-        The labels of the classes, and of what can be chosen.
+        The labels of the classes, and of the choices.
     """
 
     choices: np.ndarray
@@ -60,7 +65,7 @@ class Decisions:
 
     @property
     def labels(self) -> np.ndarray:
-        """What is chosen for each row; None for no decision."""
+        """The choice for each row; None for no decision."""
         options = np.array(self.options)
         if self.reject is None and (self.choices != REJECT).all():
             return options[self.choices]
@@ -75,7 +80,7 @@ class Decisions:
 
     @property
     def mean_risk(self) -> float:
-        """The expected loss a row."""
+        """The expected loss per row."""
         known = int((~np.isnan(self.risks)).sum())
         return self.total_risk / known if known else float("nan")
 
@@ -84,44 +89,49 @@ class Decisions:
         """The number of rows without a decision."""
         return int((self.choices == REJECT).sum())
 
-    def costs(self, true: Any) -> np.ndarray:
-        """Return what each decision did cost, given the true classes: the sum is to be compared with ``total_risk``.
+    def costs(self, true: ArrayLike) -> np.ndarray:
+        """Return the loss of each decision, given the true classes; compare the sum with ``total_risk``.
 
         Examples
         --------
-        >>> found = decide([[0.2, 0.8], [0.4, 0.6]], ["ill", "well"], {"ill": 10})
-        >>> found.labels.tolist(), found.costs(["well", "ill"]).tolist(), found.total_risk
-        (['ill', 'ill'], [1.0, 0.0], 1.4)
+        >>> found = decide([[0.2, 0.8], [0.4, 0.6]], ["diseased", "healthy"], {"diseased": 10})
+        >>> found.labels.tolist(), found.costs(["healthy", "diseased"]).tolist(), found.total_risk
+        (['diseased', 'diseased'], [1.0, 0.0], 1.4)
         """
-        codes = _codes(true, self.classes, len(self.choices))
+        codes = true_codes(true, self.classes, len(self.choices), "decisions")
         losses, rows = self.losses, np.arange(len(codes))
         if losses is None:
-            raise DataError("costs must follow from losses; these decisions were made without them.")
+            raise DataError("costs must be computed from losses; these decisions were made without them.")
         taken = losses[codes, self.choices] if losses.ndim == 2 else losses[rows, codes, self.choices]
-        asked = np.nan if self.reject is None else self.reject
-        return np.where(self.choices == REJECT, asked, taken)
+        rejected = np.nan if self.reject is None else self.reject
+        return np.where(self.choices == REJECT, rejected, taken)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a frame with one row per decision: ``choice`` (None for no decision) and ``risk``."""
+        labels = self.labels if self.options else self.choices
+        return data_frame({"choice": labels, "risk": self.risks})
 
     def __str__(self) -> str:
         chosen = np.bincount(self.choices[self.choices != REJECT], minlength=len(self.options))
-        told = [f"{shortened(str(o))} {n}" for o, n in zip(self.options, chosen, strict=False)][:_SHOWN]
+        shown = [f"{shortened(str(o))} {n}" for o, n in zip(self.options, chosen, strict=False)][:_SHOWN]
         if len(self.options) > _SHOWN:
-            told.append("…")
+            shown.append("…")
         if self.n_rejected:
-            told.append(f"none {self.n_rejected}")
-        what = f"{counted(len(self.choices), 'decision')}{': ' if told else ''}{', '.join(told)}"
+            shown.append(f"none {self.n_rejected}")
+        what = f"{counted(len(self.choices), 'decision')}{': ' if shown else ''}{', '.join(shown)}"
         return f"{what}; expected loss {self.mean_risk:.4g} a row, {self.total_risk:.4g} in all"
 
     __repr__ = __str__
 
 
 def decide(
-    probabilities: Any,
+    probabilities: ArrayLike,
     classes: Sequence[Any],
-    loss: Any = None,
+    loss: Losses = None,
     *,
-    utility: Any = None,
+    utility: Losses = None,
     actions: Sequence[Any] | None = None,
-    reject: Any = None,
+    reject: ArrayLike | None = None,
 ) -> Decisions:
     """Return the choice of least expected loss for each row of posterior probabilities, from any classifier.
 
@@ -132,13 +142,13 @@ def decide(
     classes : sequence
         The class labels.
     loss : None, array-like, pandas frame, or mapping
-        What it costs to choose j when i is true, as in :func:`loss_matrix`; ``None`` for the fewest errors.
+        The loss of choosing j when i is true, as in :func:`loss_matrix`; ``None`` for the fewest errors.
     utility : array-like, pandas frame, or mapping, optional
-        What it is worth, instead, as in :func:`utility_losses`; a risk is then an expected utility below zero.
+        Utilities instead of losses, as in :func:`utility_losses`; a risk is then a negative expected utility.
     actions : sequence, optional
-        What can be chosen, where that is not a class.
+        What can be chosen, if not a class.
     reject : float or array-like of shape (n_rows,), optional
-        The loss of no decision; rows whose every choice risks more get none.
+        The loss of no decision; rows in which every choice has a larger risk get no decision.
 
     Returns
     -------
@@ -147,15 +157,16 @@ def decide(
     Examples
     --------
     >>> posteriors = [[0.04, 0.96], [0.2, 0.8]]
-    >>> decide(posteriors, ["ill", "well"], {"ill": {"well": 20}})
-    2 decisions: ill 1, well 1; expected loss 0.8 a row, 1.6 in all
-    >>> decide(posteriors, ["ill", "well"], [[1, 20], [4, 0]], actions=["treat", "wait"]).labels.tolist()
+    >>> states = ["diseased", "healthy"]
+    >>> decide(posteriors, states, {"diseased": {"healthy": 20}})
+    2 decisions: diseased 1, healthy 1; expected loss 0.8 a row, 1.6 in all
+    >>> decide(posteriors, states, [[1, 20], [4, 0]], actions=["treat", "wait"]).labels.tolist()
     ['wait', 'treat']
-    >>> decide(posteriors, ["ill", "well"], {"ill": [10, 100]}).labels.tolist()
-    ['well', 'ill']
+    >>> decide(posteriors, states, {"diseased": [10, 100]}).labels.tolist()
+    ['healthy', 'diseased']
     """
     if loss is not None and utility is not None:
-        raise DataError("a decision must have losses or utilities; got both.")
+        raise DataError("a decision must have losses or utilities; got both.", parameter="utility")
     shares = _probabilities(probabilities)
     labels = list(classes)
     if len(labels) != shares.shape[1]:
@@ -167,17 +178,17 @@ def decide(
     return Decisions(found.choices, found.risks, losses, found.reject, tuple(labels), options)
 
 
-def minimum_risk(probabilities: Any, loss: np.ndarray, *, reject: Any = None) -> Decisions:
+def minimum_risk(probabilities: ArrayLike, loss: ArrayLike, *, reject: ArrayLike | None = None) -> Decisions:
     """Return the choice of least risk for each row of posterior probabilities.
 
     Parameters
     ----------
     probabilities : array-like of shape (n_rows, n_classes)
-        P(i | x). A row that is not known (NaN) gets no decision.
+        P(i | x). A row of NaN gets no decision.
     loss : array-like of shape (n_classes, n_choices), or (n_rows, n_classes, n_choices)
         λ_ij, the loss of choosing j when i is true.
     reject : float or array-like of shape (n_rows,), optional
-        The loss of no decision; rows whose every choice risks more are rejected. ``None``: always decide.
+        The loss of no decision; rows in which every choice has a larger risk are rejected. ``None``: always decide.
 
     Examples
     --------
@@ -186,7 +197,7 @@ def minimum_risk(probabilities: Any, loss: np.ndarray, *, reject: Any = None) ->
     >>> found.choices.tolist(), found.risks.tolist()
     ([0], [0.8])
     """
-    shares, losses = _probabilities(probabilities), _numbers("the losses", loss)
+    shares, losses = _probabilities(probabilities), numbers("the losses", loss, _TABLE)
     fits = losses.ndim == 2 or (losses.ndim == 3 and len(losses) == len(shares))
     if not fits or losses.shape[-2] != shares.shape[1]:
         raise DataError(
@@ -204,9 +215,12 @@ def minimum_risk(probabilities: Any, loss: np.ndarray, *, reject: Any = None) ->
     return Decisions(np.where(np.isnan(least), REJECT, choices), least, losses, limit)
 
 
-def _probabilities(given: Any) -> np.ndarray:
-    """Return posteriors; raise unless they lie between 0 and 1 and sum to one, but for what rounding does to them."""
-    shares = _numbers("probabilities", given)
+_TABLE = "a table of numbers"
+
+
+def _probabilities(given: ArrayLike) -> np.ndarray:
+    """Return posteriors; raise unless they lie between 0 and 1 and sum to one, up to rounding."""
+    shares = numbers("probabilities", given, _TABLE)
     if shares.ndim != 2 or not shares.shape[1]:
         raise DataError(f"probabilities must be a table, rows × classes; got shape {shares.shape}.")
     outside = shares[(shares < -_ROUNDED) | (shares > 1 + _ROUNDED)]
@@ -219,35 +233,13 @@ def _probabilities(given: Any) -> np.ndarray:
     return shares
 
 
-def _numbers(what: str, given: Any) -> np.ndarray:
-    try:
-        return np.asarray(given, np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{what} must be a table of numbers; got {shortened(repr(given))}.") from None
-
-
-def _reject(given: Any, n_rows: int) -> np.ndarray:
+def _reject(given: ArrayLike, n_rows: int) -> np.ndarray:
     if np.ndim(given) == 0:
         return np.full(n_rows, check_number("the loss of a rejection", given))
-    limit = _numbers("the loss of a rejection", given)
+    limit = numbers("the loss of a rejection", given, _TABLE)
     if limit.shape != (n_rows,):
         rule = f"the loss of a rejection must be a number, or one for each of {n_rows} rows"
         raise DataError(f"{rule}; got an array of shape {limit.shape}.")
     if not np.isfinite(limit).all():
         raise DataError(f"the loss of a rejection must be finite; it is {limit[~np.isfinite(limit)][0]} in some row.")
     return limit
-
-
-def _codes(true: Any, classes: Sequence[Any], n_rows: int) -> np.ndarray:
-    """Return the places of the true classes among the classes."""
-    array = np.asarray(true)
-    if array.shape != (n_rows,):
-        got = f"{len(array)}" if array.ndim == 1 else f"an array of shape {array.shape}"
-        raise DataError(f"there must be a true class for each of {n_rows} decisions; got {got}.")
-    values = array.tolist()
-    place: dict[Any, int] = {str(c): i for i, c in enumerate(classes)}
-    place |= {c: i for i, c in enumerate(classes)}
-    for value in set(values):
-        if value not in place and str(value) not in place:
-            raise DataError(f"the true classes must be classes; got {value!r}. {did_you_mean(value, classes)}")
-    return np.array([place[v] if v in place else place[str(v)] for v in values], np.int64)

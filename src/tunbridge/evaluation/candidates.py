@@ -10,13 +10,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from tunbridge._check import listed, shortened
-from tunbridge._threads import n_threads
+from tunbridge._core.check import listed, shortened
+from tunbridge._core.threads import n_threads
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.errors import DataError
-from tunbridge.evaluation.coded import Coded, weight_arguments
 from tunbridge.evaluation.families import make_classifier
-from tunbridge.evaluation.labelled import Labelled, class_codes
+from tunbridge.evaluation.labelled import Coded, Labelled, class_codes, weight_arguments
 
 _MADE_OF_OTHERS = ("steps", "estimators", "estimator", "base_estimator", "transformers")
 _SEEDS = 2**32

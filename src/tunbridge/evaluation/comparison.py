@@ -1,12 +1,12 @@
-"""What a comparison of models by cross-validation has found.
+"""The result of a comparison of models by cross-validation.
 
-Every number is taken over all held-out rows. How far it may be off is judged by how much it differs from fold to fold:
-with values v_1 … v_k of the folds, the standard error of their mean is
+Every score is computed over all held-out rows. Its uncertainty is estimated from the differences between folds: with
+values v_1 … v_k of the folds, the standard error of their mean is
 
     √(Σ (v_i − v̄)² / (k − 1)) / √k.
 
-Folds share most of their training rows, so it is somewhat too small; as all models see the same folds, the differences
-of two models fold by fold are judged more sharply than either model by itself.
+Folds share most of their training rows, so it is somewhat too small; because all models use the same folds, the
+paired differences of two models are more precise than the score of either.
 
 References
 ----------
@@ -20,14 +20,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tunbridge._check import check_choice, did_you_mean
+from tunbridge._core.check import check_choice, did_you_mean
+from tunbridge._core.grid import data_frame, grid_lines, html_table, number_text, seconds_text
 from tunbridge.errors import DataError
 from tunbridge.evaluation.scores import METRICS, Scores, merged, plain_name
-from tunbridge.evaluation.texts import number_text, seconds_text, text_table
+
+if TYPE_CHECKING:
+    import pandas
 
 CRITERION = "log-loss"
 SHOWN = ("accuracy", "log-loss", "Brier score", "AUC")
@@ -36,7 +39,7 @@ _TIME_WIDTH = 7
 
 
 class Estimate(NamedTuple):
-    """A number and its standard error (NaN where there is but one fold)."""
+    """A number and its standard error (NaN if there is only one fold)."""
 
     mean: float
     error: float
@@ -58,7 +61,7 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FoldResult:
-    """How a model did on one fold: its scores on the rows held out, and the seconds that it took."""
+    """The result of a model on one fold: its scores on the held-out rows, and its times in seconds."""
 
     fold: int
     scores: Scores
@@ -75,19 +78,19 @@ class Comparison:
     target : str
         The column of the classes.
     n_folds, random_state : int
-        The number of parts that were to be held out in turns, and the seed that has made them.
+        The number of cross-validation folds, and the random seed.
     folds : mapping of str to tuple of FoldResult
-        What each model has done on each fold, in the order in which the models were named.
+        The results of each model on each fold, in the given order of the models.
     baseline : tuple of Scores
-        How well the frequencies of the classes do on each fold.
+        The scores of the class frequencies on each fold.
     usual : str
-        The commonest class, which they predict.
+        The most frequent class, which they predict.
     notes : tuple of str
-        What was done to the data, and whether somebody has interrupted.
+        Remarks on the data and the folds.
     failed : mapping of str to str
-        Models that could not be learned, and why.
+        Models that could not be fitted, and why.
     is_interrupted : bool
-        Whether Ctrl-C has ended it before all folds were done.
+        Whether Ctrl-C ended it before all folds were done.
 
     Examples
     --------
@@ -109,16 +112,16 @@ class Comparison:
     failed: Mapping[str, str] = field(default_factory=dict)
     is_interrupted: bool = False
 
-    # What was found
+    # Results
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models, in the order in which they were named."""
+        """The models, in the given order."""
         return tuple(self.folds)
 
     @property
     def n_rows(self) -> int:
-        """How many rows were held out."""
+        """The number of held-out rows."""
         return merged(self.baseline).n_rows
 
     @cached_property
@@ -133,7 +136,7 @@ class Comparison:
         return self.ranked[0]
 
     def scores(self, model: str) -> Scores:
-        """Return the scores of a model over all held-out rows, its confusion matrix among them."""
+        """Return the scores of a model over all held-out rows, including its confusion matrix."""
         return merged([part.scores for part in self._parts(model)])
 
     def summary(self, model: str) -> dict[str, Estimate]:
@@ -141,16 +144,16 @@ class Comparison:
         return _estimates([part.scores for part in self._parts(model)])
 
     def baseline_summary(self) -> dict[str, Estimate]:
-        """Return the same of the frequencies of the classes."""
+        """Return the same for the class frequencies."""
         return _estimates(self.baseline)
 
     def seconds(self, model: str) -> tuple[float, float]:
-        """Return how long a model takes to learn and to predict a fold: the medians, in seconds."""
+        """Return the median time to fit and to predict a fold, in seconds."""
         parts = self._parts(model)
         return tuple(float(np.median([getattr(p, f"{what}_seconds") for p in parts])) for what in ("fit", "predict"))  # type: ignore[return-value]
 
     def difference(self, model: str, to: str | None = None, *, metric: str = CRITERION) -> Estimate:
-        """Return by how much a model exceeds another, by default the best one, with the error of paired folds."""
+        """Return the difference of a model and another (default: the best), with the standard error of paired folds."""
         check_choice("metric", metric, METRICS)
         one, other = self._parts(model), self._parts(self.best if to is None else to)
         a, b = (np.array([part.scores.summary()[metric] for part in parts]) for parts in (one, other))
@@ -160,38 +163,38 @@ class Comparison:
         return Estimate(mean, standard_error(a - b))
 
     def near_best(self) -> tuple[str, ...]:
-        """Return the models whose log-loss is within one standard error of the best one's, in the order named.
+        """Return the models whose log-loss is within one standard error of the best, in the given order.
 
-        The error is that of the paired differences; the best model is among them.
+        The error is that of the paired differences; the best model is included.
         """
         found = {name: self.difference(name) for name in self.models}
         return tuple(name for name, d in found.items() if name == self.best or d.mean <= d.error)
 
-    # Out again
+    # Tables
 
     def table(self) -> str:
-        """Return the table as text: the best model first, the baseline last, times as medians a fold."""
-        return "\n".join(text_table(*self.rows()))
+        """Return the table as text: the best model first, the baseline last, median times per fold."""
+        return "\n".join(grid_lines(*self.rows()))
 
     def rows(self) -> tuple[list[str], list[list[str]]]:
-        """Return the header and the lines of the table."""
+        """Return the header and the rows of the table."""
         digits = self._digits()
         lines = [[name, *_texts(self.summary(name), digits), *self._times(name)] for name in self.ranked]
         usual = [f"always {self.usual}", *_texts(self.baseline_summary(), digits), "", ""]
         return ["model", *SHOWN, "fit", "predict"], [*lines, usual]
 
     def title(self) -> str:
-        """Return what was done, on one line."""
+        """Return a description of the cross-validation on one line."""
         done = len(self.baseline)
         folds = f"{done}-fold" if done == self.n_folds else f"{done} folds of {self.n_folds}-fold"
         return f"{folds} cross-validation, target {self.target}, seed {self.random_state}: {self.n_rows} rows"
 
     def verdict(self) -> str:
-        """Return in words which model is the best, and which are as good."""
+        """Return a sentence on which model is the best, and which are as good."""
         usual = self.baseline_summary()[CRITERION].mean
         if not self.summary(self.best)[CRITERION].mean < usual:
             what = "No model has" if len(self.models) > 1 else f"{self.best} does not have"
-            return f"{what} less {CRITERION} than the frequencies of the classes."
+            return f"{what} less {CRITERION} than the class frequencies."
         if len(self.models) == 1:
             return ""
         rivals = [name for name in self.near_best() if name != self.best]
@@ -199,11 +202,26 @@ class Comparison:
         return f"Least {CRITERION}: {self.best}{near}."
 
     def remarks(self) -> list[str]:
-        """Return what else there is to say: notes, and models that could not be learned."""
+        """Return the notes, and the models that could not be fitted."""
         return [*(f"Note: {text}." for text in self.notes), *(f"{m} failed: {why}" for m, why in self.failed.items())]
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a frame with one row per model, the best first, and the baseline last.
+
+        Columns are the scores, their standard errors (``accuracy_error``, …), ``fit_seconds`` and ``predict_seconds``.
+        """
+        rows = [(self.summary(name), self.seconds(name)) for name in self.ranked]
+        rows.append((self.baseline_summary(), (math.nan, math.nan)))
+        columns: dict[str, list[float]] = {}
+        for metric in METRICS:
+            columns[plain_name(metric)] = [summary[metric].mean for summary, _ in rows]
+            columns[f"{plain_name(metric)}_error"] = [summary[metric].error for summary, _ in rows]
+        for i, name in enumerate(("fit_seconds", "predict_seconds")):
+            columns[name] = [seconds[i] for _, seconds in rows]
+        return data_frame(columns, index=[*self.ranked, f"always {self.usual}"])
+
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for JSON; each model with its means, errors and folds."""
+        """Return everything as JSON values; each model with its means, errors and folds."""
         return {
             "target": self.target,
             "rows": self.n_rows,
@@ -223,15 +241,13 @@ class Comparison:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        header, lines = self.rows()
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in header)
-        body = "".join("<tr>" + "".join(_cell(j, text) for j, text in enumerate(line)) + "</tr>" for line in lines)
-        said = "".join(f"<p>{html.escape(text)}</p>" for text in [*self.remarks(), self.title()])
-        return f"{said}<table><tr>{head}</tr>{body}</table><p>{html.escape(self.verdict())}</p>"
+        above = "".join(f"<p>{html.escape(text)}</p>" for text in [*self.remarks(), self.title()])
+        return f"{above}{html_table(*self.rows())}<p>{html.escape(self.verdict())}</p>"
 
     def _parts(self, model: str) -> tuple[FoldResult, ...]:
         if model not in self.folds:
-            raise DataError(f"model must be one that was compared; got {model!r}. {did_you_mean(model, self.models)}")
+            hint = did_you_mean(model, self.models)
+            raise DataError(f"model must be one that was compared; got {model!r}. {hint}", parameter="model")
         return self.folds[model]
 
     def _plain(self, model: str) -> dict[str, Any]:
@@ -250,7 +266,7 @@ class Comparison:
         return [seconds_text(seconds).rjust(_TIME_WIDTH) for seconds in self.seconds(model)]
 
     def _digits(self) -> int:
-        """Return how many digits show the smallest standard error of the accuracy and the log-loss."""
+        """Return the number of digits that show the smallest standard error of the accuracy and the log-loss."""
         shown = [self.summary(name)[metric].error for name in self.models for metric in SHOWN[:2]]
         errors = [error for error in shown if 0 < error < math.inf]
         needed = math.ceil(-math.log10(min(errors))) if errors else _FEWEST
@@ -258,7 +274,7 @@ class Comparison:
 
 
 def standard_error(values: np.ndarray) -> float:
-    """Return the standard error of a mean; NaN where there are less than two finite values.
+    """Return the standard error of a mean; NaN if there are fewer than two finite values.
 
     Examples
     --------
@@ -283,8 +299,3 @@ def _texts(summary: Mapping[str, Estimate], digits: int) -> list[str]:
 
 def _plain(summary: Mapping[str, Estimate]) -> dict[str, Any]:
     return {plain_name(m): {"mean": e.mean, "error": e.error} for m, e in summary.items()}
-
-
-def _cell(j: int, text: str) -> str:
-    side = "left" if j == 0 else "right"
-    return f"<td style='text-align:{side}'>{html.escape(text)}</td>"

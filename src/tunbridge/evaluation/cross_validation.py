@@ -1,44 +1,59 @@
-"""Cross-validation: each part of the rows is held out once, while models learn from the others.
+"""Stratified cross-validation: models are compared, and the best one is chosen, on folds held out one after the other.
 
-All models see the same parts, in which the classes are spread evenly, so that differences between models are not
-differences between rows. Whatever a model learns, it learns from the training rows of a fold alone: cut points,
-structures, smoothing and choices of features included.
+All models use the same folds, over which the classes are spread evenly, so that differences between models are not
+differences between rows. A model is fitted on the training rows of a fold only, including bins, structures, smoothing
+and selection of features.
+
+The choice is by the log-loss, the mean of −log P(true class | x). Its expected value is least for the model with the
+true probabilities: unlike the accuracy it distinguishes calibrated from overconfident models, and it needs fewer rows
+to separate two models. If several are equally good, the one-standard-error rule takes the simplest of them.
+
+References
+----------
+L. Breiman, J. Friedman, R. Olshen, C. Stone (1984). Classification and Regression Trees, section 3.4.3 (one standard
+error).
+R. Kohavi (1995). A study of cross-validation and bootstrap for accuracy estimation and model selection. IJCAI,
+1137–1143.
 """
 
 from __future__ import annotations
 
+import html
 import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from tunbridge._check import counted, shortened
+from tunbridge._core.check import check_integer, counted, listed, shortened
+from tunbridge._core.progress import Progress, Report, watched
+from tunbridge._core.seeds import entropy_of
 from tunbridge.errors import DataError, TunbridgeError, UnseenStateWarning
 from tunbridge.evaluation.candidates import Candidate, as_candidates
-from tunbridge.evaluation.comparison import Comparison, FoldResult
-from tunbridge.evaluation.families import DEFAULT_MODELS
-from tunbridge.evaluation.folds import assign_folds, possible_folds
+from tunbridge.evaluation.comparison import CRITERION, Comparison, FoldResult
+from tunbridge.evaluation.families import default_models
 from tunbridge.evaluation.labelled import Labelled, labelled
-from tunbridge.evaluation.progress import Report, watched
 from tunbridge.evaluation.scores import Scores
-from tunbridge.inference.forward import entropy_of
+
+_NEVER = -1
+_BAR = 24
 
 
 def compare_classifiers(
     frame: Any,
-    target: Any,
-    models: Any = None,
+    target: str | ArrayLike,
+    models: object = None,
     *,
     folds: int = 10,
-    random_state: Any = 0,
-    weights: Any = None,
+    random_state: int | np.random.Generator | None = 0,
+    weights: str | ArrayLike | None = None,
     n_jobs: int | None = None,
-    progress: Report | Literal[False] | None = None,
+    progress: Progress = None,
 ) -> Comparison:
-    """Return how well models predict rows that they have not seen, by stratified cross-validation.
+    """Return how well models predict held-out rows, by stratified cross-validation.
 
     Parameters
     ----------
@@ -47,21 +62,21 @@ def compare_classifiers(
     target : str or array-like
         The name of the column of the classes, or the classes.
     models : str, estimator, sequence of these, or mapping of names to these
-        Names such as ``"nb"``, ``"tan"``, ``"kdb2"``, ``"forest"`` (the page *Evaluation* lists them), or estimators of
-        any make that have ``predict_proba``. An estimator of another make gets numbers, and categories as columns of
-        zeros and ones; one that is made of others, such as a pipeline, gets the rows as they are.
+        Names such as ``"nb"``, ``"tan"``, ``"kdb2"``, ``"forest"`` (the page *Evaluation* lists them), or any
+        scikit-learn estimators with ``predict_proba``. These get numbers, and one-hot encoded categories; composite
+        ones, such as pipelines, get the rows unchanged.
     folds : int
-        How many parts are held out in turns; fewer where no class has so many rows. A rarer class is in some parts
-        only, and its only row is never held out.
+        The number of folds; fewer if no class has that many rows. A rarer class is in some folds only, and its only row
+        is never held out.
     random_state : int, numpy Generator or None
-        What decides which rows come into which part, and the seed of models that need one.
+        The random seed of the folds, and of models that need one.
     weights : str or array-like, optional
-        The column that holds the rows' weights, or the weights.
+        The column of the weights of the rows, or the weights.
     n_jobs : int, optional
-        Threads of models that have such a parameter; ``None`` takes every core. Times depend on it, results do not.
+        Threads of models that have such a parameter; ``None`` for all cores. Times depend on it, results do not.
     progress : callable or False, optional
-        Called with what is going on and the share of the work that is done. By default a bar in a terminal, and
-        nothing elsewhere.
+        Called with a short text and the share of the work that is done. Default: a bar in a terminal, nothing
+        elsewhere.
 
     Returns
     -------
@@ -70,13 +85,8 @@ def compare_classifiers(
 
     Notes
     -----
-    Ctrl-C ends the comparison; what is returned has the folds that were done. A model that cannot be learned is left
-    out, and stands in ``failed`` with the reason; it is an error only if all are.
-
-    References
-    ----------
-    R. Kohavi (1995). A study of cross-validation and bootstrap for accuracy estimation and model selection. IJCAI,
-    1137–1143.
+    Ctrl-C ends the comparison; the result has the finished folds. A model that cannot be fitted is left out and listed
+    in ``failed`` with the reason; it is an error only if all fail.
 
     Examples
     --------
@@ -86,7 +96,7 @@ def compare_classifiers(
     ('tan', 'nb')
     """
     seed = entropy_of(random_state)
-    candidates = as_candidates(DEFAULT_MODELS if models is None else models, random_state=seed, n_jobs=n_jobs)
+    candidates = as_candidates(default_models() if models is None else models, random_state=seed, n_jobs=n_jobs)
     rows = labelled(frame, target, weights=weights)
     return cross_validated(rows, candidates, folds, seed=seed, progress=progress)
 
@@ -97,7 +107,7 @@ def cross_validated(
     folds: int,
     *,
     seed: int,
-    progress: Report | Literal[False] | None = None,
+    progress: Progress = None,
 ) -> Comparison:
     """Return the comparison of models on labelled rows."""
     if not rows.weights.sum() > 0:
@@ -107,8 +117,8 @@ def cross_validated(
         notes.insert(0, f"{counted(rows.left_out, 'row')} without {rows.target} left out")
     fold_of = assign_folds(rows.codes, used, seed, weights=rows.table.weights)
     contest = _Contest(rows, tuple(candidates), fold_of, used)
-    with watched(progress) as report:
-        interrupted = contest.run(report)
+    with watched(progress, _bar, "share") as report:
+        interrupted = contest.run(report or (lambda what, share: None))
     if interrupted:
         notes.append(f"interrupted after {len(contest.baseline)} of {counted(used, 'fold')}")
     return Comparison(
@@ -126,7 +136,7 @@ def cross_validated(
 
 @dataclass
 class _Contest:
-    """The work of a comparison: fold by fold, so that an interruption leaves all models with the same folds."""
+    """The state of a comparison, fold by fold, so that after an interruption all models have the same folds."""
 
     rows: Labelled
     candidates: tuple[Candidate, ...]
@@ -137,10 +147,10 @@ class _Contest:
     failed: dict[str, str] = field(default_factory=dict)
 
     def run(self, report: Report) -> bool:
-        """Do all folds; return whether somebody has interrupted after the first of them."""
+        """Run all folds; return whether Ctrl-C ended them after the first."""
         try:
             with warnings.catch_warnings():
-                # A state that only a held-out row has is to be expected here, and says nothing about the data.
+                # Unseen categories in held-out rows are to be expected.
                 warnings.simplefilter("ignore", UnseenStateWarning)
                 for fold in range(self.n_folds):
                     self._run_fold(fold, report)
@@ -165,7 +175,7 @@ class _Contest:
         self.baseline.append(_baseline(train, held_out))
 
     def _fail(self, name: str, error: Exception) -> None:
-        """Note why a model has failed; raise when none is left."""
+        """Record why a model failed; raise if none is left."""
         if len(self.failed) == len(self.candidates) - 1:
             raise error
         reason = str(error) if isinstance(error, TunbridgeError) else f"{type(error).__name__}: {error}"
@@ -173,7 +183,7 @@ class _Contest:
 
 
 def run_once(candidate: Candidate, train: Labelled, held_out: Labelled, fold: int) -> FoldResult:
-    """Return how a model does on rows held out, having learned from others."""
+    """Return the result of a model on held-out rows after fitting it on others."""
     began = time.perf_counter()
     model = candidate.fitted(train)
     learned = time.perf_counter()
@@ -183,7 +193,7 @@ def run_once(candidate: Candidate, train: Labelled, held_out: Labelled, fold: in
 
 
 def _baseline(train: Labelled, held_out: Labelled) -> Scores:
-    """Return the scores of the frequencies that the classes have in the training rows."""
+    """Return the scores of the class frequencies in the training rows."""
     counts = np.bincount(train.codes, train.weights, len(train.classes))
     with np.errstate(divide="ignore", invalid="ignore"):
         frequencies = np.log(counts / counts.sum())
@@ -192,3 +202,186 @@ def _baseline(train: Labelled, held_out: Labelled) -> Scores:
 
 def _scores(rows: Labelled, log_proba: np.ndarray) -> Scores:
     return Scores.of(tuple(map(str, rows.classes)), rows.codes, log_proba, rows.weights)
+
+
+def _bar(what: str, share: float) -> str:
+    bar = "█" * round(_BAR * share)
+    return f"{bar:·<{_BAR}} {share:4.0%} {what} (Ctrl-C keeps what is done)"
+
+
+# Folds
+
+
+def assign_folds(codes: np.ndarray, n_folds: int, seed: int, *, weights: np.ndarray | None = None) -> np.ndarray:
+    """Return the fold of each row, the classes spread evenly.
+
+    Rows that are never held out have −1: the only row of a class, without which nothing is known of the class, and rows
+    of weight zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> folds = assign_folds(np.array([0, 0, 0, 0, 1, 1, 2]), 2, seed=0)
+    >>> [sorted(folds[:4].tolist()), sorted(folds[4:6].tolist()), folds[6:].tolist()]
+    [[0, 0, 1, 1], [0, 1], [-1]]
+    """
+    shuffled = np.random.default_rng(seed).permutation(len(codes))
+    by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
+    by_class = by_class if weights is None else by_class[weights[by_class] > 0]
+    folds = np.full(len(codes), _NEVER, np.int64)
+    folds[by_class] = np.arange(len(by_class)) % n_folds
+    folds[np.bincount(codes[by_class], minlength=codes.max() + 1)[codes] == 1] = _NEVER
+    return folds
+
+
+def possible_folds(
+    codes: np.ndarray, asked: int, classes: Sequence[Any], *, weights: np.ndarray | None = None
+) -> tuple[int, list[str]]:
+    """Return how many folds are possible, and remarks on them.
+
+    It is the requested number if some class has that many rows; a rarer class is in some of the folds only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> possible_folds(np.array([0, 0, 0, 0, 1, 1, 1]), 4, ["no", "yes"])
+    (4, ["fewer rows than folds, so not in every fold: 'yes' (3)"])
+    """
+    check_integer("folds", asked, low=2)
+    counts = np.bincount(codes if weights is None else codes[weights > 0], minlength=len(classes))
+    if (counts < 2).all():
+        raise DataError("cross-validation must have a class with two rows or more; every class has one row only.")
+    used, notes = min(asked, int(counts.max())), []
+    if used < asked:
+        notes.append(f"{used} folds instead of {asked}, because no class has more than {counted(used, 'row')}")
+    rare = {str(classes[c]): int(counts[c]) for c in np.flatnonzero((counts > 1) & (counts < used)).tolist()}
+    if rare:
+        notes.append(f"fewer rows than folds, so not in every fold: {_with_counts(rare)}")
+    if single := int((counts == 1).sum()):
+        notes.append(f"{counted(single, 'row')} never held out, being the only one of a class")
+    return used, notes
+
+
+def _with_counts(rare: dict[str, int], most: int = 5) -> str:
+    shown = ", ".join(f"{listed([name])} ({n})" for name, n in list(rare.items())[:most])
+    return shown if len(rare) <= most else f"{shown}, … ({len(rare)} classes in all)"
+
+
+# The best model
+
+
+@dataclass(frozen=True, eq=False)
+class ClassifierChoice:
+    """A classifier, and the comparison it was chosen by.
+
+    Parameters
+    ----------
+    classifier : estimator
+        The chosen one, fitted on all rows.
+    comparison : Comparison
+        The results of all models.
+    name : str
+        The name of the chosen one.
+    reason : str
+        Why it was chosen.
+    """
+
+    classifier: Any
+    comparison: Comparison
+    name: str
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything except the classifier as JSON values."""
+        return {"chosen": self.name, "reason": self.reason, **self.comparison.to_dict()}
+
+    def __str__(self) -> str:
+        return f"{self.comparison}\n\nChosen: {self.reason}\n{self.classifier!r}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"{self.comparison._repr_html_()}<p>Chosen: {html.escape(self.reason)}</p>"
+
+
+def classify(
+    frame: Any,
+    target: str | ArrayLike,
+    models: object = None,
+    *,
+    folds: int = 5,
+    one_standard_error: bool = False,
+    random_state: int | np.random.Generator | None = 0,
+    weights: str | ArrayLike | None = None,
+    n_jobs: int | None = None,
+    progress: Progress = None,
+) -> ClassifierChoice:
+    """Return the classifier of least cross-validated log-loss, fitted on all rows, with the comparison.
+
+    Parameters
+    ----------
+    frame, target, folds, random_state, weights, n_jobs, progress
+        As in :func:`compare_classifiers`.
+    models : as in :func:`compare_classifiers`
+        The models to choose from; default: eight models from naive Bayes to a forest of networks.
+    one_standard_error : bool
+        Whether to take the first of the models, in the given order, whose log-loss is within one standard error (of the
+        paired differences) of the least. Name simple models first.
+
+    Returns
+    -------
+    ClassifierChoice
+        The ``classifier``, the ``comparison``, and the ``reason``.
+
+    Notes
+    -----
+    The log-loss of the winner is slightly optimistic, as it is the least of several. To evaluate the choice itself,
+    hold out rows before it is made.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> choice = tb.classify(tb.datasets.flu_malaria_fever(), "fever", ["nb", "tan"])
+    >>> choice.classifier
+    TANClassifier()
+    >>> choice.reason
+    'tan has the least log-loss of 2 models in 5-fold cross-validation.'
+    >>> choice.classifier.predict({"flu": "yes", "malaria": "no"}).tolist()
+    ['yes']
+    """
+    seed = entropy_of(random_state)
+    rows = labelled(frame, target, weights=weights)
+    named = default_models() if models is None else models
+    return choose(
+        rows, as_candidates(named, random_state=seed, n_jobs=n_jobs), folds,
+        seed=seed, one_standard_error=one_standard_error, progress=progress,
+    )  # fmt: skip
+
+
+def choose(
+    rows: Labelled,
+    candidates: Sequence[Candidate],
+    folds: int,
+    *,
+    seed: int,
+    one_standard_error: bool = False,
+    progress: Progress = None,
+) -> ClassifierChoice:
+    """Return the best of several candidates, fitted on all rows."""
+    comparison = cross_validated(rows, candidates, folds, seed=seed, progress=progress)
+    name = comparison.near_best()[0] if one_standard_error else comparison.best
+    winner = next(c for c in candidates if c.name == name)
+    return ClassifierChoice(winner.fitted_on_all(rows), comparison, name, _reason(comparison, name))
+
+
+def _reason(comparison: Comparison, name: str) -> str:
+    n_models = len(comparison.models)
+    if n_models == 1:
+        return f"{name} is the only model."
+    how = f"in {len(comparison.baseline)}-fold cross-validation"
+    if name == comparison.best:
+        return f"{name} has the least {CRITERION} of {counted(n_models, 'model')} {how}."
+    return (
+        f"{name} is the first of {counted(n_models, 'model')} whose {CRITERION} is within one standard error of the "
+        f"least, that of {comparison.best}, {how}."
+    )

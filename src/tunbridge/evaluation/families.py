@@ -1,22 +1,20 @@
 """Models by name: what ``compare_classifiers(models=…)`` and ``tunbridge evaluate --models`` know.
 
-A name stands for a classifier with its settings, such as ``kdb2`` for a k-dependence classifier with k = 2. The classes
-are looked up when a model is made. Those of scikit-learn stand here so that ours can be measured by them.
+A name stands for a classifier with some parameters set, such as ``kdb2`` for a k-dependence classifier with k = 2. Our
+classifiers say their names where they are defined (:mod:`tunbridge._core.registry`). Those of scikit-learn are listed
+here, to compare ours with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from inspect import isabstract
 from typing import Any
 
-from tunbridge import classifiers
-from tunbridge._check import did_you_mean
-from tunbridge.classifiers.base import BayesClassifier
+from tunbridge._core.check import did_you_mean
+from tunbridge._core.registry import Entry, entries
 from tunbridge.errors import DataError
-from tunbridge.evaluation.coded import Coded
+from tunbridge.evaluation.labelled import Coded
 
 _TREES = 100
 
@@ -28,28 +26,26 @@ class Family:
     Parameters
     ----------
     name : str
-        What it is called.
+        Its name.
     about : str
         What it is, in a few words.
-    maker : str
-        The class of :mod:`tunbridge.classifiers`; none for models of scikit-learn.
+    maker : callable
+        Returns a new classifier, given the parameters that are set.
     settings : mapping
-        The parameters by which it differs from the class.
+        The parameters that differ from the defaults of the class.
+    is_ours : bool
+        Whether it is a classifier of Tunbridge, which can be saved and explained.
     """
 
     name: str
     about: str
-    maker: str = ""
+    maker: Callable[..., Any]
     settings: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether it is a classifier of ours, which can be saved and explained."""
-        return bool(self.maker)
+    is_ours: bool = True
 
     def make(self) -> Any:
-        """Return a new classifier that has learned nothing."""
-        return getattr(classifiers, self.maker)(**self.settings) if self.maker else _OTHERS[self.name]()
+        """Return a new classifier that is not fitted."""
+        return self.maker(**self.settings)
 
 
 def _forest() -> Coded:
@@ -74,34 +70,11 @@ def _logistic() -> Coded:
     return Coded(make_pipeline(*steps))
 
 
-_OTHERS = {"forest": _forest, "boosting": _boosting, "logistic": _logistic}
-
-_NB, _KDB = "NaiveBayesClassifier", "KDBClassifier"
-
-FAMILIES = (
-    Family("nb", "naive Bayes", _NB),
-    Family("nb-gaussian", "naive Bayes, numbers normal in each class", _NB, {"numeric": "gaussian"}),
-    Family("nb-kernel", "naive Bayes, kernel densities for numbers", _NB, {"numeric": "kernel"}),
-    Family("nb-discretise", "naive Bayes, numbers cut into intervals", _NB, {"numeric": "discretise"}),
-    Family("snb", "selective naive Bayes", "SelectiveNaiveBayesClassifier"),
-    Family("jnb", "joined naive Bayes", "JoinedNaiveBayesClassifier"),
-    Family("wnb", "weighted naive Bayes", "WeightedNaiveBayesClassifier"),
-    Family("tan", "tree-augmented naive Bayes", "TANClassifier"),
-    Family("fan", "a forest of dependences: TAN without arcs that do not pay", "TANClassifier", {"forest": "bic"}),
-    *(Family(f"kdb{k}", f"k-dependence Bayes, k = {k}", _KDB, {"k": k}) for k in range(1, 6)),
-    Family("skdb", "selective k-dependence Bayes: k and the features chosen", "SelectiveKDBClassifier"),
-    Family("aode", "averaged one-dependence estimators", "AODEClassifier"),
-    Family("a2de", "averaged two-dependence estimators", "A2DEClassifier"),
-    Family("multinet", "a Chow–Liu tree for each class", "MultinetClassifier"),
-    Family("bn", "a Bayesian network around the class", "BayesNetClassifier"),
-    Family("bayes-forest", "the average of many randomised Bayesian networks", "BayesForestClassifier"),
-    Family("forest", f"scikit-learn's random forest of {_TREES} trees"),
-    Family("boosting", "scikit-learn's histogram gradient boosting"),
-    Family("logistic", "scikit-learn's logistic regression"),
+_OTHERS = (
+    Family("forest", f"scikit-learn's random forest of {_TREES} trees", _forest, is_ours=False),
+    Family("boosting", "scikit-learn's histogram gradient boosting", _boosting, is_ours=False),
+    Family("logistic", "scikit-learn's logistic regression", _logistic, is_ours=False),
 )
-
-DEFAULT_MODELS = ("nb", "wnb", "tan", "kdb2", "skdb", "aode", "a2de", "bayes-forest")
-"""What is compared when nobody says, from simple to complex: each learns from 50 000 rows in seconds."""
 
 _ALSO = {"kdb": "kdb2", "naive-bayes": "nb", "random-forest": "forest", "gradient-boosting": "boosting"}
 
@@ -115,6 +88,19 @@ def classifier_names() -> tuple[str, ...]:
     True
     """
     return tuple(_families())
+
+
+def default_models() -> tuple[str, ...]:
+    """Return the names of the models that are compared by default, from simple to complex.
+
+    Each learns from 50 000 rows in seconds.
+
+    Examples
+    --------
+    >>> default_models()
+    ('nb', 'wnb', 'tan', 'kdb2', 'skdb', 'aode', 'a2de', 'bayes-forest')
+    """
+    return tuple(str(entry.details["default"]) for entry in _ours() if "default" in entry.details)
 
 
 def find_family(name: str) -> Family:
@@ -133,7 +119,7 @@ def find_family(name: str) -> Family:
     plain = _ALSO.get(plain, plain)
     if plain not in known:
         rule = "a model must be one of those that have names"
-        raise DataError(f"{rule}; got {name!r}. {did_you_mean(plain, [*known, *_ALSO])}")
+        raise DataError(f"{rule}; got {name!r}. {did_you_mean(plain, [*known, *_ALSO])}", parameter="models")
     return known[plain]
 
 
@@ -148,24 +134,28 @@ def make_classifier(name: str) -> Any:
     return find_family(name).make()
 
 
-@cache
+def _ours() -> list[Entry]:
+    """Return the classifiers for tables that need no other one inside, the simplest first."""
+    return [entry for entry in entries("classifier").values() if entry.details.get("compared", True)]
+
+
 def _families() -> dict[str, Family]:
-    """Return the models by name; classifiers of ours that nobody has named go by their kind."""
-    makers = {family.maker for family in FAMILIES}
-    others = [Family(cls.kind, _first_words(cls), name) for name, cls in _ours() if name not in makers]
-    return {family.name: family for family in [*FAMILIES, *others]}
+    """Return the models by name."""
+    found = [family for entry in _ours() for family in _of_entry(entry)]
+    return {family.name: family for family in (*found, *_OTHERS)}
 
 
-def _ours() -> list[tuple[str, Any]]:
-    """Return the classifiers of ours that need no other one to be made."""
-    public = [(name, getattr(classifiers, name)) for name in classifiers.__all__]
-    kinds = [(name, cls) for name, cls in public if isinstance(cls, type) and issubclass(cls, BayesClassifier)]
-    return [(name, cls) for name, cls in kinds if not isabstract(cls) and not _stands_on_others(cls)]
+def _of_entry(entry: Entry) -> list[Family]:
+    """Return a classifier under its name, and with the parameters that its variants set."""
+
+    def maker(**settings: Any) -> Any:
+        return entry.load()(**settings)
+
+    variants = entry.details.get("variants", {})
+    found = [Family(name, about, maker, settings) for name, (about, settings) in variants.items()]
+    if entry.name in _ALSO:  # another name for one of its variants
+        return found
+    return [Family(entry.name, entry.details.get("help", entry.summary), maker), *found]
 
 
-def _stands_on_others(cls: Any) -> bool:
-    return not {"estimator", "estimators", "models", "classifier"}.isdisjoint(cls._get_param_names())
-
-
-def _first_words(cls: Any) -> str:
-    return str(cls.__doc__).partition("\n")[0].rstrip(".")
+DEFAULT_MODELS = default_models()

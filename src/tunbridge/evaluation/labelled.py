@@ -1,23 +1,36 @@
-"""Rows whose classes are known: what models are learned from and evaluated on.
+"""Rows with known classes, which models are fitted and evaluated on, and matrices for estimators of other libraries.
 
-Rows without a class are left out, and counted. The rows are one table, whose columns keep their kinds in every fold; an
-estimator of another make may get them as they came.
+Rows without a class are left out, and counted. The rows are one table, whose columns keep their kinds in every fold;
+composite estimators of other libraries get them unchanged.
+
+Most estimators of scikit-learn take a matrix of numbers. :class:`Coded` gives them one: numbers unchanged, and each
+categorical column either *one-hot* encoded or as one column of codes (*ordinal*). A missing value is NaN as a number
+and as a code, and a zero in every one-hot column. So is an unseen category.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from tunbridge._check import did_you_mean
-from tunbridge.classifiers.rows.batch import is_frame
+from tunbridge._core.check import check_choice, check_number, did_you_mean
+from tunbridge._core.memory import check_memory
+from tunbridge.classifiers._classes import encode_target
+from tunbridge.classifiers._reading import is_frame, known_table, learn_table, numbers_of, split_target
 from tunbridge.data import Table, Variable, as_table
-from tunbridge.data.classes import with_classes
 from tunbridge.data.columns import infer_column
+from tunbridge.data.frames import with_classes
+from tunbridge.data.table import check_weights
 from tunbridge.errors import DataError
+
+CODES = ("one-hot", "ordinal")
+_MOST_CATEGORIES = 255  # of a column that gradient boosting takes as categorical
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +44,11 @@ class Labelled:
     target : str
         The column of the classes.
     left_out : int
-        How many rows had no class.
+        The number of rows without a class.
     is_named : bool
-        Whether the target is a column of the data, or was given beside them.
+        Whether the target is a column of the data, or was given separately.
     source : pandas frame or ndarray, optional
-        The features of the same rows as they came, for models that are not ours.
+        The features of the same rows as given, for models of other libraries.
     """
 
     table: Table
@@ -51,7 +64,7 @@ class Labelled:
 
     @cached_property
     def classes(self) -> tuple[Any, ...]:
-        """The classes that rows have, in the order that classifiers give them."""
+        """The classes of the rows, in the order of ``classes_`` of classifiers."""
         states = self.table.variable(self.target).states or ()
         seen = [states[c] for c in np.unique(self.table.codes(self.target))]
         try:
@@ -73,7 +86,7 @@ class Labelled:
 
     @property
     def weights(self) -> np.ndarray:
-        """The weights of the rows, 1 where there are none."""
+        """The weights of the rows; default: 1."""
         return np.ones(self.n_rows) if self.table.weights is None else self.table.weights
 
     @property
@@ -82,17 +95,17 @@ class Labelled:
         return self.table.drop([self.target])
 
     def as_they_came(self) -> Any:
-        """Return the features as scikit-learn takes them: the frame or array that was given, else a pandas frame."""
+        """Return the features for scikit-learn: the given frame or array, otherwise a pandas frame."""
         return self.features.to_pandas() if self.source is None else self.source
 
     def take(self, mask: np.ndarray) -> Labelled:
-        """Return some of the rows; the classes are known to be those of all."""
+        """Return some of the rows; the classes are still those of all."""
         found = replace(self, table=self.table.take(mask), source=rows_of(self.source, mask))
         found.__dict__["classes"] = self.classes
         return found
 
 
-def labelled(frame: Any, target: Any, *, weights: Any = None) -> Labelled:
+def labelled(frame: Any, target: Any, *, weights: str | ArrayLike | None = None) -> Labelled:
     """Return the rows of a frame that have a class.
 
     Parameters
@@ -125,7 +138,7 @@ def rows_of(source: Any, mask: np.ndarray) -> Any:
 
 
 def _source(frame: Any, gone: set[str]) -> Any:
-    """Return the features of a frame as they came, where scikit-learn knows what they are; otherwise None."""
+    """Return the features of a frame unchanged, if scikit-learn can read them; otherwise None."""
     if isinstance(frame, np.ndarray) and frame.ndim == 2 and frame.dtype.names is None:
         return frame
     if hasattr(frame, "iloc") and hasattr(frame, "columns"):
@@ -134,7 +147,7 @@ def _source(frame: Any, gone: set[str]) -> Any:
 
 
 def _with_target(table: Table, target: Any) -> tuple[Table, str]:
-    """Return the table with the classes as a column of a name that is free."""
+    """Return the table with the classes as a column with an unused name."""
     name = getattr(target, "name", None)
     name = name if isinstance(name, str) and name.strip() and name not in table.names else "class"
     while name in table.names:
@@ -148,7 +161,7 @@ def _with_target(table: Table, target: Any) -> tuple[Table, str]:
 
 
 def class_codes(classes: Any, values: Any) -> np.ndarray:
-    """Return where each value stands among some classes; −1 for one that is none of them.
+    """Return the position of each value among some classes; −1 for other values.
 
     Examples
     --------
@@ -157,3 +170,142 @@ def class_codes(classes: Any, values: Any) -> np.ndarray:
     """
     variable = Variable("class", list(classes))
     return np.array([variable.find(value) for value in values], np.int64)
+
+
+# Matrices for scikit-learn
+
+
+class Coded(ClassifierMixin, BaseEstimator):
+    """A scikit-learn classifier that takes frames, tables, text and missing values.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier
+        The classifier of the matrix. Unless it takes NaN, numbers must not be missing.
+    codes : {"one-hot", "ordinal"}
+        The encoding of categorical columns. With "ordinal" the parameter ``categorical_features`` of the estimator is
+        set, if it has one.
+    class_share : float
+        The share of the probability that goes to the class frequencies. Above 0 no class has probability 0, as in a
+        forest whose trees all agree; its log-loss could be infinite.
+    categorical : None, "all", list of columns, or mapping of column to bool
+        Which columns are categorical; see :class:`tunbridge.NaiveBayesClassifier`.
+
+    Attributes
+    ----------
+    classes_, class_count_, variables_, n_features_in_, feature_names_in_
+        As in :class:`tunbridge.NaiveBayesClassifier`.
+    estimator_ : scikit-learn classifier
+        The fitted estimator, with integers as classes.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = Coded(DecisionTreeClassifier(random_state=0)).fit(tb.datasets.play_tennis(), "play")
+    >>> tree.predict({"outlook": ["Overcast"], "temperature": ["Hot"], "humidity": ["High"], "wind": ["Weak"]}).tolist()
+    ['yes']
+    """
+
+    def __init__(
+        self, estimator: Any, *, codes: str = "one-hot", class_share: float = 0.0, categorical: Any = None
+    ) -> None:
+        self.estimator = estimator
+        self.codes = codes
+        self.class_share = class_share
+        self.categorical = categorical
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows and their classes.
+
+        Parameters
+        ----------
+        X : frame, dict of columns, Table, or array-like of shape (n_rows, n_features)
+            The features; values may be missing.
+        y : array-like of shape (n_rows,), or str
+            The classes, or the name of the column of X that holds them.
+        sample_weight : array-like of shape (n_rows,), optional
+            A weight for each row; default: the weights of a Table.
+        """
+        check_choice("codes", self.codes, CODES)
+        check_number("class_share", self.class_share, low=0, high=1)
+        X, y, sample_weight, name = split_target(X, y, sample_weight, None)
+        rows = learn_table(self, X, categorical=self.categorical, known=None, n_jobs=None)
+        target, classes = encode_target(y, None, name or "class", rows.n_rows)
+        weights = None if sample_weight is None else check_weights(np.asarray(sample_weight), rows.n_rows)
+        self.target_name_, self.variables_ = name, rows.variables
+        self.classes_ = np.array(target.states)
+        self.class_count_ = np.bincount(classes, weights, len(self.classes_)).astype(np.float64)
+        self.estimator_ = self._with_categories(clone(self.estimator), rows)
+        self.estimator_.fit(self._matrix(rows), classes, **weight_arguments(self.estimator_, weights))
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return P(c | x) for each row and class, in the order of ``classes_``."""
+        check_is_fitted(self)
+        X = split_target(X, None, None, self.target_name_, required=False)[0] if self.target_name_ else X
+        found = self.estimator_.predict_proba(self._matrix(known_table(self, X, self.variables_, None)))
+        full = np.zeros((len(found), len(self.classes_)))
+        full[:, self.estimator_.classes_] = found
+        frequencies = self.class_count_ / self.class_count_.sum()
+        return (1 - self.class_share) * full + self.class_share * frequencies
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable class of each row; the first of equally probable ones."""
+        check_is_fitted(self)
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def _with_categories(self, estimator: Any, rows: Table) -> Any:
+        """Return the estimator with the columns of the matrix that are categories, if it has such a parameter."""
+        if self.codes == "ordinal" and "categorical_features" in estimator.get_params():
+            mask = [v.is_categorical and v.n_states <= _MOST_CATEGORIES for v in rows.variables]
+            estimator.set_params(categorical_features=mask)
+        return estimator
+
+    def _matrix(self, rows: Table) -> np.ndarray:
+        """Return the rows as a matrix of numbers."""
+        one_hot = self.codes == "one-hot"
+        widths = [v.n_states if one_hot and v.is_categorical else 1 for v in rows.variables]
+        size = rows.n_rows * sum(widths) * 8.0
+        check_memory("the matrix for scikit-learn", size, ways_out="Use codes='ordinal', fewer rows or fewer columns.")
+        out = np.zeros((rows.n_rows, sum(widths)))
+        for j, stop in enumerate(np.cumsum(widths).tolist()):
+            if not rows.variables[j].is_categorical:
+                out[:, stop - 1] = numbers_of(rows, j)
+            elif one_hot:
+                _fill_one_hot(rows.columns[j], out[:, stop - widths[j] : stop])
+            else:
+                out[:, stop - 1] = np.where(rows.columns[j] < 0, np.nan, rows.columns[j])
+        return out
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def weight_arguments(estimator: Any, weights: Any) -> dict[str, Any]:
+    """Return the argument of ``fit`` for weights, of an estimator or of the last one of a pipeline.
+
+    Raises
+    ------
+    DataError
+        If there are weights and it takes none.
+    """
+    if weights is None:
+        return {}
+    if has_fit_parameter(estimator, "sample_weight"):
+        return {"sample_weight": weights}
+    if hasattr(estimator, "steps") and has_fit_parameter(estimator.steps[-1][1], "sample_weight"):
+        return {f"{estimator.steps[-1][0]}__sample_weight": weights}
+    raise DataError(
+        f"a model must take weights if rows have them; {type(estimator).__name__} takes none. "
+        "Leave out the model or the weights."
+    )
+
+
+def _fill_one_hot(codes: np.ndarray, out: np.ndarray) -> None:
+    known = np.flatnonzero(codes >= 0)
+    out[known, codes[known]] = 1.0

@@ -7,14 +7,14 @@
       default 0.01, 0.99;
     }
 
-Commas and bars may be left out. ``table`` lists the numbers with the variable itself slowest and its last parent
-fastest; a row behind the parents' states gives one configuration, and ``default`` all that have no row of their own. A
-table with a ``default`` row is read as a :class:`~tunbridge.probability.SparseCPT`, which is written in the same way,
-so that a table of millions of configurations costs no more than the rows that are there. ``property`` statements are
-kept. A name may be quoted; a quoted name has no escapes.
+Commas and bars are optional. ``table`` lists the numbers with the variable itself slowest and its last parent fastest;
+a row after the parents' states gives one configuration, and ``default`` all that have no row of their own. A table with
+a ``default`` row is read as a :class:`~tunbridge.probability.SparseCPT`, which is written in the same way, so that a
+table of millions of configurations costs no more than its stored rows. ``property`` statements are kept. A name may be
+quoted; a quoted name has no escapes.
 
-States are text: those of other types are written as text, and come back as that. The network without a name is the
-one called ``unknown``.
+States are text: states of other types are written as text and read back as text. A network without a name is called
+``unknown`` in the file.
 
 References
 ----------
@@ -24,20 +24,18 @@ F. G. Cozman (1998). The Interchange Format for Bayesian Networks, version 0.15.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import product
 
 import numpy as np
 
-from tunbridge.formats.assembly import Declared, Draft, Family, Rows, assemble, check_states
-from tunbridge.formats.blocks import begin_network, discrete_states, skip_table
-from tunbridge.formats.naming import FileNode, Rules, file_network, file_nodes, is_line
-from tunbridge.formats.parts import NetworkParts
-from tunbridge.formats.rows import StateCodes, TableBody, check_text_size, dense_rows, labelled_rows, row_text
-from tunbridge.formats.scanner import Grammar, Scanner, grammar, shown
-from tunbridge.probability import ConditionalTable, SparseCPT
+from tunbridge._core.registry import network_format
+from tunbridge.formats._assembly import Family, FileNode, NetworkParts, Rows, Rules, file_network, is_line, row_text
+from tunbridge.formats._scanner import Scanner, StateCodes, TableBody, grammar
+from tunbridge.probability import SparseCPT
 
-# Behind a name called «property» stands one of the marks; a property has something to say.
-_GRAMMAR: Grammar = grammar("{}()[];|", skipped=",", raw=r"property\s++(?![{}|,()\[\];])[^;]*+(?:;|\Z)")
+# A name «property» is followed by one of the marks, the keyword by a text.
+_GRAMMAR = grammar("{}()[];|", skipped=",", raw=r"property\s++(?![{}|,()\[\];])[^;]*+(?:;|\Z)")
 _PROPERTY = "property"
 _RUNS_ON = re.compile(r"[^{]*}")  # the end of a block: the semicolon is missing
 _UNNAMED = "unknown"
@@ -60,18 +58,18 @@ def read_bif(text: str) -> NetworkParts:
     >>> read_bif(coin).cpts
     (CPT('Coin': 1 row of 2 states),)
     """
-    scanner, draft = Scanner(text, _GRAMMAR), Draft(len(text))
+    scanner = Scanner(text, _GRAMMAR)
     blocks = {"network": _network, "variable": _variable, "probability": _probability}
     while scanner.next:
         word = scanner.next
         if word not in blocks:
             raise scanner.expected("'network', 'variable' or 'probability'")
         scanner.at += 1
-        blocks[word](scanner, draft)
+        blocks[word](scanner)
         scanner.accept(";")
-    _place_properties(scanner, draft)
+    _place_properties(scanner)
     codes = StateCodes()
-    return assemble(draft, lambda family: _rows(scanner, family, codes), scanner.error)
+    return scanner.parts(lambda family: _rows(scanner, family, codes))
 
 
 def write_bif(parts: NetworkParts) -> str:
@@ -92,59 +90,53 @@ def write_bif(parts: NetworkParts) -> str:
     }
     <BLANKLINE>
     """
-    check_text_size(parts, keeps_sparse=True)
-    name, properties = file_network(parts, _RULES)
-    nodes = file_nodes(parts, _RULES)
-    lines = [f"network {_quoted(name) if name else _UNNAMED} {{", *_property_lines(properties), "}"]
-    for node in nodes.values():
+    network = file_network(parts, _RULES, keeps_sparse=True)
+    name = _quoted(network.name) if network.name else _UNNAMED
+    lines = [f"network {name} {{", *_property_lines(network.properties), "}"]
+    for node in network.nodes:
         states = ", ".join(map(_quoted, node.states))
         lines += [f"variable {_quoted(node.name)} {{", f"  type discrete [ {len(node.states)} ] {{ {states} }};"]
         lines += [*_property_lines(node.properties), "}"]
-    for cpt in parts.cpts:
-        lines += _table_lines(cpt, nodes)
+    for node in network.nodes:
+        lines += _table_lines(node)
     return "\n".join(lines) + "\n"
 
 
 # Reading
 
 
-def _network(scanner: Scanner, draft: Draft) -> None:
-    begin_network(scanner, draft)
+def _network(scanner: Scanner) -> None:
+    scanner.begin_network()
     bare = scanner.next == _UNNAMED
     name = scanner.name("the name of the network") if scanner.next != "{" else ""
-    draft.name = "" if bare else name
+    scanner.draft.name = "" if bare else name
     scanner.expect("{")
     while not scanner.accept("}"):
-        draft.properties.append(_property(scanner))
+        scanner.draft.properties.append(_property(scanner))
 
 
-def _variable(scanner: Scanner, draft: Draft) -> None:
-    place = scanner.at
-    declared = Declared(scanner.name("the name of a variable"), (), place)
+def _variable(scanner: Scanner) -> None:
+    declared = scanner.declare("the name of a variable")
     scanner.expect("{")
     while not scanner.accept("}"):
         if scanner.accept("type"):
-            if declared.states:
-                raise scanner.error(f"{shown(declared.name)} must have one type; got another one.", scanner.at - 1)
-            declared.states = discrete_states(scanner, declared.name)
+            scanner.discrete_states(declared)
         else:
             declared.properties.append(_property(scanner, "'type' or 'property'"))
-    check_states(declared.name, declared.states, None, lambda message: scanner.error(message, place))
-    draft.declared.append(declared)
 
 
-def _probability(scanner: Scanner, draft: Draft) -> None:
+def _probability(scanner: Scanner) -> None:
     scanner.expect("(")
     place, close = scanner.at, scanner.find(")", "the variables of a table")
     names = [scanner.as_name(i, "the name of a variable") for i in range(place, close) if scanner.tokens[i] != "|"]
     if not names:
         raise scanner.expected("the name of a variable", close)
     scanner.at = close + 1
-    skip_table(scanner, draft, names, place)
+    scanner.skip_table(names, place)
 
 
 def _property(scanner: Scanner, what: str = "'property'") -> str:
-    """Return the text of the property that must come next."""
+    """Return the text of the next property."""
     token = scanner.take()
     if token == _PROPERTY:
         scanner.expect(";")
@@ -165,12 +157,12 @@ def _property_text(token: str) -> str:
     return token.removeprefix(_PROPERTY).removesuffix(";").strip()
 
 
-def _place_properties(scanner: Scanner, draft: Draft) -> None:
-    """Give the properties of tables to their nodes."""
+def _place_properties(scanner: Scanner) -> None:
+    """Move the properties of tables to their nodes."""
     if _PROPERTY not in scanner.text:
         return
-    declared = {each.name: each for each in draft.declared}
-    for given in draft.given:
+    declared = {each.name: each for each in scanner.draft.declared}
+    for given in scanner.draft.given:
         if given.child in declared:
             properties = filter(_is_property_token, scanner.tokens[slice(*given.body)])
             declared[given.child].properties.extend(map(_property_text, properties))
@@ -219,25 +211,31 @@ def _is_property(text: str) -> bool:
 _RULES = Rules(is_name=is_line, is_state=is_line, is_property=_is_property, is_network=is_line)
 
 
-def _property_lines(properties: Sequence[str]) -> Iterator[str]:
-    return (f"  property {text};" for text in properties)
+def _property_lines(properties: Iterable[str]) -> list[str]:
+    return [f"  property {text};" for text in properties]
 
 
-def _table_lines(cpt: ConditionalTable, nodes: dict[str, FileNode]) -> list[str]:
-    parents = [nodes[p.name] for p in cpt.parents]
+def _table_lines(node: FileNode) -> list[str]:
+    cpt, parents = node.cpt, node.parents
     given = f" | {', '.join(_quoted(p.name) for p in parents)}" if parents else ""
-    head = f"probability ( {_quoted(nodes[cpt.variable.name].name)}{given} ) {{"
     labels = [[_quoted(state) for state in p.states] for p in parents]
     if not parents:
-        lines = [f"  table {row_text(dense_rows(cpt)[0])};"]
+        lines = [f"  table {row_text(node.rows()[0])};"]
     elif isinstance(cpt, SparseCPT):
         lines = [f"  default {row_text(cpt.default)};"]
         keys = ([states[code] for states, code in zip(labels, codes, strict=True)] for codes in cpt.codes().tolist())
         lines += map(_row_line, keys, cpt.probabilities)
     else:
-        lines = labelled_rows(cpt, labels, _row_line)
-    return [head, *lines, "}"]
+        lines = list(map(_row_line, product(*labels), node.rows()))
+    return [f"probability ( {_quoted(node.name)}{given} ) {{", *lines, "}"]
 
 
 def _row_line(states: Sequence[str], row: np.ndarray) -> str:
     return f"  ({', '.join(states)}) {row_text(row)};"
+
+
+@network_format("bif", suffixes=(".bif",))
+class BIF:
+    """BIF, the Bayesian Interchange Format."""
+
+    read, write = staticmethod(read_bif), staticmethod(write_bif)

@@ -4,11 +4,10 @@
     node T { name : "Has tuberculosis?"; type : discrete[2] = { "yes", "no" }; }
     probability (T | A) { (0) : 0.05, 0.95; (1) : 0.01, 0.99; }
 
-A row stands behind the numbers of its parents' states, counted from zero; names of states are read as well. Between a
-name or a row and its value ``:``, ``=`` and ``is`` mean the same. A ``default`` row makes a
-:class:`~tunbridge.probability.SparseCPT`; tables are written with all their rows. The name of a node is its
-identifier; other names are written as said in :mod:`tunbridge.formats.naming`. Causal independence
-(``function : max``) is refused.
+A row follows the numbers of its parents' states, counted from zero; names of states are read as well. Between a name or
+a row and its value ``:``, ``=`` and ``is`` mean the same. A table with a ``default`` row is read as a
+:class:`~tunbridge.probability.SparseCPT`; tables are written with all their rows. The name of a node is its identifier;
+other names are written as a property. Causal independence (``function : max``) is not supported.
 
 References
 ----------
@@ -18,23 +17,32 @@ Microsoft Research, Decision Theory Group (1996). Proposal for a Bayesian Networ
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from itertools import product
 
-from tunbridge.formats.assembly import Declared, Draft, Family, Rows, assemble, check_states, flat_rows
-from tunbridge.formats.blocks import (
-    begin_network,
-    block_lines,
-    discrete_states,
-    read_family,
-    skip_table,
-    without_full_name,
+from tunbridge._core.registry import network_format
+from tunbridge.formats._assembly import (
+    MARKER,
+    Family,
+    FileNetwork,
+    FileNode,
+    NetworkParts,
+    Rows,
+    Rules,
+    file_network,
+    flat_rows,
+    is_identifier,
+    is_line,
+    row_text,
 )
-from tunbridge.formats.naming import MARKER, FileNode, Rules, file_network, file_nodes, is_identifier, is_line
-from tunbridge.formats.parts import NetworkParts
-from tunbridge.formats.rows import StateCodes, TableBody, check_text_size, dense_rows, labelled_rows, row_text
-from tunbridge.formats.scanner import Scanner, grammar, is_statement, shown
-from tunbridge.probability import ConditionalTable
+from tunbridge.formats._scanner import (
+    Scanner,
+    StateCodes,
+    TableBody,
+    block_lines,
+    drop_full_name,
+    grammar,
+    is_statement,
+)
 
 _GRAMMAR = grammar("{}()[]=:;|", skipped=",")
 _SIGNS = (":", "=", "is")
@@ -57,20 +65,21 @@ def read_dsc(text: str) -> NetworkParts:
     >>> read_dsc(coin).cpts
     (CPT('Coin': 1 row of 2 states),)
     """
-    scanner, draft = Scanner(text, _GRAMMAR), Draft(len(text))
+    scanner = Scanner(text, _GRAMMAR)
     blocks = {"network": _network, "properties": _properties, "node": _node, "probability": _probability}
     while scanner.next:
         if scanner.next not in blocks and scanner.tokens[scanner.at + 1] == "network":
-            scanner.name("'belief'")  # the kind of network, which may be another word
+            scanner.name("'belief'")  # the kind of network; other words are allowed
         elif scanner.accept("belief"):
             raise scanner.expected("'network'")
         if scanner.next not in blocks:
             raise scanner.expected("'belief network', 'properties', 'node' or 'probability'")
-        blocks[scanner.take()](scanner, draft)
+        blocks[scanner.take()](scanner)
         scanner.accept(";")
+    draft = scanner.draft
     draft.properties = [text for text in draft.properties if not text.startswith(f"type {MARKER}")]
     codes = StateCodes(by_index=True, signs=_SIGNS)
-    return assemble(draft, lambda family: _rows(scanner, family, codes), scanner.error)
+    return scanner.parts(lambda family: _rows(scanner, family, codes))
 
 
 def write_dsc(parts: NetworkParts) -> str:
@@ -92,54 +101,48 @@ def write_dsc(parts: NetworkParts) -> str:
     }
     <BLANKLINE>
     """
-    check_text_size(parts)
-    name, properties = file_network(parts, _NETWORK_RULES)
-    nodes = file_nodes(parts, _RULES)
-    lines = [f'belief network "{name}"', *_property_lines(properties, nodes)]
-    for true_name, node in nodes.items():
-        lines += block_lines(f"node {node.name}", _node_statements(true_name, node))
-    for cpt in parts.cpts:
-        lines += _table_lines(cpt, nodes)
+    network = file_network(parts, _RULES)
+    lines = [f'belief network "{network.name}"', *_property_lines(network)]
+    for node in network.nodes:
+        lines += block_lines(f"node {node.name}", _node_statements(node))
+    for node in network.nodes:
+        lines += _table_lines(node)
     return "\n".join(lines) + "\n"
 
 
 # Reading
 
 
-def _network(scanner: Scanner, draft: Draft) -> None:
-    begin_network(scanner, draft)
+def _network(scanner: Scanner) -> None:
+    scanner.begin_network()
     if scanner.next != "{":
-        draft.name = scanner.name("the name of the network")
+        scanner.draft.name = scanner.name("the name of the network")
     if scanner.next == "{":
-        _properties(scanner, draft)
+        _properties(scanner)
 
 
-def _properties(scanner: Scanner, draft: Draft) -> None:
+def _properties(scanner: Scanner) -> None:
     scanner.expect("{")
     while not scanner.accept("}"):
-        draft.properties.append(scanner.statement_text(*scanner.statement(*_SIGNS), commas=True))
+        scanner.draft.properties.append(scanner.statement_text(*scanner.statement(*_SIGNS), commas=True))
 
 
-def _node(scanner: Scanner, draft: Draft) -> None:
-    place = scanner.at
-    declared = Declared(scanner.name("the name of a node"), (), place)
+def _node(scanner: Scanner) -> None:
+    declared = scanner.declare("the name of a node")
     scanner.expect("{")
     while not scanner.accept("}"):
         words, start, end = scanner.statement(*_SIGNS)
         if words == ["type"]:
-            if declared.states:
-                raise scanner.error(f"{shown(declared.name)} must have one type; got another one.", start - 2)
             scanner.at = start
-            declared.states = discrete_states(scanner, declared.name, *_SIGNS)
+            scanner.discrete_states(declared, *_SIGNS)
         else:
             declared.properties.append(scanner.statement_text(words, start, end, commas=True))
-    check_states(declared.name, declared.states, None, lambda message: scanner.error(message, place))
-    draft.declared.append(without_full_name(declared, "name"))
+    drop_full_name(declared, "name")
 
 
-def _probability(scanner: Scanner, draft: Draft) -> None:
-    place, names = read_family(scanner, "the name of a node")
-    skip_table(scanner, draft, names, place)
+def _probability(scanner: Scanner) -> None:
+    place, names = scanner.family("the name of a node")
+    scanner.skip_table(names, place)
 
 
 def _rows(scanner: Scanner, family: Family, codes: StateCodes) -> Rows:
@@ -153,7 +156,7 @@ def _rows(scanner: Scanner, family: Family, codes: StateCodes) -> Rows:
         elif scanner.next == "default":
             body.default_row()
         elif scanner.next == "function":
-            raise scanner.error("a table must be given by rows; got 'function', which is not read here.")
+            raise scanner.error("a table must be given by rows; got 'function', which is not supported.")
         elif body.numbers or body.default is not None:
             raise scanner.expected("a row, 'default' or '}'")
         else:
@@ -162,7 +165,7 @@ def _rows(scanner: Scanner, family: Family, codes: StateCodes) -> Rows:
 
 
 def _plain_rows(scanner: Scanner, family: Family, stop: int) -> Rows:
-    """Return rows that name no states: they are in order, each with its semicolon or all with one."""
+    """Return rows without states: they are in order, each with its semicolon or all with one."""
     places = [at for at in range(scanner.at, stop) if scanner.tokens[at] != ";"]
     if scanner.tokens[stop - 1] != ";":
         raise scanner.expected("';'", stop)
@@ -190,30 +193,36 @@ def _is_statement(text: str) -> bool:
     return is_statement(text, _GRAMMAR, commas=True)
 
 
-_RULES = Rules(_is_name, is_line, _is_property, is_line, marker='{} = "{}"'.format)
-_NETWORK_RULES = replace(_RULES, is_property=_is_network_property)
+_RULES = Rules(_is_name, is_line, _is_property, is_line, _is_network_property, marker='{} = "{}"'.format)
 
 
-def _property_lines(properties: Sequence[str], nodes: dict[str, FileNode]) -> list[str]:
-    """Return the block that declares and gives properties."""
-    used = {text.partition(" ")[0] for node in nodes.values() for text in node.properties}
-    keys = sorted(key for key in {*used, *(text.partition(" ")[0] for text in properties)} if key.startswith(MARKER))
-    statements = [*(f'type {key} = string, ""' for key in keys), *properties]
+def _property_lines(network: FileNetwork) -> list[str]:
+    """Return the block with the declarations and values of properties."""
+    properties = [*network.properties, *(text for node in network.nodes for text in node.properties)]
+    keys = sorted({key for text in properties if (key := text.partition(" ")[0]).startswith(MARKER)})
+    statements = [*(f'type {key} = string, ""' for key in keys), *network.properties]
     return block_lines("properties", statements) if statements else []
 
 
-def _node_statements(true_name: str, node: FileNode) -> list[str]:
+def _node_statements(node: FileNode) -> list[str]:
     states = ", ".join(f'"{state}"' for state in node.states)
-    named = not node.is_renamed or any(text.startswith("name = ") for text in node.properties)
-    name = [] if named else [f'name : "{true_name if is_line(true_name) else node.name}"']
+    named = node.full_name is None or any(text.startswith("name = ") for text in node.properties)
+    name = [] if named else [f'name : "{node.full_name}"']
     return [*name, f"type : discrete[{len(node.states)}] = {{ {states} }}", *node.properties]
 
 
-def _table_lines(cpt: ConditionalTable, nodes: dict[str, FileNode]) -> list[str]:
-    parents = [nodes[p.name].name for p in cpt.parents]
-    given = f" | {', '.join(parents)}" if parents else ""
-    head = f"probability ({nodes[cpt.variable.name].name}{given})"
-    if not parents:
-        return block_lines(head, [row_text(dense_rows(cpt)[0])])
-    indices = [list(map(str, range(p.n_states))) for p in cpt.parents]
-    return block_lines(head, labelled_rows(cpt, indices, lambda key, row: f"({', '.join(key)}) : {row_text(row)}"))
+def _table_lines(node: FileNode) -> list[str]:
+    given = f" | {', '.join(p.name for p in node.parents)}" if node.parents else ""
+    head = f"probability ({node.name}{given})"
+    if not node.parents:
+        return block_lines(head, [row_text(node.rows()[0])])
+    keys = product(*(map(str, range(len(p.states))) for p in node.parents))
+    rows = zip(keys, node.rows(), strict=True)
+    return block_lines(head, [f"({', '.join(key)}) : {row_text(row)}" for key, row in rows])
+
+
+@network_format("dsc", suffixes=(".dsc",))
+class DSC:
+    """DSC, the format of Microsoft's MSBN."""
+
+    read, write = staticmethod(read_dsc), staticmethod(write_dsc)

@@ -1,29 +1,29 @@
-"""The native model file: one ZIP archive of JSON text and NumPy arrays, data only.
+"""The native model file: a ZIP archive of JSON text and NumPy arrays, data only.
 
 A pickle runs whatever code its writer put in it, and breaks when a class moves. A Tunbridge model is therefore data:
 
     model.json      {"format": "tunbridge", "version": …, "kind": …, "written_by": …, "content": {…}}
-    arrays/0.npy    the arrays of the content, in the order in which they stand in it
+    arrays/0.npy    the arrays of the content, in order of appearance
     arrays/1.npy    …
 
-Anything that opens ZIP, JSON and ``.npy`` can read it. What JSON cannot say is an object with a single key, the tag,
-which starts with ``$``; a key of the content that starts with ``$`` itself gets one more in front:
+Anything that opens ZIP, JSON and ``.npy`` can read it. Values that JSON does not have are objects with a single key,
+the tag, which starts with ``$``; a key of the content that itself starts with ``$`` gets one more in front:
 
     {"$array": 0}             arrays/0.npy            {"$float": "nan"}          also inf, -inf
     {"$tuple": […]}           a tuple                 {"$int": "0x…"}            beyond ± 2⁵³
     {"$numpy": ["<f8", 0.5]}  a NumPy scalar          {"$decimal": "0.10"}
     {"$variable": {…}}        name, states, ordered   {"$date": "1761-04-07"}    also $datetime
 
-The version is the oldest one that can say the content, so that older programs read whatever they can understand: 2
-where a variable has cut points (``cuts``, beside its states), else 1.
+The version is the oldest one that has everything in the content, so that older programs read what they can: 2 if a
+variable has bin edges (``cuts``, beside its states), otherwise 1.
 
-The rule is that a value comes back equal and of the same type, or is refused when it is written: so lists stay lists,
-tuples tuples, NumPy scalars NumPy scalars, and subclasses are refused. Dictionaries keep their order, and equal
-content in equal order gives equal bytes. Arrays come back in C order and the machine's byte order, writable, and
-shared with nobody. An aware ``datetime`` keeps its offset from UTC, not its zone's name or ``fold``.
+A value is read back equal and of the same type, or refused on writing: lists stay lists, tuples tuples, NumPy scalars
+NumPy scalars, and subclasses are refused. Dictionaries keep their order, and equal content in equal order gives equal
+bytes. Arrays are read in C order and native byte order, writable, and not shared. An aware ``datetime`` keeps its
+offset from UTC, not the name of its zone or ``fold``.
 
-A file is not trusted. Sizes are forecast before anything is unpacked, never more is unpacked than was declared, every
-byte is under a checksum, and nothing is extracted to disk.
+A file is not trusted. Sizes are forecast before anything is decompressed, never more is decompressed than declared,
+every byte has a checksum, and nothing is extracted to disk.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from tunbridge._memory import memory_limit, size_text
+from tunbridge._core.memory import memory_limit, size_text
 from tunbridge._version import __version__
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, FileMissingError, FormatError
@@ -57,7 +57,7 @@ _DEEPEST = 64
 _MOST_ARRAYS = 100_000
 _PIECE = 2**20
 _LONGEST_READ = 8 * _PIECE  # the ZIP directory of _MOST_ARRAYS arrays is smaller
-_EXACT = 2**53  # every JSON reader keeps whole numbers up to here
+_EXACT = 2**53  # every JSON reader keeps integers up to here
 _STORABLE = re.compile(r"\|[biu]1|<[iu][248]|<f[248]|<U\d{1,9}")
 _HEADER = re.compile(
     rb"\x93NUMPY\x01\x00..\{'descr': '([^']*)', 'fortran_order': False, 'shape': \(([\d, ]*)\), \} *\n", re.DOTALL
@@ -82,14 +82,14 @@ _FROM_TEXT: dict[str, Callable[[str], Any]] = {
 
 
 class _DamageError(Exception):
-    """What is wrong with a file that is being read, and a hint."""
+    """What is wrong with a file, and a hint."""
 
-    def __init__(self, what: str, hint: str = "Take it from a copy, or learn the model again.") -> None:
+    def __init__(self, what: str, hint: str = "Restore a backup, or fit the model again.") -> None:
         super().__init__(what)
         self.hint = hint
 
 
-# What the libraries below raise for bytes that make no sense; RuntimeError includes too deep a nesting.
+# What the libraries below raise for invalid bytes; RuntimeError includes too deep nesting.
 _DAMAGE = (
     *(_DamageError, zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError),
     *(ArithmeticError, LookupError, RuntimeError, TypeError, ValueError),
@@ -102,14 +102,14 @@ def write_model(path: str | os.PathLike[str], kind: str, content: Mapping[str, A
     Parameters
     ----------
     path : str or path
-        Where; the usual suffix is ``.tb``. A file that is there is replaced once the new one is complete, and stays
-        as it was when anything goes wrong before.
+        The file; the usual suffix is ``.tb``. An existing file is replaced once the new one is complete, and kept if
+        anything goes wrong before.
     kind : str
-        What the content describes, such as ``"naive-bayes-classifier"``.
+        The kind of model, such as ``"naive-bayes"``.
     content : mapping
-        Dictionaries with text keys, lists, tuples, texts, numbers, truth values, ``None``, dates, ``Decimal``,
-        :class:`~tunbridge.data.Variable`, and NumPy scalars and arrays of truth values, numbers or fixed-width text,
-        nested at will (up to 64 levels).
+        Dictionaries with string keys, lists, tuples, strings, numbers, booleans, ``None``, dates, ``Decimal``,
+        :class:`~tunbridge.data.Variable`, and NumPy scalars and arrays of booleans, numbers or fixed-width text, nested
+        up to 64 levels deep.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def write_model(path: str | os.PathLike[str], kind: str, content: Mapping[str, A
     ('coin', {'side': Variable('side', ['heads', 'tails']), 'n': (3, 1)})
     """
     if type(kind) is not str or not kind or not kind.isprintable():
-        raise DataError(f"kind must be a printable text that is not empty; got {kind!r}.")
+        raise DataError(f"kind must be a non-empty printable string; got {kind!r}.", parameter="kind")
     if not isinstance(content, Mapping):
         raise DataError(f"content must be a mapping; got an object of type {type(content).__name__}.")
     arrays: list[np.ndarray] = []
@@ -138,7 +138,7 @@ def write_model(path: str | os.PathLike[str], kind: str, content: Mapping[str, A
 
 
 def is_other_file(path: str | os.PathLike[str]) -> bool:
-    """Return whether there is a file of that name that does not begin like a model."""
+    """Return whether the file exists and does not begin like a model."""
     try:
         with open(path, "rb") as file:
             head = file.read(64)
@@ -153,11 +153,11 @@ def read_model(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
     Raises
     ------
     FormatError
-        When the file is no model, is damaged, was written by a newer version, or is larger than the memory limit.
+        If the file is not a model, is damaged, was written by a newer version, or exceeds the memory limit.
 
     Notes
     -----
-    Needs the memory of the content and little more; the forecast that is held against the limit is an upper bound.
+    Needs little more memory than the content; the forecast that is compared with the limit is an upper bound.
     """
     name, limit = file_name(path), memory_limit()
     try:
@@ -178,7 +178,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
 
 
 def _pack(value: Any, where: tuple[Any, ...], arrays: list[np.ndarray]) -> Any:
-    """Return value as JSON says it; its arrays are put aside."""
+    """Return value as JSON; its arrays are appended to ``arrays``."""
     kind = type(value)
     if len(where) > _DEEPEST:
         raise DataError(f"content must be nested at most {_DEEPEST} levels deep; got more in {_path(where[:3])}.")
@@ -212,7 +212,7 @@ def _pack_variable(value: Variable, where: tuple[Any, ...], arrays: list[np.ndar
 
 
 def _version(value: Any) -> int:
-    """Return the oldest version of the format that can say a value."""
+    """Return the oldest version of the format that has a value."""
     if type(value) is Variable:
         return 1 if value.cuts is None else 2
     if type(value) not in (dict, list, tuple):
@@ -230,7 +230,7 @@ def _pack_text(value: str, where: tuple[Any, ...]) -> str:
 
 def _pack_key(key: Any, where: tuple[Any, ...]) -> str:
     if type(key) is not str:
-        raise DataError(f"the keys of {_path(where)} must be texts; got {key!r}.")
+        raise DataError(f"the keys of {_path(where)} must be strings; got {key!r}.")
     return _pack_text(f"${key}" if key.startswith("$") else key, (*where, key))
 
 
@@ -238,7 +238,7 @@ def _pack_numpy(value: Any, where: tuple[Any, ...], arrays: list[np.ndarray]) ->
     is_array = isinstance(value, np.ndarray)
     descr = value.dtype.newbyteorder("<").str if value.dtype.kind in "biufU" else ""
     if not _STORABLE.fullmatch(descr) or (is_array and value.dtype.itemsize == 0):
-        rule = "truth values, whole numbers, floats of at most 64 bits or text of fixed width"
+        rule = "booleans, integers, floats of at most 64 bits or fixed-width text"
         raise DataError(f"{_path(where)} must hold {rule}; got the NumPy type {value.dtype}.")
     if not is_array:
         return {"$numpy": [descr, _pack(value.item(), where, arrays)]}
@@ -253,7 +253,7 @@ def _path(where: tuple[Any, ...]) -> str:
 
 
 def _member(archive: zipfile.ZipFile, name: str, size: int) -> Any:
-    info = zipfile.ZipInfo(name)  # its date is 1980-01-01 unless told: equal content, equal bytes
+    info = zipfile.ZipInfo(name)  # dated 1980-01-01 by default: equal content, equal bytes
     info.compress_type, info.create_system, info.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
     info.file_size = size  # so that large members get the 64-bit fields
     return archive.open(info, "w")
@@ -261,11 +261,11 @@ def _member(archive: zipfile.ZipFile, name: str, size: int) -> Any:
 
 @contextmanager
 def replacement(name: str, what: str = "a model") -> Iterator[BinaryIO]:
-    """Give an empty file that takes the place of another when all is written, and goes away otherwise."""
+    """Open a temporary file that replaces another one on success, and is deleted on failure."""
     try:
-        target = os.path.realpath(name)  # a link stays a link
+        target = os.path.realpath(name)  # keep a link
         if os.path.exists(target) and not os.access(target, os.W_OK):
-            raise PermissionError("the file that is there is write-protected")
+            raise PermissionError("the existing file is write-protected")
         temporary = os.path.join(os.path.dirname(target), f".tunbridge-{os.urandom(8).hex()}.tmp")
         try:
             with open(temporary, "xb") as file:
@@ -278,7 +278,7 @@ def replacement(name: str, what: str = "a model") -> Iterator[BinaryIO]:
                 os.unlink(temporary)
             raise
     except OSError as error:
-        raise DataError(f"{what} must go to a place that can be written; got {name!r} ({_reason(error)}).") from error
+        raise DataError(f"{what} must be written to a writable place; got {name!r} ({_reason(error)}).") from error
 
 
 # Reading
@@ -288,7 +288,7 @@ _END = b"PK\5\6" + 18 * b"\0"  # the last record of a ZIP file without comment
 
 
 class _SmallReads(io.FileIO):
-    """A file that refuses to be read in one large piece, as zipfile would read a hostile directory."""
+    """A file that refuses large reads: zipfile would read a hostile directory in one piece."""
 
     def read(self, size: int | None = -1, /) -> Any:
         if size is not None and size > _LONGEST_READ:
@@ -300,7 +300,7 @@ def _read(file: _SmallReads, limit: int) -> tuple[str, dict[str, Any]]:
     archive = _open_archive(file)
     file.seek(-len(_END), io.SEEK_END)
     if file.read(4) != _END[:4]:
-        raise _DamageError("a file that goes on behind its end")
+        raise _DamageError("a file that continues after its end")
     members = {info.filename: info for info in archive.infolist()}
     unpacked = _check_sizes(archive.infolist(), file.seek(0, io.SEEK_END), limit)
     if _MODEL not in members:
@@ -319,7 +319,7 @@ def _read(file: _SmallReads, limit: int) -> tuple[str, dict[str, Any]]:
 
     content = _unpack(model["content"], 0, array)
     if members or type(content) is not dict:
-        raise _DamageError("an array that stands nowhere in the content" if members else "no content")
+        raise _DamageError("an array that is not in the content" if members else "no content")
     return model["kind"], content
 
 
@@ -335,9 +335,9 @@ def _open_archive(file: _SmallReads) -> zipfile.ZipFile:
 
 
 def _guess(start: bytes) -> tuple[str, str]:
-    """Return what a file that is no ZIP file seems to be, and a hint."""
+    """Return what a file that is not a ZIP file seems to be, and a hint."""
     if not start:
-        return "an empty file", "Writing it was perhaps cut short."
+        return "an empty file", "Writing it may have been interrupted."
     if re.match(rb"\x80[\2-\5]", start):
         return "a pickle", "Pickles can run code and are never read; write the model with save()."
     if start.startswith(b"\x1f\x8b"):
@@ -347,7 +347,7 @@ def _guess(start: bytes) -> tuple[str, str]:
 
 
 def _check_sizes(infos: list[zipfile.ZipInfo], length: int, limit: int) -> int:
-    """Return how many bytes the members unpack to; raise unless their sizes are possible and within the limit."""
+    """Return the decompressed size of the members; raise unless their sizes are possible and within the limit."""
     # Deflate makes at most 1032 bytes of one.
     if sum(i.compress_size for i in infos) > length or any(i.file_size > 1032 * i.compress_size for i in infos):
         raise _DamageError("sizes that its bytes cannot have")
@@ -363,7 +363,7 @@ def _check_memory(needed: int, limit: int) -> None:
 
 
 def _unzip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
-    """Return the bytes of a member, as many as declared; reading the last of them checks the CRC."""
+    """Return the bytes of a member, as many as declared; reading the last one checks the CRC."""
     if info.compress_type != zipfile.ZIP_DEFLATED:
         raise _DamageError(f"a member that is not deflated, {info.filename!r}")
     data = np.empty(info.file_size, np.uint8)
@@ -374,7 +374,7 @@ def _unzip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
 
 
 def _read_json(text: str, others: int, limit: int) -> Any:
-    # What Python's objects for a text of letters, commas and brackets take at most, both copies of a dict counted.
+    # An upper bound of what Python's objects take for a text of so many commas and brackets, both copies of a dict.
     needed = 9 * len(text) + 120 * (text.count(",") + text.count("[")) + 600 * text.count("{")
     _check_memory(needed + others, limit)
 
@@ -394,7 +394,7 @@ def _check_header(model: Any) -> None:
             f"This is tunbridge {__version__}, which reads up to version {FORMAT_VERSION}; upgrade it.",
         )
     if type(version) is not int or version < 1:
-        raise _DamageError("a version that is not a whole number from 1")
+        raise _DamageError("a version that is not a positive integer")
     if type(model.get("kind")) is not str or type(model.get("content")) is not dict:
         raise _DamageError("a header without kind or content")
 
@@ -404,7 +404,7 @@ def _unpack(value: Any, depth: int, array: Callable[[int], np.ndarray]) -> Any:
     if depth > _DEEPEST:
         raise _DamageError(f"content nested more than {_DEEPEST} levels deep")
     if type(value) is list:
-        for i, each in enumerate(value):  # in place, so that a long list is not there twice
+        for i, each in enumerate(value):  # in place, so that a long list is not copied
             value[i] = _unpack(each, depth + 1, array)
     if type(value) is not dict:
         return value
@@ -438,14 +438,14 @@ def _unpack_scalar(descr: str, item: Any) -> Any:
 
 
 def _read_array(data: np.ndarray) -> np.ndarray:
-    """Return the array of a ``.npy`` file, which must have exactly the bytes that its header says."""
+    """Return the array of a ``.npy`` file, which must have exactly the size in its header."""
     header = _HEADER.match(data[:4096].tobytes())
     if header is None:
         raise _DamageError("an array without a valid header")
     dtype, start = _dtype(header[1].decode("ascii")), header.end()
     shape = tuple(int(size) for size in re.findall(rb"\d+", header[2]))
     if dtype.itemsize == 0 or start % 64 or start + math.prod(shape) * dtype.itemsize != len(data):
-        raise _DamageError("an array of another size than its header says")
+        raise _DamageError("an array whose size differs from its header")
     body = data[start:].view("<u4") if dtype.kind == "U" else data[start:]
     if dtype.kind in "bU" and body.max(initial=0) > (1 if dtype.kind == "b" else 0x10FFFF):
         raise _DamageError(f"an array with values that {dtype} does not have")
@@ -462,13 +462,13 @@ def _dtype(descr: str) -> np.dtype[Any]:
 
 
 def file_name(path: str | os.PathLike[str], what: str = "a model") -> str:
-    """Return a path as text; raise when it is none, or of a folder or a device."""
+    """Return a path as text; raise if it is not a path, or is a folder or a device."""
     try:
         name = os.fsdecode(path)
     except TypeError:
         name = ""
     if not name or "\0" in name:
-        raise DataError(f"path must be the name of a file; got {path!r}.")
+        raise DataError(f"path must be the name of a file; got {path!r}.", parameter="path")
     if os.path.exists(name) and not os.path.isfile(name):
         raise DataError(f"{what} must be one file; got {name!r}, which is a folder or a device.")
     return name

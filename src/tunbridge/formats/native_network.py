@@ -1,9 +1,9 @@
-"""A network as a native file: its tables as they are kept, sparse, noisy-MAX and Gaussian ones included, with counts.
+"""Networks in native files: dense, sparse, noisy-MAX and Gaussian tables, with their counts.
 
-Text files hold probabilities; a native file (:mod:`tunbridge.formats.native`, of the kind ``network``) holds the model:
+Text files hold probabilities; a native file (:mod:`tunbridge.formats.native`, of kind ``network``) holds the model:
 states keep their types, a sparse table stays sparse, a noisy-MAX table keeps its effects, and the Dirichlet counts
-behind a learned table are there for the next update and for credible intervals. A linear Gaussian table is its
-intercepts, coefficients and variances, with the moments it was learned from.
+behind a learned table are kept for the next update and for credible intervals. A linear Gaussian table is stored as its
+intercepts, coefficients and variances, with the moments from which it was learned.
 """
 
 from __future__ import annotations
@@ -14,31 +14,38 @@ from typing import Any
 
 import numpy as np
 
-from tunbridge.counts.cross_moments import CrossMoments
+from tunbridge._core.registry import network_format
+from tunbridge.counts.moments import CrossMoments
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, FormatError
+from tunbridge.formats._assembly import NetworkParts
 from tunbridge.formats.native import read_model, write_model
-from tunbridge.formats.parts import NetworkParts
 from tunbridge.probability import CPT, ConditionalTable, LinearGaussian, NoisyMaxCPT, SparseCPT
+from tunbridge.probability.conditional import check_network
 
 KIND = "network"
 
 
-def write_native(path: str | os.PathLike[str], parts: NetworkParts) -> None:
-    """Write a network to a native file."""
-    write_model(path, KIND, network_content(parts))
+@network_format("tb", suffixes=(".tb",), binary=True)
+class Native:
+    """The native file of Tunbridge."""
 
+    @staticmethod
+    def write(path: str | os.PathLike[str], parts: NetworkParts) -> None:
+        """Write a network to a native file."""
+        write_model(path, KIND, network_content(parts))
 
-def read_native(path: str | os.PathLike[str]) -> NetworkParts:
-    """Return the network of a native file."""
-    kind, content = read_model(path)
-    if kind != KIND:
-        hint = "load() reads other models."
-        raise FormatError(f"{os.fsdecode(path)!r} must hold a network; it holds a model of the kind {kind!r}. {hint}")
-    try:
-        return network_parts(content)
-    except (DataError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
-        raise FormatError(f"{os.fsdecode(path)!r} must hold an undamaged network; {error}") from error
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> NetworkParts:
+        """Return the network of a native file."""
+        kind, content = read_model(path)
+        name, hint = os.fsdecode(path), "load() reads other models; so do tunbridge predict and explain."
+        if kind != KIND:
+            raise FormatError(f"{name!r} must hold a network; it holds a model of the kind {kind!r}. {hint}")
+        try:
+            return network_parts(content)
+        except (DataError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+            raise FormatError(f"{name!r} must hold an undamaged network; {error}") from error
 
 
 def network_content(parts: NetworkParts) -> dict[str, Any]:
@@ -53,12 +60,14 @@ def network_content(parts: NetworkParts) -> dict[str, Any]:
 
 
 def network_parts(content: Mapping[str, Any]) -> NetworkParts:
-    """Return the network that a content describes; raise where its pieces do not fit each other."""
+    """Return the network that a content describes; raise if its pieces do not fit together."""
     variables, tables = content["variables"], content["tables"]
     if len(variables) != len(tables) or not all(isinstance(v, Variable) for v in variables):
         raise ValueError("its variables and tables do not belong together.")
     cpts = [_table(variables[i], table, variables) for i, table in enumerate(tables)]
-    return NetworkParts(content["name"], tuple(cpts), content["properties"])
+    parts = NetworkParts(content["name"], tuple(cpts), content["properties"])
+    check_network(parts.name, parts.cpts, parts.properties)
+    return parts
 
 
 def _content(cpt: ConditionalTable) -> dict[str, Any]:
@@ -81,7 +90,7 @@ def _table(variable: Variable, content: Mapping[str, Any], variables: list[Varia
     }  # fmt: skip
     numbers = content["parents"]
     if not all(type(i) is int and 0 <= i < len(variables) for i in numbers):
-        raise ValueError(f"a parent of {variable.name!r} is no variable.")
+        raise ValueError(f"a parent of {variable.name!r} is not a variable.")
     return makers[content["kind"]](variable, tuple(variables[i] for i in numbers), content)
 
 
@@ -92,7 +101,7 @@ def _dense(variable: Variable, parents: tuple[Variable, ...], content: Mapping[s
 def _sparse(variable: Variable, parents: tuple[Variable, ...], content: Mapping[str, Any]) -> SparseCPT:
     numbers = content["configurations"]
     if not isinstance(numbers, np.ndarray) or numbers.dtype.kind not in "iu" or numbers.ndim != 1:
-        raise ValueError(f"the configurations of {variable.name!r} are no list of whole numbers.")
+        raise ValueError(f"the configurations of {variable.name!r} are not a list of integers.")
     codes = np.empty((len(numbers), len(parents)), np.int64)
     for j in reversed(range(len(parents))):
         numbers, codes[:, j] = np.divmod(numbers, parents[j].n_states)
@@ -104,7 +113,7 @@ def _sparse(variable: Variable, parents: tuple[Variable, ...], content: Mapping[
 
 def _noisy_max(variable: Variable, parents: tuple[Variable, ...], content: Mapping[str, Any]) -> NoisyMaxCPT:
     if not all(type(code) is int and 0 <= code < variable.n_states for code in content["order"]):
-        raise ValueError(f"the order of the states of {variable.name!r} is not one of their codes.")
+        raise ValueError(f"the order of the states of {variable.name!r} is not a list of codes.")
     order = [(variable.states or ())[code] for code in content["order"]]
     return NoisyMaxCPT(variable, parents, content["effects"], content["leak"], order=order)
 
@@ -114,7 +123,7 @@ def _gaussian(variable: Variable, parents: tuple[Variable, ...], content: Mappin
     numbers = {name: content[name] for name in names}
     kept = [*numbers.values(), *(given or [])]
     if not all(isinstance(array, np.ndarray) and array.dtype == np.float64 for array in kept):
-        raise ValueError(f"the numbers of {variable.name!r} are no arrays of floats.")
+        raise ValueError(f"the numbers of {variable.name!r} are not arrays of floats.")
     return LinearGaussian(variable, parents, **numbers, moments=None if given is None else _moments(variable, given))
 
 

@@ -6,11 +6,10 @@
                                   ( 0.01 0.99 ));   % A = no
     }
 
-The numbers run with the variable's states fastest and the first parent slowest. Attributes other than those the network
-is made of (``position``, ``label``, …) are kept as properties, the expression in ``model_data`` with all its signs. The
-name of a node is its identifier: a label may be shared by many nodes. Where a name is no identifier it is written as
-the label, and as said in :mod:`tunbridge.formats.naming`; decisions, utilities, continuous nodes and classes are
-refused.
+The numbers run with the variable's states fastest and the first parent slowest. Other attributes (``position``,
+``label``, …) are kept as properties, the expression in ``model_data`` verbatim. The name of a node is its identifier: a
+label may be shared by many nodes. A name that is not an identifier is written as the label, and as a property.
+Decisions, utilities, continuous nodes and classes are not supported.
 
 References
 ----------
@@ -22,18 +21,28 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tunbridge.formats.assembly import Declared, Draft, Family, Given, Rows, assemble, check_states, flat_rows
-from tunbridge.formats.blocks import begin_network, block_lines, read_family, without_full_name
-from tunbridge.formats.naming import FileNode, Rules, file_network, file_nodes, is_identifier, is_line
-from tunbridge.formats.parts import NetworkParts
-from tunbridge.formats.rows import check_text_size, dense_rows, row_text
-from tunbridge.formats.scanner import Scanner, grammar, is_statement, shown
-from tunbridge.probability import ConditionalTable
+from tunbridge._core.registry import network_format
+from tunbridge.formats._assembly import (
+    Family,
+    FileNode,
+    Given,
+    NetworkParts,
+    Rows,
+    Rules,
+    check_states,
+    file_network,
+    flat_rows,
+    is_identifier,
+    is_line,
+    row_text,
+    shown,
+)
+from tunbridge.formats._scanner import Scanner, block_lines, drop_full_name, grammar, is_statement
 
-# An expression has commas and signs of its own, so it is one token, up to its semicolon.
+# An expression has its own commas and signs, so it is one token, up to its semicolon.
 _MODEL = r'model_data\s*+=(?:"[^"\r\n]*+"|%[^\r\n]*+|[^";%])*+'
 _GRAMMAR = grammar("{}()=;|", comment="%", skipped=",", raw=_MODEL)
-_BLANKS = re.compile(r'("[^"\r\n]*+")|(?:%[^\r\n]*+|\s)++')  # or a text, which stays as it is
+_BLANKS = re.compile(r'("[^"\r\n]*+")|(?:%[^\r\n]*+|\s)++')  # or a text, which is kept
 _REFUSED = ("continuous", "decision", "utility", "function", "instance", "class", "object_class")
 _KEYWORDS = {"net", "node", "potential", "states", "label", "data", "discrete", "name", "inputs", "outputs", *_REFUSED}
 _OF_TABLES = {"experience", "fading", "model_nodes", "model_data", "samples_per_interval"}
@@ -53,18 +62,18 @@ def read_net(text: str) -> NetworkParts:
     >>> read_net(coin).cpts
     (CPT('Coin': 1 row of 2 states),)
     """
-    scanner, draft = Scanner(text, _GRAMMAR), Draft(len(text))
+    scanner = Scanner(text, _GRAMMAR)
     blocks = {"net": _net, "node": _node, "potential": _potential}
     while scanner.next:
         if scanner.next in _REFUSED:
-            raise scanner.error(f"a network must be of discrete nodes; got {scanner.next!r}, which is not read here.")
+            raise scanner.error(f"a network must be of discrete nodes; got {scanner.next!r}, which is not supported.")
         if scanner.accept("discrete") and scanner.next != "node":
             raise scanner.expected("'node'")
         if scanner.next not in blocks:
             raise scanner.expected("'net', 'node' or 'potential'")
-        blocks[scanner.take()](scanner, draft)
-    _place_properties(draft)
-    return assemble(draft, lambda family: _rows(scanner, family), scanner.error)
+        blocks[scanner.take()](scanner)
+    _place_properties(scanner)
+    return scanner.parts(lambda family: _rows(scanner, family))
 
 
 def write_net(parts: NetworkParts) -> str:
@@ -89,22 +98,21 @@ def write_net(parts: NetworkParts) -> str:
     }
     <BLANKLINE>
     """
-    check_text_size(parts)
-    name, properties = file_network(parts, _RULES)
-    nodes = file_nodes(parts, _RULES)
-    lines = block_lines("net", [f'name = "{name}"', *properties])
-    for true_name, node in nodes.items():
-        lines += block_lines(f"node {node.name}", _node_statements(true_name, node))
-    for cpt in parts.cpts:
-        lines += _table_lines(cpt, nodes)
+    network = file_network(parts, _RULES)
+    lines = block_lines("net", [f'name = "{network.name}"', *network.properties])
+    for node in network.nodes:
+        lines += block_lines(f"node {node.name}", _node_statements(node))
+    for node in network.nodes:
+        lines += _table_lines(node)
     return "\n".join(lines) + "\n"
 
 
 # Reading
 
 
-def _net(scanner: Scanner, draft: Draft) -> None:
-    begin_network(scanner, draft)
+def _net(scanner: Scanner) -> None:
+    scanner.begin_network()
+    draft = scanner.draft
     given = _statements(scanner, "name", draft.properties)
     if given is not None and given[1] == given[0] + 1:
         draft.name = scanner.as_name(given[0], "the name of the network")
@@ -112,18 +120,16 @@ def _net(scanner: Scanner, draft: Draft) -> None:
         draft.properties.append(scanner.statement_text(["name"], *given))
 
 
-def _node(scanner: Scanner, draft: Draft) -> None:
-    place = scanner.at
-    declared = Declared(scanner.name("the name of a node"), (), place)
+def _node(scanner: Scanner) -> None:
+    declared = scanner.declare("the name of a node")
     given = _statements(scanner, "states", declared.properties)
     if given is not None:
         declared.states = _states(scanner, declared.name, *given)
-    check_states(declared.name, declared.states, None, lambda message: scanner.error(message, place))
-    draft.declared.append(without_full_name(declared, "label"))
+    drop_full_name(declared, "label")
 
 
 def _statements(scanner: Scanner, wanted: str, properties: list[str]) -> tuple[int, int] | None:
-    """Return where the value of one statement of a block begins and ends; the others are properties."""
+    """Return the start and end of the value of one statement of a block; the others are properties."""
     found = None
     scanner.expect("{")
     while not scanner.accept("}"):
@@ -151,25 +157,25 @@ def _states(scanner: Scanner, name: str, start: int, end: int) -> tuple[str, ...
     if end < start + 2 or scanner.tokens[start] != "(" or scanner.tokens[end - 1] != ")":
         raise scanner.expected("the states between '(' and ')'", start)
     states = tuple(scanner.names(start + 1, end - 1, "the name of a state"))
-    check_states(name, states, None, lambda message: scanner.error(message, start))
+    check_states(name, states, scanner.error, start)
     return states
 
 
-def _potential(scanner: Scanner, draft: Draft) -> None:
-    """Note whose table it is and where its numbers stand; they are read when all variables are known."""
-    place, names = read_family(scanner, "the name of a node")
+def _potential(scanner: Scanner) -> None:
+    """Note the family and the position of the numbers; they are read once all variables are known."""
+    place, names = scanner.family("the name of a node")
     rest: list[str] = []
     body = _statements(scanner, "data", rest)
     if body is None:
         raise scanner.error(f"the table of {shown(names[0])} must have data; there are none.", place)
-    draft.given.append(Given(names[0], tuple(names[1:]), place, (*body, rest)))
+    scanner.draft.given.append(Given(names[0], tuple(names[1:]), place, (*body, rest)))
 
 
 def _rows(scanner: Scanner, family: Family) -> Rows:
     start, end, _ = family.given.body
     tokens = scanner.tokens[start:end]
     if tokens.count("(") != tokens.count(")"):
-        raise scanner.error(f"the data of {shown(family.given.child)} must have as many '(' as ')'.", start)
+        raise scanner.error(f"the data of {family.shown} must have as many '(' as ')'.", start)
 
     def where(i: int) -> int:
         return [start + j for j, token in enumerate(tokens) if token not in "()"][i]
@@ -178,10 +184,10 @@ def _rows(scanner: Scanner, family: Family) -> Rows:
     return flat_rows(family, values, where, scanner.error)
 
 
-def _place_properties(draft: Draft) -> None:
-    """Give the other attributes of tables to their nodes."""
-    declared = {each.name: each for each in draft.declared}
-    for given in draft.given:
+def _place_properties(scanner: Scanner) -> None:
+    """Move the other attributes of tables to their nodes."""
+    declared = {each.name: each for each in scanner.draft.declared}
+    for given in scanner.draft.given:
         if given.child in declared:
             declared[given.child].properties.extend(given.body[2])
 
@@ -203,31 +209,38 @@ def _is_property(text: str) -> bool:
 _RULES = Rules(_is_name, is_line, _is_property, is_line, marker='{} = "{}"'.format)
 
 
-def _node_statements(true_name: str, node: FileNode) -> list[str]:
+def _node_statements(node: FileNode) -> list[str]:
     states = " ".join(f'"{state}"' for state in node.states)
     properties, _ = _split(node)
-    labelled = not node.is_renamed or any(text.startswith("label = ") for text in properties)
-    label = [] if labelled else [f'label = "{true_name if is_line(true_name) else node.name}"']
+    labelled = node.full_name is None or any(text.startswith("label = ") for text in properties)
+    label = [] if labelled else [f'label = "{node.full_name}"']
     return [f"states = ({states})", *label, *properties]
 
 
-def _table_lines(cpt: ConditionalTable, nodes: dict[str, FileNode]) -> list[str]:
-    node, parents = nodes[cpt.variable.name], [nodes[p.name].name for p in cpt.parents]
-    head = f"potential ( {' '.join([node.name, *(['|', *parents] if parents else [])])} )"
-    return block_lines(head, [f"data = {_data_text(cpt)}", *_split(node)[1]])
+def _table_lines(node: FileNode) -> list[str]:
+    names = [node.name, *(["|", *(p.name for p in node.parents)] if node.parents else [])]
+    return block_lines(f"potential ( {' '.join(names)} )", [f"data = {_data_text(node)}", *_split(node)[1]])
 
 
 def _split(node: FileNode) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the properties of the node, and those of its table: these follow the others, so the order is kept."""
+    """Return the properties of the node, and those of its table, which follow the others."""
     keys = [text.partition(" ")[0] for text in node.properties]
     first = next((i for i, key in enumerate(keys) if key in _OF_TABLES), len(keys))
     return node.properties[:first], node.properties[first:]
 
 
-def _data_text(cpt: ConditionalTable) -> str:
+def _data_text(node: FileNode) -> str:
     """Return the numbers in brackets, a pair for each axis."""
-    rows = [f"({row_text(row, ' ')})" for row in dense_rows(cpt)]
-    for size in reversed(cpt.shape[1:-1] if cpt.parents else ()):
+    rows = [f"({row_text(row, ' ')})" for row in node.rows()]
+    for parent in reversed(node.parents[1:]):
+        size = len(parent.states)
         rows = [f"({' '.join(rows[i : i + size])})" for i in range(0, len(rows), size)]
     text = "\n            ".join(rows)
-    return f"({text})" if cpt.parents else text
+    return f"({text})" if node.parents else text
+
+
+@network_format("net", suffixes=(".net",))
+class NET:
+    """Hugin NET."""
+
+    read, write = staticmethod(read_net), staticmethod(write_net)

@@ -13,9 +13,9 @@
      0.9 0.1
      0.3 0.7
 
-The last variable of a table is the one it is the table of, and the fastest. The format has no names: variables are read
-as ``x0``, ``x1``, … and their states as ``0``, ``1``, …, and names and properties are lost when they are written. What
-stands behind ``#`` is a comment. Markov networks are refused, because their tables are no distributions.
+The last variable of a table is the child, and runs fastest. The format has no names: variables are read as ``x0``,
+``x1``, … and their states as ``0``, ``1``, …, and names and properties are lost on writing. ``#`` starts a comment.
+Markov networks are not supported, because their tables are not distributions.
 
 References
 ----------
@@ -27,25 +27,25 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from tunbridge._check import did_you_mean
+from tunbridge._core.check import did_you_mean
+from tunbridge._core.registry import network_format
 from tunbridge.data import State
-from tunbridge.errors import DataError
-from tunbridge.formats.assembly import (
+from tunbridge.errors import DataError, UnknownVariableError
+from tunbridge.formats._assembly import (
     Declared,
-    Draft,
     Family,
     Given,
+    NetworkParts,
     Rows,
-    assemble,
     check_size,
+    check_text_size,
+    first_repeated,
     flat_rows,
     numbers_text,
     product_up_to,
+    row_text,
 )
-from tunbridge.formats.naming import first_repeated
-from tunbridge.formats.parts import NetworkParts
-from tunbridge.formats.rows import check_text_size, dense_rows, row_text
-from tunbridge.formats.scanner import Grammar, Scanner
+from tunbridge.formats._scanner import Grammar, Scanner
 from tunbridge.probability import ConditionalTable
 
 _GRAMMAR = Grammar(re.compile(r"\s*+(?:([^\s#]++)|#[^\r\n]*+|\Z)"), "")
@@ -70,14 +70,15 @@ def read_uai(text: str) -> NetworkParts:
     sizes = _sizes(scanner)
     check_size(len(text), len(sizes))
     scopes = _scopes(scanner, sizes)
-    draft = Draft(len(text), given=[_given(scanner, scope, sizes) for scope in scopes])
+    draft = scanner.draft
+    draft.given = [_given(scanner, scope, sizes) for scope in scopes]
     if scanner.next:
         raise scanner.expected("the end of the file")
-    _check_owned(scanner, draft, len(sizes))
-    # A table has at least as many numbers as its variable has states, so these are no more than the file has words.
+    _check_owned(scanner, len(sizes))
+    # A table has at least as many numbers as its variable has states, so there are no more states than words.
     check_size(len(text), len(sizes), sum(size for size, _ in sizes))
     draft.declared = [Declared(f"x{i}", tuple(map(str, range(size))), place) for i, (size, place) in enumerate(sizes)]
-    return assemble(draft, lambda family: _rows(scanner, family), scanner.error)
+    return scanner.parts(lambda family: _rows(scanner, family))
 
 
 def write_uai(parts: NetworkParts) -> str:
@@ -116,11 +117,11 @@ def read_uai_evidence(text: str, parts: NetworkParts | None = None) -> tuple[dic
     Parameters
     ----------
     text : str
-        One sample, ``n variable state variable state …``, or the number of samples and so many of them. A number that
-        stands alone on the first line, with more below it, is that of the samples; where all is on one line, the first
-        number is that of the observed variables if there are just as many pairs.
+        One sample, ``n variable state variable state …``, or the number of samples followed by the samples. A number
+        alone on the first line, with more lines below it, is the number of samples; if everything is on one line, the
+        first number is the number of observed variables if there are as many pairs.
     parts : NetworkParts, optional
-        The network, whose names are then used; without it they are ``x0``, … and ``0``, ….
+        The network whose names to use; by default names are ``x0``, … and ``0``, ….
 
     Examples
     --------
@@ -135,7 +136,7 @@ def read_uai_evidence(text: str, parts: NetworkParts | None = None) -> tuple[dic
     if n_tokens == 1 + 2 * first and not _stands_alone(text):
         return (_sample(scanner, first, parts),)
     if first >= n_tokens:
-        raise scanner.error(f"the file must hold as many samples as it says, {first}; it ends before.")
+        raise scanner.error(f"the file must hold {first} samples, as declared; it ends before.")
     samples = tuple(_sample(scanner, scanner.count("the number of observed variables"), parts) for _ in range(first))
     if scanner.next:
         raise scanner.expected("the end of the file")
@@ -145,7 +146,7 @@ def read_uai_evidence(text: str, parts: NetworkParts | None = None) -> tuple[dic
 def write_uai_evidence(samples: Sequence[Mapping[str, object]], parts: NetworkParts) -> str:
     r"""Return observations as a UAI evidence file: the number of samples, then one on each line.
 
-    There must be a sample, which may be empty: a file that says 0 is one sample without observations.
+    There must be at least one sample, which may be empty: a file «0» is one sample without observations.
 
     Examples
     --------
@@ -158,13 +159,12 @@ def write_uai_evidence(samples: Sequence[Mapping[str, object]], parts: NetworkPa
     for sample in samples:
         for name in sample:
             if name not in index:
-                raise DataError(
-                    f"evidence must name variables of the network; got {name!r}. {did_you_mean(name, index)}"
-                )
+                hint = did_you_mean(name, index)
+                raise UnknownVariableError(f"evidence must name variables of the network; got {name!r}. {hint}")
         pairs = [(index[name], parts.variables[index[name]].code(state)) for name, state in sample.items()]
         lines.append(" ".join(map(str, [len(pairs), *(number for pair in pairs for number in pair)])))
     if not lines:
-        raise DataError("evidence must have a sample to be written; got none. [{}] is one without observations.")
+        raise DataError("evidence must have a sample; got none. [{}] is one without observations.")
     return "\n".join([str(len(lines)), *lines]) + "\n"
 
 
@@ -174,7 +174,7 @@ def write_uai_evidence(samples: Sequence[Mapping[str, object]], parts: NetworkPa
 def _header(scanner: Scanner) -> None:
     if scanner.next.upper() == "MARKOV":
         raise scanner.error(
-            "the model must be a Bayesian network (BAYES); got a Markov network, which is not read here."
+            "the model must be a Bayesian network (BAYES); got a Markov network, which is not supported."
         )
     if scanner.next.upper() != "BAYES":
         raise scanner.expected("'BAYES'")
@@ -182,7 +182,7 @@ def _header(scanner: Scanner) -> None:
 
 
 def _sizes(scanner: Scanner) -> list[tuple[int, int]]:
-    """Return the number of states of each variable, and its place."""
+    """Return the number of states of each variable, and its position."""
     n = scanner.count("the number of variables")
     _check_left(scanner, n, "variables")
     sizes = []
@@ -195,7 +195,7 @@ def _sizes(scanner: Scanner) -> list[tuple[int, int]]:
 
 
 def _scopes(scanner: Scanner, sizes: Sequence[tuple[int, int]]) -> list[tuple[int, list[int]]]:
-    """Return the variables of each table, and the place of the last of them."""
+    """Return the variables of each table, and the position of the last of them."""
     n = scanner.count("the number of tables")
     if n != len(sizes):
         raise scanner.error(f"there must be a table for each of {len(sizes)} variables; got {n}.", scanner.at - 1)
@@ -231,18 +231,19 @@ def _given(scanner: Scanner, scope: tuple[int, list[int]], sizes: Sequence[tuple
     return Given(f"x{variables[-1]}", tuple(f"x{v}" for v in variables[:-1]), place, (start, start + n))
 
 
-def _check_owned(scanner: Scanner, draft: Draft, n: int) -> None:
-    """Raise unless every variable has a table of its own: only then is its number of states known to be no fiction."""
-    owned = {given.child for given in draft.given}
+def _check_owned(scanner: Scanner, n: int) -> None:
+    """Raise unless every variable has a table of its own: only then can its number of states be trusted."""
+    given = scanner.draft.given
+    owned = {each.child for each in given}
     missing = next((i for i in range(n) if f"x{i}" not in owned), None)
     if missing is not None:
-        hint = "The last variable of a table is the one it is the table of."
-        raise scanner.error(f"each variable must have a table; x{missing} has none. {hint}", draft.given[0].place)
+        hint = "The last variable of a table is its child."
+        raise scanner.error(f"each variable must have a table; x{missing} has none. {hint}", given[0].place)
 
 
 def _check_left(scanner: Scanner, n: int, what: str) -> None:
     if n > len(scanner.tokens) - 1 - scanner.at:
-        raise scanner.error(f"there must be {n} {what}, as the file says; it ends before.", scanner.at - 1)
+        raise scanner.error(f"there must be {n} {what}, as declared; the file ends before.", scanner.at - 1)
 
 
 def _rows(scanner: Scanner, family: Family) -> Rows:
@@ -288,5 +289,12 @@ def _named(scanner: Scanner, parts: NetworkParts | None) -> tuple[str, State]:
 
 
 def _table_lines(cpt: ConditionalTable) -> list[str]:
-    rows = dense_rows(cpt)
+    rows = cpt.table().reshape(-1, cpt.variable.n_states)
     return [str(rows.size), *(f" {row_text(row, ' ')}" for row in rows)]
+
+
+@network_format("uai", suffixes=(".uai",))
+class UAI:
+    """UAI, the format of the inference competitions."""
+
+    read, write = staticmethod(read_uai), staticmethod(write_uai)

@@ -4,9 +4,9 @@
     <DEFINITION><FOR>Cancer</FOR><GIVEN>Smoker</GIVEN><TABLE>0.05 0.95 0.01 0.99</TABLE></DEFINITION>
 
 The numbers of a table run with the variable's outcomes fastest and the first ``GIVEN`` slowest. The XML is read as a
-stream by expat; the document type may describe elements, but a file that declares entities of its own is refused, so
-that nothing is fetched and nothing grows. White space around names is no part of them; names that need it, or letters
-that XML cannot hold, are written as said in :mod:`tunbridge.formats.naming`.
+stream by expat; the document type may describe elements, but a file that declares its own entities is refused, so that
+nothing is fetched and nothing expands. White space around names is ignored; names that need it, or characters that XML
+cannot hold, are written as a property.
 
 References
 ----------
@@ -17,20 +17,31 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
+from tunbridge._core.registry import network_format
 from tunbridge.errors import FormatError
-from tunbridge.formats.assembly import Declared, Draft, Family, Given, Rows, assemble, check_states, flat_rows
-from tunbridge.formats.naming import FileNode, Rules, file_network, file_nodes
-from tunbridge.formats.parts import NetworkParts
-from tunbridge.formats.rows import check_text_size, dense_rows, row_text
-from tunbridge.formats.scanner import check_text, shown, to_numbers
-from tunbridge.probability import ConditionalTable
+from tunbridge.formats._assembly import (
+    Declared,
+    Draft,
+    Family,
+    FileNode,
+    Given,
+    NetworkParts,
+    Rows,
+    Rules,
+    assemble,
+    file_network,
+    flat_rows,
+    row_text,
+    shown,
+)
+from tunbridge.formats._scanner import check_text, to_numbers
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>'  # no document type: some readers stop at one
 _DEEPEST = 64
@@ -86,15 +97,13 @@ def write_xmlbif(parts: NetworkParts) -> str:
     </BIF>
     <BLANKLINE>
     """
-    check_text_size(parts)
-    name, properties = file_network(parts, _RULES)
-    nodes = file_nodes(parts, _RULES)
-    lines = [_HEAD, '<BIF VERSION="0.3">', "<NETWORK>", _element("NAME", name)]
-    lines += [_element("PROPERTY", text) for text in properties]
-    for node in nodes.values():
+    network = file_network(parts, _RULES)
+    lines = [_HEAD, '<BIF VERSION="0.3">', "<NETWORK>", _element("NAME", network.name)]
+    lines += [_element("PROPERTY", text) for text in network.properties]
+    for node in network.nodes:
         lines += _variable_lines(node)
-    for cpt in parts.cpts:
-        lines += _definition_lines(cpt, nodes)
+    for node in network.nodes:
+        lines += _definition_lines(node)
     return "\n".join([*lines, "</NETWORK>", "</BIF>"]) + "\n"
 
 
@@ -108,7 +117,7 @@ _KEPT = {*_ONCE, *_MANY}
 
 @dataclass(slots=True)
 class _Element:
-    """An element that is open: its own text, and what is kept of those in it; elements of other names are not."""
+    """An open element: its text, and what is kept of its children."""
 
     name: str
     place: Place
@@ -138,7 +147,7 @@ class _Element:
         return [text for name, text in self.many if name in names]
 
     def properties(self) -> list[str]:
-        """Return what the properties say; some programs write empty ones."""
+        """Return the texts of the properties; some programs write empty ones."""
         return [text for text in self.all("PROPERTY") if text]
 
 
@@ -168,9 +177,9 @@ class _Reader:
         if not self.networks:
             raise FormatError("the file must hold a <NETWORK>; there is none.", line=1, column=1)
         owners = {each.name: each for each in self.draft.declared}
-        for name, text_of_property in self.late:  # the properties of tables belong to their nodes
+        for name, text in self.late:  # the properties of tables belong to their nodes
             if name in owners:
-                owners[name].properties.append(text_of_property)
+                owners[name].properties.append(text)
         return self.draft
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
@@ -181,7 +190,7 @@ class _Reader:
             raise _error(f"the first element must be <BIF>; got <{name[:40]}>.", place)
         kind = attributes.get("TYPE", "nature")
         if name == "VARIABLE" and kind.lower() != "nature":
-            raise _error(f"a variable must be of type 'nature'; got {shown(kind)}, which is not read here.", place)
+            raise _error(f"a variable must be of type 'nature'; got {shown(kind)}, which is not supported.", place)
         self.networks += name == "NETWORK"
         if self.networks > 1:
             raise _error("a file must hold one network; got another one.", place)
@@ -206,11 +215,11 @@ class _Reader:
 
     def _comment(self, _: str) -> None:
         if self.open and self.open[-1].name == "TABLE":
-            self.open[-1].texts.append(" ")  # it parts two numbers
+            self.open[-1].texts.append(" ")  # it separates two numbers
 
     def _entity(self, name: str, *_: Any) -> None:
-        message = f"the file must not declare or use entities of its own; got {shown(name)}."
-        raise _error(f"{message} Write out what it stands for.", _place(self.parser))
+        message = f"the file must not declare or use its own entities; got {shown(name)}."
+        raise _error(f"{message} Replace it by its text.", _place(self.parser))
 
     def _network(self, element: _Element) -> None:
         self.draft.name = element.only("NAME")[0] if "NAME" in element.once else ""
@@ -218,9 +227,7 @@ class _Reader:
 
     def _variable(self, element: _Element) -> None:
         name, place = element.only("NAME")
-        states = tuple(element.all("OUTCOME", "VALUE"))
-        check_states(name, states, None, lambda message: _error(message, element.place))
-        self.draft.declared.append(Declared(name, states, place, element.properties()))
+        self.draft.declared.append(Declared(name, tuple(element.all("OUTCOME", "VALUE")), place, element.properties()))
 
     def _definition(self, element: _Element) -> None:
         child, place = element.only("FOR")
@@ -247,7 +254,7 @@ def _parser(start: Callable[..., None], end: Callable[..., None], text: Callable
 
 
 def _number_places(text: str, table: Place) -> list[Place]:
-    """Return where the numbers of a table stand, which takes another parse: good files do not pay for bad ones."""
+    """Return the positions of the numbers of a table by another parse: good files do not pay for bad ones."""
     pieces: list[tuple[str, Place]] = []
     depth = 0
 
@@ -310,8 +317,14 @@ def _variable_lines(node: FileNode) -> Iterator[str]:
     yield "</VARIABLE>"
 
 
-def _definition_lines(cpt: ConditionalTable, nodes: dict[str, FileNode]) -> Sequence[str]:
-    names = [_element("FOR", nodes[cpt.variable.name].name, "  ")]
-    names += [_element("GIVEN", nodes[p.name].name, "  ") for p in cpt.parents]
-    rows = [f"    {row_text(row, ' ')}" for row in dense_rows(cpt)]
+def _definition_lines(node: FileNode) -> list[str]:
+    names = [_element("FOR", node.name, "  "), *(_element("GIVEN", p.name, "  ") for p in node.parents)]
+    rows = [f"    {row_text(row, ' ')}" for row in node.rows()]
     return ["<DEFINITION>", *names, "  <TABLE>", *rows, "  </TABLE>", "</DEFINITION>"]
+
+
+@network_format("xmlbif", suffixes=(".xmlbif", ".xml", ".bifxml"))
+class XMLBIF:
+    """XMLBIF, the Interchange Format in XML."""
+
+    read, write = staticmethod(read_xmlbif), staticmethod(write_xmlbif)

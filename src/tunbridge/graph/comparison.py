@@ -1,11 +1,10 @@
-"""How far apart two graphs over the same nodes are.
+"""Comparison of two graphs over the same nodes.
 
-The structural Hamming distance counts the pairs of nodes that the two graphs join differently: an edge that is missing,
-one too many, or one with another direction each count one. It is taken between equivalence classes, since data cannot
-tell the graphs of a class apart and a learner should not be blamed for it.
+The structural Hamming distance counts the pairs of nodes that the two graphs join differently: a missing edge, an extra
+edge, or one with another direction each count one. It is computed between equivalence classes, since data cannot
+distinguish the graphs of a class.
 
-Precision and recall count what was found of what is there, among arcs or, whatever their directions, among the joined
-pairs of the skeleton.
+Precision and recall are those of the arcs or, ignoring directions, of the edges of the skeleton.
 
 References
 ----------
@@ -16,28 +15,32 @@ algorithm. Machine Learning 65, 31–78, algorithm 4.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tunbridge._check import listed, shortened
+from tunbridge._core.check import listed, shortened
 from tunbridge.errors import DataError
-from tunbridge.graph.cpdag import CPDAG
-from tunbridge.graph.dag import DAG
+from tunbridge.graph.dag import CPDAG, DAG
 from tunbridge.graph.names import ARC, EDGE, Pair, joined
+
+if TYPE_CHECKING:
+    import pandas
 
 Graph = DAG | CPDAG
 
 _SHOWN = 6
+_GROUPS = ("both", "reversed", "missing", "extra")
 
 
 @dataclass(frozen=True, repr=False)
 class GraphComparison:
-    """What a learned graph has in common with the true one.
+    """The differences between a learned graph and the true one.
 
     Parameters
     ----------
     both : tuple of pairs of str
         The arcs of both graphs.
     reversed : tuple of pairs of str
-        The arcs of the true graph that the learned one has with another direction.
+        The arcs of the true graph with another direction in the learned one.
     missing : tuple of pairs of str
         The arcs of the true graph between nodes that the learned one does not join.
     extra : tuple of pairs of str
@@ -45,7 +48,7 @@ class GraphComparison:
     shd : int
         The structural Hamming distance between the equivalence classes.
     undirected : frozenset of pairs of str
-        Those of the pairs above that are undirected edges; there are none between two DAGs.
+        The pairs above that are undirected edges; empty for two DAGs.
     """
 
     both: tuple[Pair, ...]
@@ -57,44 +60,54 @@ class GraphComparison:
 
     @property
     def precision(self) -> float:
-        """The share of the learned arcs that are right; 1 when there are none."""
+        """The fraction of the learned arcs that are correct; 1 if there are none."""
         return _share(len(self.both), len(self.both) + len(self.reversed) + len(self.extra))
 
     @property
     def recall(self) -> float:
-        """The share of the true arcs that were found; 1 when there are none."""
+        """The fraction of the true arcs that were found; 1 if there are none."""
         return _share(len(self.both), len(self.both) + len(self.reversed) + len(self.missing))
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of precision and recall; 1 when neither graph has arcs."""
+        """The harmonic mean of precision and recall; 1 if neither graph has arcs."""
         wrong = 2 * len(self.reversed) + len(self.missing) + len(self.extra)
         return _share(2 * len(self.both), 2 * len(self.both) + wrong)
 
     @property
     def skeleton_precision(self) -> float:
-        """The share of the pairs joined by the learned graph that the true one joins; 1 when there are none."""
+        """The precision of the skeleton, ignoring directions; 1 if the learned graph has no arcs."""
         return _share(self._n_joined, self._n_joined + len(self.extra))
 
     @property
     def skeleton_recall(self) -> float:
-        """The share of the pairs joined by the true graph that the learned one joins; 1 when there are none."""
+        """The recall of the skeleton, ignoring directions; 1 if the true graph has no arcs."""
         return _share(self._n_joined, self._n_joined + len(self.missing))
 
     @property
     def skeleton_f1(self) -> float:
-        """The harmonic mean of the skeleton's precision and recall; 1 when neither graph has arcs."""
+        """The harmonic mean of the skeleton's precision and recall; 1 if neither graph has arcs."""
         return _share(2 * self._n_joined, 2 * self._n_joined + len(self.missing) + len(self.extra))
 
     @property
     def _n_joined(self) -> int:
-        """The number of pairs that both graphs join, whatever the direction."""
+        """The number of pairs that both graphs join, in any direction."""
         return len(self.both) + len(self.reversed)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a pandas DataFrame with a row for each pair: ``from``, ``to``, ``result`` and ``directed``.
+
+        The result is ``"both"``, ``"reversed"``, ``"missing"`` or ``"extra"``.
+        """
+        import pandas
+
+        rows = [(*pair, name, pair not in self.undirected) for name in _GROUPS for pair in getattr(self, name)]
+        return pandas.DataFrame(rows, columns=["from", "to", "result", "directed"])
 
     def __repr__(self) -> str:
         arcs = _scores(self.precision, self.recall, self.f1)
         skeleton = _scores(self.skeleton_precision, self.skeleton_recall, self.skeleton_f1)
-        groups = {name: getattr(self, name) for name in ("both", "reversed", "missing", "extra")}
+        groups = {name: getattr(self, name) for name in _GROUPS}
         width = len(str(max(map(len, groups.values()))))
         lines = [f"  {name:8}  {len(pairs):{width}}  {self._shown(pairs)}".rstrip() for name, pairs in groups.items()]
         return "\n".join([f"GraphComparison: {arcs}, SHD {self.shd}", f"  skeleton: {skeleton}", *lines])
@@ -110,7 +123,7 @@ def shd(a: Graph, b: Graph) -> int:
     Parameters
     ----------
     a, b : DAG or CPDAG
-        Graphs over the same nodes; a DAG is turned into its equivalence class.
+        Graphs over the same nodes; a DAG is replaced by its equivalence class.
 
     Examples
     --------
@@ -125,13 +138,13 @@ def shd(a: Graph, b: Graph) -> int:
 
 
 def compare_graphs(true: Graph, learned: Graph) -> GraphComparison:
-    """Return the arcs that a learned graph shares with the true one, those it lacks, and those it has too many.
+    """Return the arcs that a learned graph shares with the true one, and the missing and extra ones.
 
     Parameters
     ----------
     true, learned : DAG or CPDAG
-        Graphs over the same nodes. Two DAGs are compared arc by arc; when one is a CPDAG the other is turned into one,
-        and undirected edges are treated like arcs: as one of two that differ in direction, they count as reversed.
+        Graphs over the same nodes. Two DAGs are compared arc by arc; if one is a CPDAG the other is replaced by its
+        class, and an undirected edge against an arc counts as reversed.
 
     Examples
     --------
@@ -179,7 +192,7 @@ def _edges(graph: Graph) -> tuple[Pair, ...]:
 
 
 def _directions(graph: Graph) -> dict[frozenset[str], Pair | None]:
-    """Return for every two nodes that are joined the direction of their arc; None for an edge, which has none."""
+    """Return the direction of the arc for every joined pair of nodes; None for an undirected edge."""
     found: dict[frozenset[str], Pair | None] = {frozenset(pair): pair for pair in graph.arcs}
     return found | {frozenset(pair): None for pair in _edges(graph)}
 

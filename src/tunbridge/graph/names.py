@@ -1,17 +1,19 @@
-"""The border of this room: names become positions here, and are checked here once.
+"""Named nodes: names become positions here, and are checked here once.
 
-People speak of nodes by name, the algorithms by position in the tuple of nodes. What comes in is a list of names and
-lists of pairs of names; what goes on is a dictionary from name to position and pairs of positions.
+Users name nodes, the algorithms use positions in the tuple of nodes. The input is a list of names and lists of pairs of
+names; the result is a dictionary from name to position and pairs of positions.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from tunbridge._check import did_you_mean, listed, shortened
-from tunbridge.errors import DataError
+from tunbridge._core.check import did_you_mean, listed, shortened
+from tunbridge.errors import DataError, UnknownVariableError
 
 Names = str | Iterable[str]
 """One name, or several."""
@@ -23,19 +25,56 @@ _SHOWN = 10
 _BYTES_A_PAIR = 300  # of a pair of positions, its two names, and the entries that lead to it
 
 
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class NamedGraph(ABC):
+    """The base class of graphs over named nodes; equal if they join the same nodes, in any order."""
+
+    nodes: tuple[str, ...]
+    _index: dict[str, int] = field(init=False)
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of nodes."""
+        return len(self.nodes)
+
+    def index(self, node: str) -> int:
+        """Return the position of a node among the nodes."""
+        return position(node, self._index)
+
+    @abstractmethod
+    def _lines(self) -> Hashable:
+        """Return the arcs or edges in a form without order."""
+
+    @cached_property
+    def _key(self) -> Hashable:
+        return type(self), frozenset(self.nodes), self._lines()
+
+    def _named(self, indices: Iterable[int]) -> tuple[str, ...]:
+        return tuple([self.nodes[i] for i in indices])
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._index
+
+    def __eq__(self, other: object) -> bool:
+        return self._key == other._key if isinstance(other, NamedGraph) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
 def checked_name(name: object) -> str:
-    """Return the name of a node as plain text; raise unless it is a text that is not empty."""
+    """Return the name of a node as a plain string; raise unless it is a non-empty string."""
     if not isinstance(name, str) or not name:
-        raise DataError(f"a node's name must be a text that is not empty; got {shortened(repr(name))}.")
+        raise DataError(f"a node's name must be a non-empty string; got {shortened(repr(name))}.")
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise DataError(f"a node's name must be text that UTF-8 can write; got {name!r}.") from None
-    return str.__str__(name)  # the text alone of a subclass such as numpy.str_
+        raise DataError(f"a node's name must be text that UTF-8 can encode; got {name!r}.") from None
+    return str.__str__(name)  # the plain string of a subclass such as numpy.str_
 
 
 def as_names(what: str, names: object) -> list[object]:
-    """Return one name or several as a list; raise when it is neither."""
+    """Return one name or several as a list; raise if it is neither."""
     if isinstance(names, str):
         return [names]
     if not isinstance(names, Iterable) or isinstance(names, bytes):
@@ -44,7 +83,7 @@ def as_names(what: str, names: object) -> list[object]:
 
 
 def as_pairs(what: str, pairs: object) -> list[tuple[object, object]]:
-    """Return arcs or edges as a list of pairs; raise when one of them is no pair.
+    """Return arcs or edges as a list of pairs; raise if one of them is not a pair.
 
     Examples
     --------
@@ -75,7 +114,7 @@ def index_pairs(what: str, pairs: Iterable[tuple[object, object]], index: Mappin
         try:
             i, j = index[pair[0]], index[pair[1]]  # type: ignore[index]
         except (KeyError, TypeError):
-            raise DataError(_unknown(f"an {what} must join nodes of the graph", pair, index)) from None
+            raise _unknown(f"an {what} must join nodes of the graph", pair, index) from None
         if i == j:
             raise DataError(f"an {what} must join two different nodes; got {pair[0]!r} twice.")
         found.append((i, j))
@@ -83,11 +122,11 @@ def index_pairs(what: str, pairs: Iterable[tuple[object, object]], index: Mappin
 
 
 def position(name: object, index: Mapping[str, int]) -> int:
-    """Return the position of a node; raise an error with the nearest name when there is no such node."""
+    """Return the position of a node; raise an error with the nearest name if there is no such node."""
     try:
         return index[name]  # type: ignore[index]
     except (KeyError, TypeError):
-        raise DataError(_unknown("the node must be one of the graph", [name], index)) from None
+        raise _unknown("the node must be one of the graph", [name], index) from None
 
 
 def positions(what: str, names: object, index: Mapping[str, int]) -> list[int]:
@@ -96,18 +135,18 @@ def positions(what: str, names: object, index: Mapping[str, int]) -> list[int]:
     try:
         return [index[name] for name in wanted]  # type: ignore[index]
     except (KeyError, TypeError):
-        raise DataError(_unknown(f"{what} must name nodes of the graph", wanted, index)) from None
+        raise _unknown(f"{what} must name nodes of the graph", wanted, index) from None
 
 
 def check_distinct(what: str, values: Sequence[object]) -> None:
-    """Raise when a value is there more than once."""
+    """Raise if a value is repeated."""
     if len(set(values)) < len(values):
         twice = [value for value, n in Counter(values).items() if n > 1]
         raise DataError(f"{what} must be distinct; got {listed(twice)} more than once.")
 
 
 def joined(names: Sequence[str], mark: str = ARC) -> str:
-    """Return names with arrows or lines between them, as a message or a repr shows them.
+    """Return names with arrows or lines between them, for a message or a repr.
 
     Examples
     --------
@@ -139,7 +178,7 @@ def pairs_size(n_pairs: int) -> int:
 
 
 def _as_pair(what: str, pair: object) -> tuple[object, object]:
-    """Return a list or array of two as a tuple; a text of two letters or a set, which has no order, is no pair."""
+    """Return a list or array of two as a tuple; a string of two letters or a set is not a pair."""
     if isinstance(pair, Iterable) and not isinstance(pair, str | bytes | AbstractSet | Mapping):
         ends = tuple(pair)
         if len(ends) == 2:
@@ -148,6 +187,6 @@ def _as_pair(what: str, pair: object) -> tuple[object, object]:
     raise DataError(f"an {what} must be a pair of names {rule}; got {shortened(repr(pair))}.")
 
 
-def _unknown(rule: str, names: Iterable[object], index: Mapping[str, int]) -> str:
+def _unknown(rule: str, names: Iterable[object], index: Mapping[str, int]) -> UnknownVariableError:
     bad = next(name for name in names if not isinstance(name, str) or name not in index)
-    return f"{rule}; got {shortened(repr(bad))}. {did_you_mean(bad, index)}"
+    return UnknownVariableError(f"{rule}; got {shortened(repr(bad))}. {did_you_mean(bad, index)}")

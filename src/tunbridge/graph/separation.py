@@ -1,17 +1,17 @@
-"""Separation in a directed acyclic graph, by the rules of a bouncing ball.
+"""d-separation in a directed acyclic graph by the Bayes-ball algorithm.
 
-Two nodes are d-connected given observed ones when a ball can roll from the one to the other along the arcs:
+Two nodes are d-connected given observed ones if a ball can roll from one to the other along the arcs:
 
-* at a node that is not observed it rolls on, except from one parent to another;
-* at an observed node it only bounces back from a parent to the other parents: an effect that is known makes its causes
-  compete to explain it.
+* at an unobserved node it rolls on, except from one parent to another;
+* at an observed node it only bounces back from a parent to the other parents: a known effect makes its causes compete
+  to explain it.
 
-Where no ball arrives there is independence, whatever the numbers in the tables. The nodes that send the ball up to
-their parents are those whose tables matter for the question; what is left over (descendants that nobody observed, parts
-cut off by evidence) can be dropped before any table is multiplied.
+Nodes that no ball reaches are independent, whatever the numbers in the tables. The nodes that send the ball up to their
+parents are those whose tables are needed; the others (unobserved descendants, parts separated by evidence) can be
+dropped before any table is multiplied.
 
-The functions take positions, and the parents and children of every node as sequences of positions, as
-:attr:`DAG.parent_indices` and :attr:`DAG.child_indices` hold them. Each visits a node at most twice.
+The functions take positions, and the parents and children of every node as sequences of positions, as in
+:attr:`DAG.parent_indices` and :attr:`DAG.child_indices`. Each visits a node at most twice.
 
 References
 ----------
@@ -28,14 +28,14 @@ from tunbridge.graph.walks import Lists, closure
 
 
 class Requisite(NamedTuple):
-    """What a question needs of a network.
+    """The part of a network that a query needs.
 
     Parameters
     ----------
     tables : tuple of int
-        The nodes whose conditional tables enter, in order.
+        The nodes whose conditional tables are needed, in order.
     observations : tuple of int
-        The observed nodes whose states enter, in order; some of them by their own table too.
+        The observed nodes whose states are needed, in order; the tables of some of them are needed too.
     """
 
     tables: tuple[int, ...]
@@ -43,7 +43,7 @@ class Requisite(NamedTuple):
 
     @property
     def nodes(self) -> tuple[int, ...]:
-        """All nodes that the question needs, in order; the parents of every needed table are among them."""
+        """All needed nodes, in order, including the parents of every needed table."""
         return tuple(sorted({*self.tables, *self.observations}))
 
 
@@ -55,19 +55,19 @@ def requisite(
     *,
     soft: Iterable[int] = (),
 ) -> Requisite:
-    """Return what is needed to answer P(targets | observed): neither barren nor d-separated from the targets.
+    """Return what P(targets | observed) needs: nodes neither barren nor d-separated from the targets.
 
     Parameters
     ----------
     parents, children : sequence of sequence of int
         The graph: the positions of the parents and of the children of each node.
     targets : iterable of int
-        What is asked for.
+        The targets.
     observed : iterable of int
         Nodes whose state is known.
     soft : iterable of int
-        Nodes with findings that leave several states open (likelihoods, lists of states): each acts like an observed
-        child, so it blocks nothing. Those among the ``tables`` that come back are the ones that count.
+        Nodes with soft findings (likelihoods, lists of states): each acts like an observed child, so it blocks nothing.
+        Those among the returned ``tables`` matter.
 
     Notes
     -----
@@ -81,7 +81,7 @@ def requisite(
     Requisite(tables=(2,), observations=(1,))
     """
     hard = frozenset(observed)
-    # A ball that rolls down to where nobody has looked never comes back.
+    # A ball that rolls down to where nothing is observed never comes back.
     marks = _roll(
         parents, children, targets, observed=hard, soft=frozenset(soft), within=closure(parents, hard.union(soft))
     )
@@ -91,7 +91,7 @@ def requisite(
 def connected(parents: Lists, children: Lists, starts: Iterable[int], observed: Iterable[int] = ()) -> list[int]:
     """Return the nodes that are d-connected to any of the starts given the observed ones, in order.
 
-    The starts themselves are among them; observed nodes never are, since nothing more can be learned about them.
+    They include the starts; observed nodes never belong to them.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def connected(parents: Lists, children: Lists, starts: Iterable[int], observed: 
 
 
 class _Marks(NamedTuple):
-    """Where the ball has been: nodes from which it went up, from which it went down, and observed ones it met."""
+    """The nodes from which the ball went up, those from which it went down, and the observed ones it met."""
 
     up: set[int]
     down: set[int]

@@ -1,8 +1,8 @@
 """Undirected graphs: moral graphs and skeletons.
 
-In an undirected graph a set of nodes separates two others when every path between them meets it. The moral graph of a
-directed one (arcs without their heads, the parents of each node joined) shows which variables share a table, and is
-what triangulation starts from; the skeleton is the arcs without their heads.
+In an undirected graph a set of nodes separates two others if every path between them meets it. The moral graph of a
+directed graph (arcs without direction, the parents of each node joined) shows which variables share a table, and is the
+start of triangulation; the skeleton is the arcs without direction.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tunbridge._check import counted
-from tunbridge.graph.base import NamedGraph
+from tunbridge._core.check import counted
 from tunbridge.graph.names import (
     EDGE,
+    NamedGraph,
     Names,
     Pair,
     as_pairs,
@@ -29,14 +29,14 @@ from tunbridge.graph.walks import closure
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class UndirectedGraph(NamedGraph):
-    """An undirected graph over named nodes; it never changes.
+    """An immutable undirected graph over named nodes.
 
-    Two graphs are equal when they have the same nodes and the same edges, in whatever order.
+    Two graphs are equal if they have the same nodes and the same edges, in any order.
 
     Parameters
     ----------
     nodes : iterable of str, optional
-        The names of the nodes; without them they are taken from the edges, in order of appearance.
+        The names of the nodes; default: those of the edges, in order of appearance.
     edges : iterable of pairs of str
         Pairs of nodes, each pair once, in either order.
 
@@ -53,7 +53,7 @@ class UndirectedGraph(NamedGraph):
 
     edges: tuple[Pair, ...]
     neighbour_indices: tuple[tuple[int, ...], ...] = field(init=False)
-    """For each node the positions of its neighbours, in order."""
+    """The positions of the neighbours of each node, in order."""
 
     def __init__(self, nodes: Iterable[str] | None = None, edges: Iterable[Iterable[str]] = ()) -> None:
         pairs = as_pairs("edge", edges)
@@ -72,8 +72,8 @@ class UndirectedGraph(NamedGraph):
         self.__dict__["neighbour_indices"] = tuple(tuple(sorted(some)) for some in neighbours)
 
     @classmethod
-    def _trusted(cls, index: dict[str, int], pairs: Iterable[tuple[int, int]]) -> UndirectedGraph:
-        """Return a graph of checked parts: distinct pairs of positions, the lower first."""
+    def of_valid(cls, index: dict[str, int], pairs: Iterable[tuple[int, int]]) -> UndirectedGraph:
+        """Return a graph of valid parts, without checks: distinct pairs of positions, the lower first."""
         graph = object.__new__(cls)
         graph._fill(index, pairs)
         return graph
@@ -92,15 +92,15 @@ class UndirectedGraph(NamedGraph):
         return self.index(other) in self.neighbour_indices[self.index(one)]
 
     def subgraph(self, nodes: Names) -> UndirectedGraph:
-        """Return the graph of some of the nodes, in the order given, and of the edges among them."""
+        """Return the graph of some nodes, in the order given, and the edges among them."""
         kept = positions("nodes", nodes, self._index)
         check_distinct("nodes", self._named(kept))
         new = {old: i for i, old in enumerate(kept)}
         ends = [(new[i], new[j]) for i in kept for j in self.neighbour_indices[i] if j in new]
-        return self._trusted({self.nodes[i]: at for i, at in new.items()}, sorted((i, j) for i, j in ends if i < j))
+        return self.of_valid({self.nodes[i]: at for i, at in new.items()}, sorted((i, j) for i, j in ends if i < j))
 
     def components(self) -> tuple[tuple[str, ...], ...]:
-        """Return the parts that hang together, each in the order of the nodes."""
+        """Return the connected components, each in the order of the nodes."""
         found: list[tuple[str, ...]] = []
         seen: set[int] = set()
         for start in range(self.n_nodes):
@@ -132,7 +132,7 @@ class UndirectedGraph(NamedGraph):
 
 
 def indexed_edges(pairs: Iterable[tuple[object, object]], index: dict[str, int]) -> list[tuple[int, int]]:
-    """Return edges as pairs of positions, the lower first; raise when an edge is there twice, in either order."""
+    """Return edges as pairs of positions, the lower first; raise if an edge is repeated, in either order."""
     found = [(i, j) if i < j else (j, i) for i, j in index_pairs("edge", pairs, index)]
     if len(set(found)) < len(found):
         nodes = tuple(index)

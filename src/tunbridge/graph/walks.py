@@ -1,12 +1,12 @@
-"""Walks along arcs: topological order, what can be reached, a cycle to show.
+"""Walks along arcs: topological order, reachability, shortest paths, cycles.
 
-A graph is given as a sequence that holds, for each node, the positions of its parents (or of its children). Every walk
-visits a node and an arc once, and none is recursive, so a chain of a million nodes is no trouble.
+A graph is given as a sequence with, for each node, the positions of its parents (or of its children). Every walk visits
+a node and an arc once, and none is recursive, so a chain of a million nodes is no problem.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 
 Lists = Sequence[Sequence[int]]
@@ -14,10 +14,10 @@ Lists = Sequence[Sequence[int]]
 
 
 def topological_order(parents: Lists, children: Lists) -> list[int]:
-    """Return the nodes, parents before children, else in their own order; those on or behind a cycle are left out.
+    """Return the nodes, parents before children, otherwise in their own order; nodes on or after a cycle are left out.
 
-    Of the nodes whose parents have all been taken the first is taken next (A. B. Kahn, 1962), so a graph whose nodes
-    are in topological order already keeps it.
+    Of the nodes whose parents have all been taken the first is taken next (A. B. Kahn, 1962), so nodes that are in
+    topological order keep it. (graphlib promises no such order.)
 
     Examples
     --------
@@ -67,7 +67,7 @@ def reached(lists: Lists, starts: Iterable[int]) -> list[int]:
 
 
 def shortest_path(lists: Lists, starts: Iterable[int], end: int) -> list[int]:
-    """Return the nodes of a shortest path from one of the starts, both ends included; empty when there is none.
+    """Return the nodes of a shortest path from one of the starts, both ends included; empty if there is none.
 
     Examples
     --------
@@ -90,10 +90,10 @@ def shortest_path(lists: Lists, starts: Iterable[int], end: int) -> list[int]:
 
 
 def find_cycle(parents: Lists, children: Lists, order: Sequence[int]) -> list[int]:
-    """Return a cycle, its first node once more at the end; ``order`` is what a topological order could place.
+    """Return a cycle, its first node once more at the end; ``order`` is the incomplete topological order.
 
-    Whoever walks from a node that was left out to a parent that was left out, and on, never ends: so the walk
-    comes back to a node where it has been. The shortest cycle through that node is the one to show.
+    A walk from a node that was left out to a parent that was left out, and on, never ends, so it comes back to a node
+    that it has visited. The shortest cycle through that node is returned.
     """
     placed = set(order)
     i = next(i for i in range(len(parents)) if i not in placed)
@@ -104,3 +104,22 @@ def find_cycle(parents: Lists, children: Lists, order: Sequence[int]) -> list[in
     ring = shortest_path(children, children[i], i)
     at = ring.index(min(ring))
     return [*ring[at:], *ring[: at + 1]]
+
+
+def named_cycle(parents: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return a cycle in a graph that is given by the parents of each node, its first node once more at the end.
+
+    Examples
+    --------
+    >>> named_cycle({"a": ("b",), "b": ("a",), "c": ("a",)}), named_cycle({"a": (), "b": ("a",)})
+    (('a', 'b', 'a'), ())
+    """
+    names = list(parents)
+    index = {name: i for i, name in enumerate(names)}
+    above = [[index[parent] for parent in some] for some in parents.values()]
+    below: list[list[int]] = [[] for _ in names]
+    for i, some in enumerate(above):
+        for parent in some:
+            below[parent].append(i)
+    order = topological_order(above, below)
+    return tuple(names[i] for i in find_cycle(above, below, order)) if len(order) < len(names) else ()

@@ -1,8 +1,7 @@
-"""Inference: questions put to a network, exactly or by sampling."""
+"""Inference: answers to questions about a network, exact or by sampling."""
 
-from tunbridge.inference.conflicts import Conflict
 from tunbridge.inference.engine import Engine
-from tunbridge.inference.explaining import EvidenceExplanation, FindingWeight
+from tunbridge.inference.explaining import Conflict, EvidenceExplanation, FindingWeight
 from tunbridge.inference.forecasting import Forecast
 from tunbridge.inference.queries import Event, MostProbable, Posteriors
 

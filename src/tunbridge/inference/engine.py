@@ -1,9 +1,14 @@
-"""A network ready to be asked: its potentials, and the junction trees compiled for the questions asked so far.
+"""A network ready for questions: its potentials, and the junction trees compiled for the questions so far.
 
 The tree of the whole network is compiled once. Where it is small, every question uses it: evidence shortens the axes of
-its tables, and the way down is only walked to what is asked for. Where it is large, a question gets a tree of its own
-if that is much cheaper: tables that cannot matter (barren and d-separated nodes) are dropped and observed variables
-leave the graph before it is triangulated. Such trees are kept, too: new findings on the same variables reuse them.
+its tables, and the way down visits only the cliques that are needed. Where it is large, a question gets a tree of its
+own if that is much cheaper: tables that cannot matter (barren and d-separated nodes) are dropped and observed variables
+leave the graph before it is triangulated. Such trees are kept, too: new findings about the same variables reuse them.
+
+Continuous variables have no tables in the junction tree. They form the engine's continuous part
+(:mod:`tunbridge.inference.hybrid.components`), which is empty in a discrete network; observed values reach the
+categorical variables as factors (:mod:`tunbridge.inference.hybrid.evidence`), each an observed child of the categories
+it depends on in an extended engine.
 """
 
 from __future__ import annotations
@@ -11,63 +16,94 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunbridge._check import listed
-from tunbridge._memory import check_memory, memory_limit
+from tunbridge._core.check import listed
+from tunbridge._core.memory import check_memory, memory_limit
+from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.data import Variable
-from tunbridge.errors import MemoryForecastError
+from tunbridge.errors import DataError, MemoryForecastError
 from tunbridge.graph.separation import requisite
 from tunbridge.graph.walks import closure
-from tunbridge.inference.elimination import TooLargeError
+from tunbridge.inference.elimination import TooLargeError, run_plainly
 from tunbridge.inference.evidence import NO_EVIDENCE, Evidence
-from tunbridge.inference.flat import FlatNetwork, flatten, starts_of
-from tunbridge.inference.plans import COUNTABLE, Plan, Sketch
-from tunbridge.inference.potentials import Potentials, gather_potentials, is_chained, is_large_sparse
-from tunbridge.inference.running import Answer, States, run_plainly, run_tree
-from tunbridge.inference.tree import Shelf, Tree, Triangulation, compile_tree, triangulate
-from tunbridge.kernels import propagation
+from tunbridge.inference.flat import (
+    FlatNetwork,
+    Potentials,
+    children_of,
+    flatten,
+    gather_potentials,
+    is_chained,
+    is_large_sparse,
+)
+from tunbridge.inference.hybrid.components import ContinuousPart
+from tunbridge.inference.tree import (
+    COUNTABLE,
+    Answer,
+    Plan,
+    Shelf,
+    Sketch,
+    States,
+    Tree,
+    Triangulation,
+    compile_tree,
+    run_lanes,
+    run_tree,
+    triangulate,
+)
 from tunbridge.kernels.compiled import announce, is_compiled
-
-if TYPE_CHECKING:
-    from tunbridge.probability import ConditionalTable
+from tunbridge.kernels.inference import propagation
+from tunbridge.probability import CPT, ConditionalTable, LinearGaussian
 
 _SMALL_TREE = 200_000  # entries: below, the tree of the whole network answers at once
-_TINY_TREE = 10_000  # entries: no need to look at the memory
+_TINY_TREE = 10_000  # entries: no memory check needed
 _WORTH_A_TREE = 0.5  # a tree for one question must have at most this share of the entries
 _KEPT_TREES = 32
 _KEPT_BYTES = 2**30
+_KEPT_ENGINES = 512  # extended by auxiliary variables
 _MANY_VARIABLES = 100  # in a larger network a question is first looked at by itself
+_LANES, _LANE_ENTRIES = 16, 2**22  # rows that go through the tree together, and entries of all their tables
 _NOTHING = np.empty(0, np.int64)
+_NO_NUMBERS = ContinuousPart((), {})
 _FEW_VARIABLES, _FEW_ENTRIES, _PLAIN_RUNS = 80, 5000, 100  # what plain NumPy answers while nothing is compiled
 _LARGEST_PLAIN = 100_000  # entries of a joint distribution; for a larger one the tree forecasts its memory
 WAYS_OUT = (
-    "Ways out: ask for fewer variables, or observe more; give nodes fewer parents or states; or ask posterior() for "
+    "Ways out: ask for fewer variables, or observe more; give nodes fewer parents or states; or ask for "
     "one variable approximately, with method='likelihood-weighting'."
 )
+
+Scope = tuple[int, ...]
+"""Categorical variables by number, in ascending order."""
 
 
 class Engine:
     """A network's tables, compiled as questions need it. Safe to share between threads.
 
+    Variables are numbered: first the categorical ones, then the continuous ones, each in the order of their tables.
+
     Parameters
     ----------
     cpts : sequence of ConditionalTable
-        One for each variable; the variables are numbered in this order.
+        One for each variable.
 
     Attributes
     ----------
+    names : tuple of str
+        The variables in the order of ``cpts``.
     variables, index : tuple of Variable, dict of str to int
-        The variables, and their numbers by name.
+        The variables by number, and their numbers by name.
+    tables : tuple of ConditionalTable
+        The tables of the categorical variables, by number.
+    part : ContinuousPart
+        The continuous variables; it is empty in a discrete network.
     parents : list of list of int
-        The numbers of the parents of each variable, in the order of its table.
+        The parents of each categorical variable, in the order of its table.
     n_states, starts : ndarray, list of int
-        The number of states of each variable, and where each begins in an array over all states.
+        The number of states of each categorical variable, and where each begins in an array over all states.
     needs_reduction : bool
         Whether a table is too large to be written out before evidence has fixed some of its parents.
     has_small_tables : bool
@@ -75,33 +111,61 @@ class Engine:
     """
 
     def __init__(self, cpts: Sequence[ConditionalTable]) -> None:
-        self.cpts = tuple(cpts)
-        self.variables: tuple[Variable, ...] = tuple(cpt.variable for cpt in self.cpts)
+        self.cpts = self.tables = tuple(cpts)
+        self.part = _NO_NUMBERS
+        gaussian = [cpt for cpt in self.cpts if isinstance(cpt, LinearGaussian)]
+        if gaussian:
+            self.tables = tuple(cpt for cpt in self.cpts if not isinstance(cpt, LinearGaussian))
+        self.variables: tuple[Variable, ...] = tuple(cpt.variable for cpt in (*self.tables, *gaussian))
         self.index = {variable.name: v for v, variable in enumerate(self.variables)}
-        self.parents = [[self.index[p.name] for p in cpt.parents] for cpt in self.cpts]
-        self.n_states = np.array([v.n_states for v in self.variables], np.int64)
-        self.starts: list[int] = [0, *accumulate(v.n_states for v in self.variables)]
-        self.needs_reduction = any(map(is_large_sparse, self.cpts))
+        if gaussian:
+            self.part = ContinuousPart(self.variables, {self.index[c.variable.name]: c for c in gaussian})
+        self.parents = [[self.index[p.name] for p in cpt.parents] for cpt in self.tables]
+        n_states = [cpt.variable.n_states for cpt in self.tables]
+        self.n_states, self.starts = np.array(n_states, np.int64), [0, *accumulate(n_states)]
+        self.needs_reduction = any(map(is_large_sparse, self.tables))
         self._lock = threading.RLock()
         self._shelf = Shelf(_KEPT_BYTES)
-        self._trees: OrderedDict[Any, Tree | None] = OrderedDict()  # None: the whole network's tree is as good
-        n_entries = sum(math.prod(cpt.shape) for cpt in self.cpts)
-        self.has_small_tables = len(self.cpts) <= _FEW_VARIABLES and n_entries <= _FEW_ENTRIES
-        if n_entries <= _FEW_ENTRIES and not self.needs_reduction:  # small tables lie end to end from the start
-            self.__dict__["potentials"] = gather_potentials(self.cpts, self.parents, self.n_states)
+        self._trees: OrderedDict[tuple[bytes, ...], Tree | None] = OrderedDict()  # None: the whole tree is as good
+        self._engines: OrderedDict[tuple[str | Scope, ...], Engine] = OrderedDict()
+        self._clustered: dict[tuple[Scope, ...], Engine] = {}
+        self._clusters: dict[Scope, CPT] = {}
+        n_entries = sum(math.prod(cpt.shape) for cpt in self.tables)
+        self.has_small_tables = len(self.tables) <= _FEW_VARIABLES and n_entries <= _FEW_ENTRIES
+        if n_entries <= _FEW_ENTRIES and not self.needs_reduction:  # small tables are concatenated from the start
+            self.__dict__["potentials"] = gather_potentials(self.tables, self.parents, self.n_states)
         self._plain_runs = 0 if not self.has_small_tables or is_compiled(propagation.propagate) else _PLAIN_RUNS
 
     # The network as arrays
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The variables in the order of their tables."""
+        return tuple(cpt.variable.name for cpt in self.cpts)
+
+    @property
     def n_variables(self) -> int:
-        """The number of variables."""
-        return len(self.variables)
+        """The number of categorical variables."""
+        return len(self.tables)
+
+    def is_number(self, v: int) -> bool:
+        """Return whether a variable is continuous."""
+        return v >= len(self.tables)
+
+    def check_categorical(self, what: str) -> None:
+        """Raise where the network has continuous variables, which ``what`` cannot handle."""
+        names = [self.variables[v].name for v in self.part.numbers]
+        if names:
+            are = "is" if len(names) == 1 else "are"
+            hint = "Discretise first (tb.discretise)."
+            raise DataError(
+                f"{what} must have a network of categorical variables; {listed(names)} {are} continuous. {hint}"
+            )
 
     @cached_property
     def singles(self) -> list[tuple[Variable, ...]]:
-        """Each variable in a tuple of its own."""
-        return [(variable,) for variable in self.variables]
+        """Each categorical variable in a tuple of its own."""
+        return [(variable,) for variable in self.variables[: self.n_variables]]
 
     @property
     def states(self) -> States:
@@ -111,32 +175,22 @@ class Engine:
     @cached_property
     def children(self) -> list[list[int]]:
         """The numbers of the children of each variable."""
-        children: list[list[int]] = [[] for _ in self.cpts]
-        for child, parents in enumerate(self.parents):
-            for parent in parents:
-                children[parent].append(child)
-        return children
+        return children_of(self.parents)
 
     @cached_property
     def flat(self) -> FlatNetwork:
         """The network with every table written out; auxiliary variables of noisy tables come behind the others."""
-        return self.potentials.as_network(self.variables) if any(map(is_chained, self.cpts)) else flatten(self.cpts)
+        return self.potentials.as_network(self.variables) if any(map(is_chained, self.tables)) else flatten(self.tables)
 
     @cached_property
     def is_flat(self) -> bool:
         """Whether every table may be written out: none is large and sparse or a long chain."""
-        return not self.needs_reduction and not any(map(is_chained, self.cpts))
-
-    @cached_property
-    def child_arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """The children of all variables end to end, and where those of each begin."""
-        children = np.array([child for some in self.children for child in some], np.int64)
-        return starts_of(map(len, self.children)), children
+        return not self.needs_reduction and not any(map(is_chained, self.tables))
 
     @cached_property
     def potentials(self) -> Potentials:
         """The tables as potentials; those of noisy nodes with many parents as chains of small ones."""
-        return gather_potentials(self.cpts, self.parents, self.n_states)
+        return gather_potentials(self.tables, self.parents, self.n_states)
 
     @cached_property
     def has_zeros(self) -> bool:
@@ -145,7 +199,7 @@ class Engine:
 
     @cached_property
     def is_small(self) -> bool:
-        """Whether the first elimination order that comes to hand makes small tables of the whole network."""
+        """Whether the first elimination order that is tried makes small tables of the whole network."""
         with self._lock:
             found = triangulate(self.potentials, most_orders=1)
             if found.n_entries > _SMALL_TREE:
@@ -155,7 +209,7 @@ class Engine:
 
     @cached_property
     def whole(self) -> Sketch:
-        """The whole network, triangulated as well as may be."""
+        """The whole network with the best triangulation found."""
         with self._lock:
             return self._sketched(triangulate(self.potentials))
 
@@ -172,11 +226,46 @@ class Engine:
         """Return the same network with other numbers in its tables; what was compiled is shared."""
         other = Engine(cpts)
         other._trees, other._lock, other._shelf = self._trees, self._lock, self._shelf
+        other._engines, other._clusters = self._engines, self._clusters
         other._plain_runs = self._plain_runs
         other.__dict__.update({name: self.__dict__[name] for name in ("is_small", "tree") if name in self.__dict__})
         if "whole" in self.__dict__:
             other.__dict__["whole"] = self.whole._replace(potentials=other.potentials)
         return other
+
+    # Auxiliary variables
+
+    def with_children(self, scopes: Sequence[Scope], tables: Sequence[ConditionalTable]) -> Engine:
+        """Return the discrete network with an auxiliary child, its table given, for each scope."""
+        return self._extended(("child", *scopes), tables)
+
+    def with_clusters(self, scopes: Sequence[Scope]) -> Engine:
+        """Return the discrete network with an auxiliary variable for each scope whose states are its configurations."""
+        key = tuple(scopes)
+        with self._lock:
+            if key not in self._clustered:
+                for scope in scopes:
+                    if scope not in self._clusters:
+                        self._clusters[scope] = _cluster(tuple(self.variables[d] for d in scope))
+                self._clustered[key] = self._extended(("cluster", *scopes), [self._clusters[s] for s in scopes])
+            return self._clustered[key]
+
+    def _extended(self, key: tuple[str | Scope, ...], tables: Sequence[ConditionalTable]) -> Engine:
+        """Return the discrete network with more tables; what was compiled for the same structure is shared."""
+        if not tables:
+            return self
+        whole = [*self.tables, *tables]
+        with self._lock:
+            known = self._engines.get(key)
+        found = Engine(whole) if known is None else known.with_tables(whole)
+        with self._lock:
+            self._engines[key] = found  # the latest, since it shares what it has compiled with the others
+            self._engines.move_to_end(key)
+            if len(self._engines) > _KEPT_ENGINES:
+                self._engines.popitem(last=False)
+        return found
+
+    # Runs
 
     def compile(self, sketch: Sketch) -> Tree:
         """Return a compiled tree; raise MemoryForecastError before anything large is allocated."""
@@ -190,13 +279,11 @@ class Engine:
         return tree
 
     def _in_words(self, sketch: Sketch) -> str:
-        """Return a computation in words for a message about memory: its largest clique by name."""
+        """Describe a computation for a message about memory, naming its largest clique."""
         members, size = sketch.found.largest_clique(sketch.potentials.n_states)
         numbers = sorted(int(sketch.variables[v]) for v in members)
         names = listed([self.variables[v].name for v in numbers if v < self.n_variables], most=4)
         return f"exact inference (largest clique: {len(members)} variables, {size:.3g} entries: {names})"
-
-    # Runs
 
     def run(
         self, evidence: Evidence = NO_EVIDENCE, wanted: Iterable[int] | None = None, *, joint: Sequence[int] = ()
@@ -205,7 +292,7 @@ class Engine:
         asked = None if wanted is None else list(wanted)
         if self._is_plain() and math.prod(self.variables[v].n_states for v in joint) <= _LARGEST_PLAIN:
             try:
-                return run_plainly(self.cpts, self.parents, evidence, self.states, asked, joint)
+                return run_plainly(self.tables, self.parents, evidence, self.states, asked, joint)
             except TooLargeError:
                 self._plain_runs = 0
         announce(propagation.propagate, "exact inference")
@@ -221,6 +308,50 @@ class Engine:
     def log_probability(self, evidence: Evidence) -> float:
         """Return the logarithm of the probability of the evidence (−∞: impossible)."""
         return self.run(evidence, []).log_evidence
+
+    def run_rows(
+        self,
+        codes: np.ndarray,
+        asked: Sequence[int],
+        soft: Mapping[int, np.ndarray] | None = None,
+        *,
+        lanes: int = _LANES,
+        n_jobs: int | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return ln P(evidence) and the marginals of some variables, side by side, for rows of hard and soft evidence.
+
+        Rows go through the tree in batches of up to ``lanes``, or one by one where its tables are too large for that.
+        """
+        n, soft = codes.shape[1], soft or {}
+        log_evidence = np.zeros(n)
+        found = np.full((n, int(self.n_states[list(asked)].sum())), np.nan)
+        size = self._lanes(lanes) if self.n_variables else 0
+
+        def run(piece: tuple[int, int]) -> None:
+            at = np.minimum(np.arange(piece[0], piece[0] + size), piece[1] - 1)  # unused lanes repeat the last row
+            evidence = {v: likelihood[:, at] for v, likelihood in soft.items()}
+            answer = run_lanes(self.tree, self.potentials, codes[:, at], evidence, asked, self.starts)
+            log_evidence[slice(*piece)], found[slice(*piece)] = (part[: piece[1] - piece[0]] for part in answer)
+
+        if size > 1:
+            announce(propagation.propagate, "exact inference for rows")
+            map_threads(run, row_pieces(n, size), n_jobs)
+        elif size == 1:
+            for i in range(n):  # one at a time: each may need all the memory
+                hard = {v: int(code) for v, code in enumerate(codes[:, i]) if code >= 0}
+                evidence = Evidence(hard, {v: likelihood[:, i] for v, likelihood in soft.items()})
+                log_evidence[i] = self.log_probability(evidence)
+                if asked and log_evidence[i] > -math.inf:
+                    marginals = self.run(evidence, asked).marginals
+                    found[i] = np.concatenate([marginals[self.starts[v] : self.starts[v + 1]] for v in asked])
+        return log_evidence, found
+
+    def _lanes(self, most: int) -> int:
+        """Return how many rows go through the tree together: a power of two, 1 where each needs a tree of its own."""
+        if self.needs_reduction or most == 1:
+            return 1
+        room = _LANE_ENTRIES / self.whole.found.n_entries
+        return int(min(most, 2 ** max(0, math.floor(math.log2(room))))) if room >= 1.0 else 1
 
     def plan(self, evidence: Evidence, targets: Sequence[int] | None, joint: Sequence[int] = ()) -> Plan:
         """Choose the tree for a question: that of the whole network, or a cheaper one of its own."""
@@ -244,7 +375,7 @@ class Engine:
         return self.is_small and (len(joint) < 2 or set(joint) <= set(self.tree.clique_of(joint)))
 
     def _is_near(self, evidence: Evidence, targets: Sequence[int] | None) -> bool:
-        """Return whether to look at the whole network at all; in a large one few variables may be asked for."""
+        """Return whether to look at the whole network at all; in a large one few variables may matter."""
         if "is_small" in self.__dict__ or self.n_variables <= _MANY_VARIABLES or targets is None:
             return True
         return self.sketch(evidence, targets).found.n_entries > _SMALL_TREE
@@ -300,7 +431,7 @@ class Engine:
         """Return the potentials; needed tables that are too large are first cut down to what the evidence leaves."""
         if not self.needs_reduction:
             return self.potentials
-        return gather_potentials(self.cpts, self.parents, self.n_states, fixed=evidence.hard, needed=needed)
+        return gather_potentials(self.tables, self.parents, self.n_states, fixed=evidence.hard, needed=needed)
 
     def needed_tables(self, evidence: Evidence, targets: Sequence[int] | None) -> np.ndarray:
         """Mark the variables whose tables matter for the targets, and for the probability of the evidence."""
@@ -313,3 +444,10 @@ class Engine:
             found = tuple(closure(self.parents, evidence))
         needed[list(found)] = 1
         return needed
+
+
+def _cluster(parents: tuple[Variable, ...]) -> CPT:
+    """Return the table of the auxiliary variable whose states are the configurations of some others."""
+    q = math.prod(p.n_states for p in parents)
+    variable = Variable("together: " + ", ".join(p.name for p in parents), range(q))
+    return CPT.of_valid(variable, parents, np.eye(q).reshape(*(p.n_states for p in parents), q))

@@ -1,4 +1,4 @@
-"""Why a posterior is what it is: the weight of each finding, and what the answer would be without it.
+"""Why a posterior is what it is, and whether findings fit together.
 
 For a state h of the target, the weight of a finding e_i is the change it makes to the log-odds of h,
 
@@ -7,38 +7,48 @@ For a state h of the target, the weight of a finding e_i is the change it makes 
 in natural units (0.69 doubles the odds), given all the other findings, and likewise by itself, against the prior. Where
 findings depend on one another the two differ, and the weights do not add up to the total.
 
+The conflict measure of Jensen et al. compares the findings taken one by one with the findings together,
+
+    conf(e) = ln [ Π_i P(e_i) / P(e) ].
+
+Findings that support one another make conf(e) negative; a positive value hints at a faulty finding, or at a case that
+the model does not cover. Units of continuous variables cancel.
+
 References
 ----------
 I. J. Good (1985). Weight of evidence: a brief survey. Bayesian Statistics 2, 249–270.
+F. V. Jensen, B. Chamberlain, T. Nordahl, F. Jensen (1991). Analysis in HUGIN of data conflict. UAI 6, 519–528.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tunbridge._core.grid import html_grid, probability_text, text_grid
 from tunbridge.data.variable import is_missing
 from tunbridge.errors import DataError
 from tunbridge.inference.engine import Engine
-from tunbridge.inference.queries import posterior
+from tunbridge.inference.evidence import find_variable
+from tunbridge.inference.hybrid.evidence import read_findings
+from tunbridge.inference.queries import log_probability, posterior
 from tunbridge.probability import Distribution
-from tunbridge.probability.grid import html_grid, probability_text, text_grid
 
 _HEADER = ["finding", "weight", "alone", "without it"]
 
 
 @dataclass(frozen=True)
 class FindingWeight:
-    """What one finding does for a state of the target.
+    """The weight of one finding for a state of the target.
 
     Attributes
     ----------
     name : str
         The variable.
     finding : object
-        What was found: a state, a list of states, or likelihoods.
+        A state, a list of states, likelihoods, or a number.
     weight : float
         How much it adds to the log-odds of the state, given all the other findings.
     alone : float
@@ -61,13 +71,13 @@ class EvidenceExplanation:
     Attributes
     ----------
     target : str
-        The variable asked about.
+        The target variable.
     state : object
-        The state the weights are for.
+        The state that the weights refer to.
     prior, posterior : Distribution
         Of the target, without and with the evidence.
     findings : tuple of FindingWeight
-        The findings, those that weigh most first.
+        The findings, by decreasing weight.
     """
 
     target: str
@@ -95,29 +105,28 @@ class EvidenceExplanation:
 
 
 def explain(engine: Engine, target: str, evidence: Mapping[str, Any], *, state: Any = None) -> EvidenceExplanation:
-    """Return the weight of each finding for a state of the target (by default its most probable one)."""
-    return explain_by(lambda *question: posterior(engine, *question), target, evidence, state=state)
-
-
-def explain_by(
-    ask: Callable[..., Distribution], target: str, evidence: Mapping[str, Any], *, state: Any = None
-) -> EvidenceExplanation:
-    """Return the same from a function that answers questions: a target, and evidence or none."""
+    """Return the weight of each finding for a state of the target (default: its most probable one)."""
     if not isinstance(target, str):
         raise DataError(f"target must name one variable; got {target!r}.")
-    after, before = ask(target, evidence), ask(target)
+    if engine.is_number(find_variable(engine.index, target, "target")):
+        raise DataError(f"explain() must have a categorical target; {target!r} is continuous.")
+    after, before = posterior(engine, target, evidence), posterior(engine, target)
     variable = after.variables[0]
     chosen = after.mode if state is None else (variable.states or ())[variable.code(state)]
     findings = []
     known = {name: finding for name, finding in (evidence or {}).items() if not is_missing(finding)}
     for name, finding in known.items():
-        without = ask(target, {k: v for k, v in known.items() if k != name})
-        alone = ask(target, {name: finding})
-        weight = _log_odds(after, chosen) - _log_odds(without, chosen)
-        own = _log_odds(alone, chosen) - _log_odds(before, chosen)
-        findings.append(FindingWeight(name, finding, _settled(weight), _settled(own), without))
+        without = posterior(engine, target, _without(known, name))
+        alone = posterior(engine, target, {name: finding})
+        weight = _difference(_log_odds(after, chosen), _log_odds(without, chosen))
+        own = _difference(_log_odds(alone, chosen), _log_odds(before, chosen))
+        findings.append(FindingWeight(name, finding, weight, own, without))
     findings.sort(key=lambda f: -abs(f.weight))
     return EvidenceExplanation(target, chosen, before, after, tuple(findings))
+
+
+def _without(findings: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {other: finding for other, finding in findings.items() if other != name}
 
 
 def _log_odds(distribution: Distribution, state: Any) -> float:
@@ -128,10 +137,50 @@ def _log_odds(distribution: Distribution, state: Any) -> float:
     return math.log(p) - math.log(others) if others > 0.0 else math.inf
 
 
-def _settled(weight: float) -> float:
-    """Return a weight, 0 where certainty stayed certainty (∞ − ∞)."""
-    return 0.0 if math.isnan(weight) else weight
+def _difference(after: float, before: float) -> float:
+    """Return how much log-odds grew; 0 where both are the same infinity."""
+    return 0.0 if after == before else after - before
 
 
 def _text(finding: Any) -> str:
     return " or ".join(map(str, finding)) if isinstance(finding, list | tuple | set | frozenset) else str(finding)
+
+
+# Conflicts
+
+
+@dataclass(frozen=True, repr=False)
+class Conflict:
+    """How well findings fit together.
+
+    Attributes
+    ----------
+    measure : float
+        ln [Π P(finding) / P(all findings)]: above 0 they contradict one another more than they agree.
+    without : dict of str to float
+        The measure when one finding is left out: a finding whose absence lowers it is the odd one.
+    """
+
+    measure: float
+    without: dict[str, float]
+
+    def __repr__(self) -> str:
+        rows: list[list[object]] = [[name, f"{value:+.3f}"] for name, value in self.without.items()]
+        verdict = "the findings disagree" if self.measure > 0 else "the findings agree"
+        head = f"Conflict {self.measure:+.3f}: {verdict}"
+        return head if not rows else head + "\n" + text_grid(["without", "conflict"], rows)
+
+
+def conflict(engine: Engine, evidence: Mapping[str, Any]) -> Conflict:
+    """Return the conflict measure of all findings, and of all but each one."""
+    read_findings(engine, evidence)
+    known = {name: finding for name, finding in (evidence or {}).items() if not is_missing(finding)}
+    together = log_probability(engine, known)
+    if together == -math.inf:
+        posterior(engine, next(iter(known)), known)  # raises an error that names what is impossible
+    alone = {name: log_probability(engine, {name: finding}) for name, finding in known.items()}
+    without = {}
+    for name in known:
+        rest = _without(known, name)
+        without[name] = sum(alone[other] for other in rest) - log_probability(engine, rest)
+    return Conflict(sum(alone.values()) - together, without)

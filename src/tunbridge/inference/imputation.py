@@ -1,46 +1,60 @@
-"""Tables with their holes filled by a network.
+"""Imputation: missing values of a table filled in by a network.
 
-Which cells are filled with what is the business of :mod:`tunbridge.inference.completions`; here frames become codes,
-and codes a table that is as the frame was, but for its holes: columns, their order, their types, values that the
-network does not know, columns that it does not know, and weights.
+Of a row with the states e known, the cells m to be filled, and h that are missing and stay so,
 
-A cell that holds a value keeps it. Where that value is no state of the network, it counts as missing for what is
-concluded from the row, and stays. So a column of the result has the states that it had, and behind them those of the
-network's that it had not.
+    most probable:  argmax_m P(m | e) = argmax_m Σ_h P(m, h, e)
+    cell by cell:   argmax_{m_i} P(m_i | e)  for each cell i
+    drawn:          m ~ P(m | e)
 
-A column of numbers for which the network has intervals gets numbers: the interval is what the network knows, and the
-number is one that the column has in that interval, the middle one, or for draws any of them by chance. Where it has
-none, the hole is left.
+The first is the most probable row; the second is right in the most cells on average, though its states may not go
+together; the third keeps the spread of the data and the dependence between columns. All are exact. Nearly every row is
+completed by elimination within its hidden components (``kernels.inference.rows``); what is too large for that, by a
+junction tree for the row alone.
+
+Observed values stay as they are, and so do columns, their order, their types, columns that are not variables, and
+weights. A value that is not a state of the network counts as missing for the rest of its row, and stays. So a column of
+the result has the states that it had, followed by those of the network that it had not.
+
+A numeric column for which the network has bins gets numbers: of the values that the column has in the bin, the middle
+one, or for draws a random one. Where it has none, the value stays missing.
+
+References
+----------
+D. B. Rubin (1987). Multiple Imputation for Nonresponse in Surveys. Wiley, chapter 3.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from tunbridge._check import check_choice, check_whole, counted, did_you_mean, listed, warn_user
-from tunbridge._memory import check_memory
+from tunbridge._core.check import check_choice, check_integer, counted, did_you_mean, listed, warn_user
+from tunbridge._core.memory import check_memory
+from tunbridge._core.seeds import entropy_of
+from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.data import Column, Table, Variable, as_table
-from tunbridge.data.columns import code_type, fitting_type, infer_column, state_type
-from tunbridge.data.columns import column_to_arrow as to_arrow
-from tunbridge.data.intervals import number_of
-from tunbridge.errors import DataError, DataWarning, UnknownVariableError, ZeroProbabilityWarning
+from tunbridge.data.columns import code_type, column_to_arrow as to_arrow, fitting_type, infer_column, state_type
+from tunbridge.data.variable import number_of
+from tunbridge.errors import DataError, DataWarning, MemoryForecastError, UnknownVariableError, ZeroProbabilityWarning
 from tunbridge.inference import batches
-from tunbridge.inference.completions import (
-    Completed,
-    cell_wise_completion,
-    drawn_completion,
-    most_probable_completion,
-)
 from tunbridge.inference.engine import Engine
-from tunbridge.inference.forward import RandomState, entropy_of
-from tunbridge.kernels.completions import HIDDEN
+from tunbridge.inference.evidence import Evidence, read_rows
+from tunbridge.inference.queries import most_probable_codes
+from tunbridge.inference.sampling.forward import RandomState, check_states, conditioned, sample, sample_codes
+from tunbridge.kernels.compiled import announce
+from tunbridge.kernels.inference import rows as kernels
+from tunbridge.kernels.inference.rows import HIDDEN, distinct_rows
 
 METHODS = ("most-probable", "sample")
 _TABLE_BYTES = 2**12  # of a table besides its columns
+_PIECE = 2**12
+_MOST_ENTRIES = 2**18  # of the tables of a component: 2 MiB for each thread
+_ANSWER_BYTES = 2**28  # of the marginals of a piece of rows
+_NO_SEEDS = np.zeros(2, np.uint64)
 
 
 def impute(
@@ -53,18 +67,19 @@ def impute(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> Table:
-    """Return a frame as a table whose missing cells are filled; see :meth:`tunbridge.BayesianNetwork.impute`."""
+    """Return a frame as a table whose missing values are filled in; see :meth:`tunbridge.BayesianNetwork.impute`."""
+    engine.check_categorical("impute()")
     check_choice("method", method, METHODS)
     if method == "sample":
         if not jointly:
-            hint = "Cells drawn one by one would not go together."
+            hint = "Values drawn one by one would not fit together."
             raise DataError(f"jointly must be True for method='sample'; got {jointly!r}. {hint}")
         return imputations(engine, frame, 1, columns=columns, random_state=random_state, n_jobs=n_jobs)[0]
-    holes = _holes(engine, frame, columns)
-    complete = most_probable_completion if jointly else cell_wise_completion
-    completed = complete(engine, holes.codes, n_jobs=n_jobs)
-    _warn_impossible(holes, completed)
-    return _filled(holes, completed, None)
+    missing = _missing(engine, frame, columns)
+    complete = _most_probable_completion if jointly else _cell_wise_completion
+    completed = complete(engine, missing.codes, n_jobs=n_jobs)
+    _warn_impossible(missing, completed)
+    return _filled(missing, completed, None)
 
 
 def imputations(
@@ -76,38 +91,39 @@ def imputations(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> tuple[Table, ...]:
-    """Return a frame n times, its missing cells drawn; see :meth:`tunbridge.BayesianNetwork.imputations`."""
-    check_whole("n", n, low=1)
-    entropy, holes = entropy_of(random_state), _holes(engine, frame, columns)
-    size = n * (_TABLE_BYTES + sum(c.values.itemsize for c in holes.columns) * float(holes.table.n_rows))
-    check_memory(counted(n, "imputation"), size, ways_out="Ask for fewer at a time, each with a seed of its own.")
+    """Return a frame n times, its missing values drawn; see :meth:`tunbridge.BayesianNetwork.imputations`."""
+    engine.check_categorical("imputations()")
+    check_integer("n", n, low=1)
+    entropy, missing = entropy_of(random_state), _missing(engine, frame, columns)
+    size = n * (_TABLE_BYTES + sum(c.values.itemsize for c in missing.columns) * float(missing.table.n_rows))
+    check_memory(counted(n, "imputation"), size, ways_out="Ask for fewer at a time, each with its own seed.")
     tables = []
     for draw in range(n):
-        completed = drawn_completion(engine, holes.codes, holes.rows, entropy, draw, n_jobs=n_jobs)
+        completed = drawn_completion(engine, missing.codes, missing.rows, entropy, draw, n_jobs=n_jobs)
         if draw == 0:
-            _warn_impossible(holes, completed)
-        tables.append(_filled(holes, completed, np.random.default_rng([entropy, draw])))
+            _warn_impossible(missing, completed)
+        tables.append(_filled(missing, completed, np.random.default_rng([entropy, draw])))
     return tuple(tables)
 
 
 States = np.ndarray | list[np.ndarray]
 
 
-class _Holes(NamedTuple):
-    """A table, the columns to be filled as they will be, their variables' numbers, and the rows that have a hole."""
+class _Missing(NamedTuple):
+    """A table, the columns to be filled as they will be, their variables, and the rows with missing values."""
 
     table: Table
     columns: list[Column]
-    states: list[States]  # of each column: the code of each of the network's states, or the numbers it has there
+    states: list[States]  # of each column: the code of each state of the network, or the values of each bin
     variables: list[int]
     rows: np.ndarray
-    codes: np.ndarray  # of these rows: −1 where a hole is to be filled, HIDDEN where else nothing is known
+    codes: np.ndarray  # of these rows: −1 where a value is to be filled in, HIDDEN where it is missing and stays so
 
 
-def _holes(engine: Engine, frame: Any, names: Iterable[str] | None) -> _Holes:
-    """Return what there is to be filled in a frame."""
+def _missing(engine: Engine, frame: Any, names: Iterable[str] | None) -> _Missing:
+    """Return what has to be filled in a frame."""
     table = as_table(frame)
-    codes = batches.read_rows(engine, table)
+    codes = read_rows(engine, table).codes
     hidden = codes < 0
     codes[hidden] = HIDDEN
     columns, states, variables, unfitting = [], [], [], []
@@ -126,11 +142,11 @@ def _holes(engine: Engine, frame: Any, names: Iterable[str] | None) -> _Holes:
     if unfitting:
         _refuse(table, unfitting, is_named=names is not None)
     rows = np.flatnonzero((codes == -1).any(axis=0))
-    return _Holes(table, columns, states, variables, rows, np.ascontiguousarray(codes[:, rows]))
+    return _Missing(table, columns, states, variables, rows, np.ascontiguousarray(codes[:, rows]))
 
 
 def _checked_columns(engine: Engine, table: Table, names: Iterable[str] | None) -> list[str]:
-    """Return the columns with holes to be filled: those that are named, or all that are variables of the network."""
+    """Return the columns to fill: those that are named, or all that are variables of the network."""
     if names is None:
         return [name for name in table.names if name in engine.index and name in table.missing]
     if isinstance(names, str):
@@ -148,7 +164,7 @@ def _checked_columns(engine: Engine, table: Table, names: Iterable[str] | None) 
 def _open_column(table: Table, variable: Variable) -> tuple[Column, States] | None:
     """Return a column with room for all states of the network's variable, and their codes in it.
 
-    One that the table has not is empty. None comes back where the states are no values of the column's type.
+    A column that the table does not have is empty. None where the states are not values of the column's type.
     """
     if variable.name not in table.names:
         values = np.full(table.n_rows, -1, code_type(variable.n_states))
@@ -161,20 +177,20 @@ def _open_column(table: Table, variable: Variable) -> tuple[Column, States] | No
 
 
 def _by_interval(column: Column, cuts: Sequence[float]) -> list[np.ndarray]:
-    """Return the cells of a column of numbers, which may be written as text, in the order of the numbers and cut."""
+    """Return the cells of a numeric column, which may be written as text, sorted and split into the bins."""
     if column.variable.is_continuous:
         cells = numbers = column.values
     else:
         cells, read = column.values, [number_of(state) for state in column.variable.states or ()]
         numbers = np.array([*(np.nan if number is None else number for number in read), np.nan])[cells]
-    order = np.argsort(numbers, kind="stable")[: int((~np.isnan(numbers)).sum())]  # what is no number comes last
+    order = np.argsort(numbers, kind="stable")[: int((~np.isnan(numbers)).sum())]  # what is not a number comes last
     return np.split(cells[order], np.searchsorted(numbers[order], cuts, side="right"))
 
 
 def _with_states(column: Column, variable: Variable) -> tuple[Column, np.ndarray] | None:
-    """Return a column of its own states and then those of a variable that it lacks, and the codes of the latter's.
+    """Return a column with its own states and then the missing ones of a variable, and the codes of the variable's.
 
-    None comes back when the column cannot hold them: its type is another.
+    None where the type of the column cannot hold them.
     """
     if column.variable.is_continuous:
         column = infer_column(variable.name, to_arrow(column), "categorical")
@@ -194,7 +210,7 @@ def _with_states(column: Column, variable: Variable) -> tuple[Column, np.ndarray
 
 
 def _as_values(states: Sequence[Any], kind: pa.DataType) -> list[Any] | None:
-    """Return states as values of a column's type; None when they are none."""
+    """Return states as values of a column's type; None where they are not."""
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
     if pa.types.is_null(inner) or not states:
         return list(states)
@@ -205,7 +221,7 @@ def _as_values(states: Sequence[Any], kind: pa.DataType) -> list[Any] | None:
 
 
 def _converted(state: Any, kind: pa.DataType) -> Any:
-    """Return a state as a value of a type; raise when it is none."""
+    """Return a state as a value of a type; raise where it is not."""
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return state if isinstance(state, str) else str(state)
     return pa.scalar(state).cast(kind).as_py()
@@ -216,16 +232,16 @@ def _unordered(kind: pa.DataType) -> pa.DataType:
 
 
 def _refuse(table: Table, variables: Sequence[Variable], *, is_named: bool) -> None:
-    """Warn that columns cannot be filled; where they were named, raise."""
+    """Warn that columns cannot be filled; raise if they were named."""
     one = variables[0]
     several = "columns" if len(variables) > 1 else "column"
     rule = f"{several} {listed([v.name for v in variables], most=4)} must hold the network's states to be filled"
     whose = f"{one.name!r} holds" if len(variables) > 1 else "it holds"
-    told = f"{whose} {_contents(table.column(one.name))}, and they are {listed(one.states or (), most=3)}"
-    hint = "Encode it as the network's data were."
+    shown = f"{whose} {_contents(table.column(one.name))}, and they are {listed(one.states or (), most=3)}"
+    hint = "Encode it like the data of the network."
     if is_named:
-        raise DataError(f"{rule}; {told}. {hint}")
-    warn_user(f"holes are left: {rule}; {told}. {hint}", DataWarning)
+        raise DataError(f"{rule}; {shown}. {hint}")
+    warn_user(f"missing values are not imputed: {rule}; {shown}. {hint}", DataWarning)
 
 
 def _contents(column: Column) -> str:
@@ -234,22 +250,22 @@ def _contents(column: Column) -> str:
     return "times" if pa.types.is_temporal(column.type) else "numbers"
 
 
-def _filled(holes: _Holes, completed: Completed, rng: np.random.Generator | None) -> Table:
-    """Return the table with the states of completed rows in its holes; numbers are drawn where there is chance."""
+def _filled(missing: _Missing, completed: Completed, rng: np.random.Generator | None) -> Table:
+    """Return the table with the states of completed rows in its missing cells."""
     new = {}
-    for column, states, v in zip(holes.columns, holes.states, holes.variables, strict=True):
-        filled = (holes.codes[v] == -1) & (completed.codes[v] >= 0)
+    for column, states, v in zip(missing.columns, missing.states, missing.variables, strict=True):
+        filled = (missing.codes[v] == -1) & (completed.codes[v] >= 0)
         values, codes = column.values.copy(), completed.codes[v, filled]
-        values[holes.rows[filled]] = states[codes] if isinstance(states, np.ndarray) else _numbers(states, codes, rng)
+        values[missing.rows[filled]] = states[codes] if isinstance(states, np.ndarray) else _numbers(states, codes, rng)
         new[column.variable.name] = column._replace(values=values)
-    kept = [new.get(c.variable.name, c) for c in holes.table]
-    added = [c for name, c in new.items() if name not in holes.table.names]
-    markers = {name: marks for name, marks in holes.table.read_as_missing.items() if name not in new}
-    return Table.of([*kept, *added], weights=holes.table.weights, read_as_missing=markers)
+    kept = [new.get(c.variable.name, c) for c in missing.table]
+    added = [c for name, c in new.items() if name not in missing.table.names]
+    markers = {name: marks for name, marks in missing.table.read_as_missing.items() if name not in new}
+    return Table.of([*kept, *added], weights=missing.table.weights, read_as_missing=markers)
 
 
 def _numbers(known: list[np.ndarray], codes: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
-    """Return a number of each interval: the middle one of those known in it, or one of them by chance; else NaN."""
+    """Return a value of each bin: the middle one of those known in it, or a random one; NaN where there is none."""
     sizes = np.array([len(part) for part in known])
     starts = np.cumsum(sizes) - sizes
     n = sizes[codes]
@@ -260,9 +276,141 @@ def _numbers(known: list[np.ndarray], codes: np.ndarray, rng: np.random.Generato
     return found
 
 
-def _warn_impossible(holes: _Holes, completed: Completed) -> None:
+def _warn_impossible(missing: _Missing, completed: Completed) -> None:
     n = int(completed.impossible.sum())
     if n:
-        first = int(holes.rows[completed.impossible.argmax()]) + 1
-        told = f"{n} of {counted(holes.table.n_rows, 'row')} (first: row {first})"
-        warn_user(f"impossible evidence in {told}; the holes there are left.", ZeroProbabilityWarning)
+        first = int(missing.rows[completed.impossible.argmax()]) + 1
+        shown = f"{n} of {counted(missing.table.n_rows, 'row')} (first: row {first})"
+        warn_user(f"impossible evidence in {shown}; missing values there are not imputed.", ZeroProbabilityWarning)
+
+
+# Rows of codes: −1 where a state is filled in, HIDDEN where it is missing and stays so
+
+
+@dataclass(frozen=True)
+class Completed:
+    """Codes with −1 filled in, and which rows are impossible and hence as they were."""
+
+    codes: np.ndarray
+    impossible: np.ndarray
+
+
+def _most_probable_completion(engine: Engine, codes: np.ndarray, *, n_jobs: int | None = None) -> Completed:
+    """Return each row with the jointly most probable states in its cells of −1; equal rows are completed once."""
+    first = np.empty(codes.shape[1], np.int64)
+    distinct_rows(codes, first)
+    distinct, where = np.unique(first, return_inverse=True)
+    filled = np.ascontiguousarray(codes[:, distinct])
+    impossible, left = _complete(engine, filled, np.arange(len(distinct)), _NO_SEEDS, n_jobs, draws=False)
+    for i in left.tolist():  # one at a time: each may need all the memory
+        evidence, wanted = _evidence_of(filled[:, i]), np.flatnonzero(filled[:, i] == -1)
+        impossible[i] = engine.log_probability(evidence) == -np.inf
+        if not impossible[i]:
+            filled[wanted, i] = _most_probable_alone(engine, evidence, wanted)
+    return Completed(filled[:, where], impossible[where])
+
+
+def _cell_wise_completion(engine: Engine, codes: np.ndarray, *, n_jobs: int | None = None) -> Completed:
+    """Return each row with the most probable state of each cell of −1, whatever the other cells get."""
+    filled, impossible = codes.copy(), np.zeros(codes.shape[1], bool)
+    asked = np.flatnonzero((codes == -1).any(axis=1)).tolist()
+    starts = np.cumsum([0, *engine.n_states[asked]])
+    size = max(1, int(_ANSWER_BYTES / (16.0 * (int(starts[-1]) + 1))))
+    for begin, end in row_pieces(codes.shape[1], size):
+        part = slice(begin, end)
+        answers = batches.answer(engine, np.maximum(codes[:, part], -1), asked, n_jobs=n_jobs)
+        impossible[part] = np.isneginf(answers.log_evidence)
+        for v, low, high in zip(asked, starts, starts[1:], strict=False):
+            rows = begin + np.flatnonzero((codes[v, part] == -1) & ~impossible[part])
+            filled[v, rows] = answers.marginals[rows - begin, low:high].argmax(axis=1)
+    return Completed(filled, impossible)
+
+
+def drawn_completion(
+    engine: Engine, codes: np.ndarray, numbers: np.ndarray, entropy: int, draw: int = 0, *, n_jobs: int | None = None
+) -> Completed:
+    """Return each row with states in its cells of −1 that are drawn from their exact joint distribution given the rest.
+
+    Parameters
+    ----------
+    engine : Engine
+        The network.
+    codes : ndarray of shape (n_variables, n_rows)
+        The rows.
+    numbers : ndarray of shape (n_rows,)
+        The number of each row, which together with the seed determines its draws.
+    entropy, draw : int
+        The seed, and which of the draws with that seed it is.
+    """
+    seeds = np.random.SeedSequence(entropy, spawn_key=(draw,)).generate_state(2, np.uint64)
+    filled = codes.copy()
+    impossible, left = _complete(engine, filled, numbers, seeds, n_jobs, draws=True)
+    for rows in _equal_rows(filled, left):
+        evidence = _evidence_of(filled[:, rows[0]])
+        impossible[rows] = engine.log_probability(evidence) == -np.inf
+        if not impossible[rows[0]]:
+            own = np.random.SeedSequence(entropy, spawn_key=(draw, int(numbers[rows[0]])))
+            drawn = _drawn_alone(engine, evidence, len(rows), int(own.generate_state(1, np.uint64)[0]), n_jobs)
+            for v in np.flatnonzero(filled[:, rows[0]] == -1).tolist():
+                filled[v, rows] = drawn[v]
+    return Completed(filled, impossible)
+
+
+def _complete(
+    engine: Engine, codes: np.ndarray, numbers: np.ndarray, seeds: np.ndarray, n_jobs: int | None, *, draws: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Complete what elimination can in place; return which rows are impossible, and which are left to be completed."""
+    n_rows = codes.shape[1]
+    if engine.needs_reduction:
+        return np.zeros(n_rows, bool), np.arange(n_rows)
+    flat = engine.flat
+    check_states(flat)
+    check_memory("the logarithms of the tables", 8.0 * flat.tables.size, ways_out="Give nodes fewer parents.")
+    announce(kernels.complete_rows, "imputation")
+    with np.errstate(divide="ignore"):
+        network = flat.network._replace(tables=np.log(flat.tables))
+    wide = np.full((flat.n_variables, n_rows), HIDDEN, codes.dtype)  # auxiliary variables of noisy tables stay hidden
+    wide[: engine.n_variables] = codes
+    status = np.empty(n_rows, np.int8)
+
+    def run(piece: tuple[int, int]) -> None:
+        kernels.complete_rows(
+            network, wide, piece[0], numbers[slice(*piece)], seeds, draws, _MOST_ENTRIES, status[slice(*piece)]
+        )
+
+    map_threads(run, row_pieces(n_rows, _PIECE), n_jobs)
+    codes[:] = wide[: engine.n_variables]
+    return status == kernels.IMPOSSIBLE, np.flatnonzero(status == kernels.TOO_LARGE)
+
+
+def _most_probable_alone(engine: Engine, evidence: Evidence, wanted: np.ndarray) -> np.ndarray:
+    """Return the most probable states of some variables by a junction tree."""
+    try:
+        found, _ = most_probable_codes(engine, evidence, wanted.tolist())
+    except MemoryForecastError as error:
+        reason = str(error).partition(", and the limit")[0]
+        hint = "Ways out: jointly=False, method='sample', or fewer columns."
+        raise MemoryForecastError(f"a row cannot be completed: {reason}. {hint}") from None
+    return np.maximum(np.array(found)[wanted], 0)  # a variable of one state may have been left out of the tree
+
+
+def _drawn_alone(engine: Engine, evidence: Evidence, n: int, seed: int, n_jobs: int | None) -> dict[int, np.ndarray]:
+    """Return n draws of the variables that are not observed, by a junction tree."""
+    if not evidence:
+        return dict(enumerate(sample(engine, n, random_state=seed, n_jobs=n_jobs).columns))
+    variables, flat = conditioned(engine, evidence)
+    return dict(zip(variables.tolist(), sample_codes(flat, n, seed, n_jobs), strict=True))
+
+
+def _evidence_of(row: np.ndarray) -> Evidence:
+    return Evidence({v: int(code) for v, code in enumerate(row) if code >= 0}, {})
+
+
+def _equal_rows(codes: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
+    """Return the rows in groups of equal ones."""
+    if not len(rows):
+        return []
+    first = np.empty(len(rows), np.int64)
+    distinct_rows(np.ascontiguousarray(codes[:, rows]), first)
+    by_group = np.argsort(first, kind="stable")
+    return np.split(rows[by_group], np.flatnonzero(np.diff(first[by_group])) + 1)

@@ -2,8 +2,8 @@
 
 A table learned from data is itself uncertain: given Dirichlet counts α, a row is distributed as Dirichlet(α). Drawing
 all tables that matter from their distributions and answering the question for each draw gives the distribution of the
-answer, and its quantiles the interval. The probabilities told are those of the tables as they are (the answer at the
-mean), not the mean of the draws.
+answer, and its quantiles the interval. The probabilities returned are those of the tables themselves (the answer
+at the mean), not the mean of the draws.
 
 References
 ----------
@@ -13,18 +13,16 @@ error-bars for belief net inference. Artificial Intelligence 172, 483–513.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from tunbridge._check import check_number
+from tunbridge._core.check import check_number
+from tunbridge._core.seeds import entropy_of
 from tunbridge.errors import DataError
 from tunbridge.inference.engine import Engine
-from tunbridge.inference.evidence import read_evidence
-from tunbridge.inference.forward import entropy_of
-from tunbridge.inference.queries import posterior as exact_posterior
-from tunbridge.inference.queries import target_numbers
+from tunbridge.inference.evidence import Given, read_evidence
+from tunbridge.inference.queries import posterior as exact_posterior, target_numbers
 from tunbridge.probability import CPT, ConditionalTable, Distribution, SparseCPT
 
 N_DRAWS = 1000
@@ -34,23 +32,24 @@ _LOWEST = -230.0  # e to this power is about 1e-100
 def posterior(
     engine: Engine,
     target: str | Sequence[str],
-    evidence: Mapping[str, Any] | None = None,
+    evidence: Given = None,
     *,
     interval: float = 0.95,
-    random_state: Any = None,
+    random_state: int | np.random.Generator | None = None,
 ) -> Distribution:
     """Return the posterior with the credible interval of each probability."""
+    engine.check_categorical("posterior() with interval=…")
     share = check_number("interval", interval, above=0, high=1)
     answer = exact_posterior(engine, target, evidence)
     findings = read_evidence(engine.variables, engine.index, evidence)
     needed = np.flatnonzero(engine.needed_tables(findings, target_numbers(engine, target)))
-    if not any(_is_uncertain(engine.cpts[v]) for v in needed):
-        hint = "Learn the tables from data, or give CPT(…, counts=…)."
+    if not any(_is_uncertain(engine.tables[v]) for v in needed):
+        hint = "Learn the tables from data (a .tb file keeps the counts), or give CPT(…, counts=…)."
         raise DataError(f"an interval must have tables with counts behind it; those for {target!r} have none. {hint}")
     rng = np.random.default_rng(entropy_of(random_state))
     draws = [exact_posterior(_drawn(engine, needed, rng), target, evidence).probabilities for _ in range(N_DRAWS)]
     ends = np.quantile(np.array(draws), [(1.0 - share) / 2.0, (1.0 + share) / 2.0], axis=0)
-    return Distribution._trusted(answer.variables, answer.probabilities, np.moveaxis(ends, 0, -1))
+    return Distribution.of_valid(answer.variables, answer.probabilities, np.moveaxis(ends, 0, -1))
 
 
 def _is_uncertain(cpt: ConditionalTable) -> bool:
@@ -59,7 +58,7 @@ def _is_uncertain(cpt: ConditionalTable) -> bool:
 
 def _drawn(engine: Engine, needed: np.ndarray, rng: np.random.Generator) -> Engine:
     """Return the network with the needed tables drawn from their distributions."""
-    tables = list(engine.cpts)
+    tables = list(engine.tables)
     for v in needed:
         if _is_uncertain(tables[v]):
             tables[v] = _drawn_table(tables[v], rng)
@@ -81,11 +80,11 @@ def _gammas(shapes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _drawn_table(cpt: ConditionalTable, rng: np.random.Generator) -> ConditionalTable:
-    """Return a table drawn from the Dirichlet distributions of its rows; one that rests on nothing may be anything."""
+    """Return a table drawn from the Dirichlet distributions of its rows; uniform over distributions without counts."""
     assert isinstance(cpt, CPT | SparseCPT)
     assert cpt.counts is not None
     gammas = _gammas(np.where(cpt.counts.any(axis=-1, keepdims=True), cpt.counts, 1.0), rng)
     rows = gammas / gammas.sum(axis=-1, keepdims=True)
     if isinstance(cpt, CPT):
-        return CPT._trusted(cpt.variable, cpt.parents, rows)
-    return SparseCPT._trusted(cpt.variable, cpt.parents, cpt.configurations, rows, cpt.default)
+        return CPT.of_valid(cpt.variable, cpt.parents, rows)
+    return SparseCPT.of_valid(cpt.variable, cpt.parents, cpt.configurations, rows, cpt.default)

@@ -1,4 +1,4 @@
-"""Questions put to a network: posteriors, probabilities of events, most probable states.
+"""Questions about a network: posteriors, probabilities of events, most probable states, interventions.
 
 With evidence e and the joint distribution P(x) = Π_v P(x_v | parents of v),
 
@@ -6,7 +6,30 @@ With evidence e and the joint distribution P(x) = Π_v P(x_v | parents of v),
     event              P(A | e) = P(A, e) / P(e)
     most probable      argmax_x P(x, e);  marginal MAP: argmax_y Σ_z P(y, z, e)
 
-Answers are exact: the junction tree multiplies and adds the same numbers as summing over all configurations would.
+Answers are exact: the junction tree multiplies and adds the same numbers as summing over all configurations would. For
+most probable states it maximises where it otherwise sums. Marginal MAP sums out the other variables
+first, which restricts the elimination order and makes larger tables: it is harder than either alone (Park 2004).
+
+Continuous variables. Categorical variables have categorical parents only; a continuous one depends linearly on
+continuous parents and in any way on categorical ones. Then, given all categories, the continuous variables are jointly
+Gaussian, and every question has an exact answer (Lauritzen 1992):
+
+    P(d | e)  ∝  P(d) Π_c φ_c(d_c),        φ_c(d_c) = p(observed values of component c | d_c),
+    p(x | e)  =  Σ_d P(d | e) N(x; μ_d, σ_d²).
+
+The factors φ join the discrete network (:mod:`tunbridge.inference.hybrid.evidence`). The posterior of a continuous
+variable is a mixture over the configurations of the categories that its component depends on. The cost is that of the
+discrete network with the factors in it, and O(q m³) for a component of m families and q configurations. Evidence about
+continuous variables has a density: its logarithm may be positive, and changes with the unit.
+
+References
+----------
+A. P. Dawid (1992). Applications of a general propagation algorithm for probabilistic expert systems. Statistics and
+Computing 2, 25–36.
+J. D. Park, A. Darwiche (2004). Complexity results and approximation strategies for MAP explanations. JAIR 21, 101–133.
+S. L. Lauritzen (1992). Propagation of probabilities, means, and variances in mixed graphical association models.
+Journal of the American Statistical Association 87, 1098–1108.
+J. Pearl (2009). Causality, 2nd ed., section 1.3 (interventions).
 """
 
 from __future__ import annotations
@@ -15,50 +38,60 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from tunbridge._check import did_you_mean, listed, shortened
-from tunbridge._memory import check_memory
-from tunbridge.errors import DataError, MemoryForecastError, UnknownVariableError
-from tunbridge.inference.conflicts import impossible
+from tunbridge._core.check import check_number, did_you_mean, listed, shortened
+from tunbridge._core.grid import html_grid, probability_text, text_grid
+from tunbridge._core.memory import check_memory
+from tunbridge.errors import DataError, ImpossibleEvidenceError, MemoryForecastError, UnknownVariableError
+from tunbridge.graph.walks import closure
 from tunbridge.inference.engine import Engine
-from tunbridge.inference.evidence import Evidence, find_variable, read_evidence
-from tunbridge.inference.maximum import most_probable_codes
-from tunbridge.inference.running import Answer
-from tunbridge.probability import Distribution
-from tunbridge.probability.grid import html_grid, probability_text, text_grid
+from tunbridge.inference.evidence import Evidence, Given, find_variable, read_evidence, state_of
+from tunbridge.inference.flat import gather_potentials
+from tunbridge.inference.hybrid.components import Solution, check_solution, solve
+from tunbridge.inference.hybrid.evidence import Absorbed, absorb
+from tunbridge.inference.tree import Answer, Plan, Sketch, triangulate
+from tunbridge.kernels.compiled import announce
+from tunbridge.kernels.inference import propagation
+from tunbridge.probability import CPT, ConditionalTable, Distribution, LinearGaussian, Mixture, as_cpt
 
 _SHOWN = 60
 _LARGEST_UNION = 2**16  # joint states; for more a union is one minus the probability of none
 _MOST_AXES = 64  # of a NumPy array
+_MOST_SUBSETS = 2000  # of impossible evidence that are tried
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Posteriors(Mapping[str, Distribution]):
-    """The posterior distribution of every variable: a mapping from names to distributions.
+class Posteriors(Mapping[str, Any]):
+    """The posterior of every variable: a mapping from names to a Distribution, or a Mixture if it is continuous.
 
     Attributes
     ----------
     log_evidence : float
-        The natural logarithm of the probability of the evidence; 0 without any.
+        The natural logarithm of the probability (or density) of the evidence; 0 without evidence.
     """
 
     engine: Engine
     marginals: np.ndarray
     log_evidence: float
+    mixtures: Mapping[int, Mixture] = field(default_factory=dict)
 
-    def __getitem__(self, name: str) -> Distribution:
+    def __getitem__(self, name: str) -> Any:
         v = find_variable(self.engine.index, name, "a posterior")
+        if v in self.mixtures:
+            return self.mixtures[v]
         part = self.marginals[self.engine.starts[v] : self.engine.starts[v + 1]]
-        return Distribution._trusted((self.engine.variables[v],), part)
+        return Distribution.of_valid((self.engine.variables[v],), part)
 
     def values(self) -> Any:
         """Return the distributions, in the order of the variables."""
-        marginals, make = self.marginals, Distribution._of_locked
+        if self.mixtures:
+            return [self[name] for name in self]
+        marginals, make = self.marginals, Distribution.of_locked
         families = self.engine.singles
         return [
             make(v, marginals[low:high]) for v, (low, high) in zip(families, pairwise(self.engine.starts), strict=True)
@@ -68,23 +101,31 @@ class Posteriors(Mapping[str, Distribution]):
         return name in self.engine.index
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.engine.index)
+        return iter(self.engine.names)
 
     def __len__(self) -> int:
-        return self.engine.n_variables
+        return len(self.engine.variables)
 
-    def _rows(self) -> tuple[list[list[object]], str]:
-        names = list(self)[:_SHOWN]
-        rows: list[list[object]] = [[n, self[n].mode, probability_text(max(self[n].values()))] for n in names]
-        return rows, f"… the first {_SHOWN} of {len(self)} variables" if len(self) > _SHOWN else ""
+    def _grid(self) -> tuple[list[str], list[list[object]], str]:
+        columns = ["mode or mean", "probability or std"] if self.mixtures else ["most probable", "probability"]
+        rows: list[list[object]] = [[name, *summary(self[name])] for name in list(self)[:_SHOWN]]
+        more = f"… the first {_SHOWN} of {len(self)} variables" if len(self) > _SHOWN else ""
+        return ["variable", *columns], rows, more
 
     def __repr__(self) -> str:
-        rows, more = self._rows()
-        return text_grid(["variable", "most probable", "probability"], rows) + (more and f"\n{more}")
+        header, rows, more = self._grid()
+        return text_grid(header, rows) + (more and f"\n{more}")
 
     def _repr_html_(self) -> str:
-        rows, more = self._rows()
-        return html_grid(["variable", "most probable", "probability"], rows, caption=more or "Posteriors")
+        header, rows, more = self._grid()
+        return html_grid(header, rows, caption=more or "Posteriors")
+
+
+def summary(found: Distribution | Mixture) -> tuple[object, str]:
+    """Return a distribution in two cells: the mode and its probability, or the mean and the standard deviation."""
+    if isinstance(found, Mixture):
+        return f"{found.mean:.6g}", f"± {found.std:.6g}"
+    return found.mode, probability_text(max(found.values()))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,7 +147,7 @@ class MostProbable(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in self.states:
             hint = did_you_mean(name, self.states)
-            raise UnknownVariableError(f"{name!r} must be one of the variables asked for. {hint}")
+            raise UnknownVariableError(f"{name!r} must be one of the requested variables. {hint}")
         return self.states[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -125,11 +166,14 @@ class MostProbable(Mapping[str, Any]):
         return html_grid(["variable", "state"], rows, caption=caption)
 
 
+# Impossible evidence
+
+
 def possible(engine: Engine, evidence: Evidence, answer: Answer) -> Answer:
     """Return the answer, or raise an error that names a smallest impossible part of the evidence.
 
-    Findings that do not bear on the question were left out of it; they must be possible all the same. Only where that
-    cannot be found out within the memory are they taken on trust.
+    Findings that do not matter for the question were left out of it; they must be possible, too. That is checked
+    unless it would not fit into memory.
     """
     log_evidence = answer.log_evidence
     if not answer.knows_evidence and engine.has_zeros and log_evidence > -math.inf:
@@ -151,43 +195,138 @@ def target_numbers(engine: Engine, targets: str | Iterable[str], what: str = "ta
     return numbers
 
 
-def posterior(engine: Engine, target: str | Sequence[str], evidence: Mapping[str, Any] | None = None) -> Distribution:
-    """Return the distribution of one variable, or the joint one of several, given evidence."""
-    targets, findings = target_numbers(engine, target), read_evidence(engine.variables, engine.index, evidence)
-    if isinstance(target, str):
-        v = targets[0]
-        answer = possible(engine, findings, engine.run(findings, [v]))
-        part = answer.marginals[engine.starts[v] : engine.starts[v + 1]]
-        return Distribution._trusted((engine.variables[v],), part)
+def impossible(engine: Engine, evidence: Evidence) -> ImpossibleEvidenceError:
+    """Return the error for evidence of probability zero, naming a smallest part of it that is impossible."""
+    smallest = smallest_conflict(engine, evidence)
+    named: dict[str, Any] = {}
+    for v in smallest:
+        states = engine.variables[v].states or ()
+        if v in evidence.hard:
+            named[engine.variables[v].name] = states[evidence.hard[v]]
+        else:
+            named[engine.variables[v].name] = [s for s, p in zip(states, evidence.soft[v], strict=True) if p > 0]
+    shown = " and ".join(f"{name}={state!r}" for name, state in named.items())
+    together = "have probability zero together" if len(named) > 1 else "has probability zero"
+    message = f"the evidence must be possible; {shown} {together}. Leave out a finding, or check the tables."
+    return ImpossibleEvidenceError(message, conflict=named)
+
+
+def smallest_conflict(engine: Engine, evidence: Evidence) -> list[int]:
+    """Return the variables of a smallest impossible part of impossible evidence, or of one that cannot be made smaller.
+
+    Findings are first left out one by one while the rest stays impossible, which leaves a part that cannot be made
+    smaller; then all smaller subsets are tried, smallest first, as long as there are few enough of them.
+    """
+    part = list(evidence)
+    for v in list(part):
+        rest = [u for u in part if u != v]
+        if _is_impossible(engine, evidence, rest):
+            part = rest
+    everything = list(evidence)
+    for size in range(1, len(part)):
+        if math.comb(len(everything), size) > _MOST_SUBSETS:
+            break
+        for subset in itertools.combinations(everything, size):
+            if _is_impossible(engine, evidence, list(subset)):
+                return list(subset)
+    return part
+
+
+def _is_impossible(engine: Engine, evidence: Evidence, variables: list[int]) -> bool:
+    """Return whether findings are impossible; False where finding out would not fit into memory."""
+    try:
+        return engine.log_probability(evidence.only(variables)) == -math.inf
+    except MemoryForecastError:
+        return False
+
+
+# Posteriors
+
+
+def posterior(engine: Engine, target: str | Sequence[str], evidence: Given = None) -> Any:
+    """Return the distribution of a variable (a Mixture if it is continuous), or the joint one of several categories."""
+    targets = target_numbers(engine, target)
+    numbers = [v for v in targets if engine.is_number(v)]
+    if numbers and not isinstance(target, str):
+        names = listed(engine.variables[v].name for v in numbers)
+        hint = "Ask for each continuous variable by its name."
+        raise DataError(f"a joint distribution must be of categorical variables; {names} is continuous. {hint}")
+    absorbed = absorb(engine, evidence)
+    if numbers:
+        return _mixture(engine, numbers[0], absorbed)
+    if not isinstance(target, str):
+        return _joint(absorbed.engine, targets, absorbed.evidence)
+    v, findings, engine = targets[0], absorbed.evidence, absorbed.engine
+    answer = possible(engine, findings, engine.run(findings, [v]))
+    return Distribution.of_valid((engine.variables[v],), answer.marginals[engine.starts[v] : engine.starts[v + 1]])
+
+
+def _joint(engine: Engine, targets: Sequence[int], findings: Evidence) -> Distribution:
+    """Return the joint distribution of several variables."""
     if len(targets) > _MOST_AXES:
         raise DataError(f"target must name at most {_MOST_AXES} variables at once; got {len(targets)}.")
     n_entries = math.prod(engine.variables[v].n_states for v in targets)
     check_memory("the joint distribution", 8 * n_entries, ways_out="Ask for fewer variables at once.")
     answer = possible(engine, findings, engine.run(findings, [], joint=targets))
     assert answer.joint is not None
-    return Distribution._trusted(tuple(engine.variables[v] for v in targets), answer.joint)
+    return Distribution.of_valid(tuple(engine.variables[v] for v in targets), answer.joint)
 
 
-def posteriors(engine: Engine, evidence: Mapping[str, Any] | None = None) -> Posteriors:
+def _mixture(engine: Engine, target: int, absorbed: Absorbed, solution: Solution | None = None) -> Mixture:
+    """Return the distribution of a continuous variable given evidence; its component may have been solved before."""
+    values, variable = absorbed.values, engine.variables[target]
+    if target in values:
+        _weights((), absorbed)  # there is no answer for impossible evidence
+        return Mixture.of_valid(variable, np.ones(1), np.array([values[target]]), np.zeros(1))
+    if solution is None:
+        solution = solve(engine.part, engine.part.components_of(values, [target])[target], absorbed.evidence.hard)
+    means, variances = solution.moments(target, absorbed.z(solution.component))
+    return Mixture.of_valid(variable, _weights(solution.scope, absorbed), means[0], variances)
+
+
+def _weights(scope: tuple[int, ...], absorbed: Absorbed) -> np.ndarray:
+    """Return the probability of each configuration of some categories given the evidence."""
+    engine, findings = absorbed.engine, absorbed.evidence
+    if scope:
+        return _joint(engine, scope, findings).probabilities.ravel()
+    possible(engine, findings, engine.run(findings, []))
+    return np.ones(1)
+
+
+def posteriors(engine: Engine, evidence: Given = None) -> Posteriors:
     """Return the distribution of every variable given evidence."""
-    findings = read_evidence(engine.variables, engine.index, evidence)
-    answer = possible(engine, findings, engine.run(findings))
+    absorbed = absorb(engine, evidence)
+    mixtures = _mixtures(engine, absorbed) if engine.part.numbers else {}
+    answer = possible(absorbed.engine, absorbed.evidence, absorbed.engine.run(absorbed.evidence))
     answer.marginals.setflags(write=False)
-    return Posteriors(engine, answer.marginals, answer.log_evidence)
+    return Posteriors(engine, answer.marginals, answer.log_evidence, mixtures)
 
 
-def log_probability(engine: Engine, evidence: Mapping[str, Any]) -> float:
-    """Return the natural logarithm of the probability of evidence; −∞ when it is impossible."""
-    return engine.log_probability(read_evidence(engine.variables, engine.index, evidence))
+def _mixtures(engine: Engine, absorbed: Absorbed) -> dict[int, Mixture]:
+    """Return the distribution of every continuous variable; components that they share are solved once."""
+    part, fixed = engine.part, absorbed.evidence.hard
+    components = part.components_of(absorbed.values, part.numbers)
+    distinct = dict.fromkeys(components.values())
+    for c in distinct:  # before the first of them is solved
+        check_solution(part, c, [d for d in c.scope if d not in fixed])
+    solved = {c: solve(part, c, fixed) for c in distinct}
+    return {v: _mixture(engine, v, absorbed, solved[components[v]] if v in components else None) for v in part.numbers}
+
+
+def log_probability(engine: Engine, evidence: Given) -> float:
+    """Return ln P(evidence), a density where continuous variables are observed; −∞ when it is impossible."""
+    absorbed = absorb(engine, evidence, may_be_impossible=True)
+    return absorbed.engine.log_probability(absorbed.evidence)
+
+
+# Events
 
 
 Event = Mapping[str, Any] | Sequence[Mapping[str, Any]] | Callable[..., bool]
 
 
-def probability(
-    engine: Engine, event: Event, evidence: Mapping[str, Any] | None = None, *, of: Sequence[str] = ()
-) -> float:
-    """Return the probability of an event given evidence.
+def probability(engine: Engine, event: Event, evidence: Given = None, *, of: str | Sequence[str] = ()) -> float:
+    """Return the probability of an event about categorical variables given evidence.
 
     Parameters
     ----------
@@ -201,23 +340,36 @@ def probability(
     of : sequence of str
         The variables whose states a function gets, in this order.
     """
-    findings = read_evidence(engine.variables, engine.index, evidence)
+    events = [event] if isinstance(event, Mapping) else event if isinstance(event, list | tuple) else []
+    names = [of] if isinstance(of, str) else list(of)
+    if engine.part.numbers:
+        named = [name for each in events if isinstance(each, Mapping) for name in each]
+        _check_categorical(engine, [*named, *names], "an event")
+    absorbed = absorb(engine, evidence)
+    tables, findings = absorbed.engine, absorbed.evidence
     if isinstance(event, Mapping):
-        return _conjunction(engine, event, findings)
-    if callable(event):
-        if not of:
-            raise DataError("of must name the variables that the function gets, as in of=['A', 'B'].")
-        joint = posterior(engine, [of] if isinstance(of, str) else list(of), evidence)
-        cells = itertools.product(*(v.states or () for v in joint.variables))
-        return float(sum(p for states, p in zip(cells, joint.values(), strict=True) if event(*states)))
-    return _disjunction(engine, event, evidence)
+        return _conjunction(tables, _indicators(tables, event), findings)
+    if not callable(event):
+        return _disjunction(tables, event, findings)
+    if not names:
+        raise DataError("of must name the variables that the function gets, as in of=['A', 'B'].")
+    joint = _joint(tables, target_numbers(engine, names), findings)
+    cells = itertools.product(*(v.states or () for v in joint.variables))
+    return float(sum(p for states, p in zip(cells, joint.values(), strict=True) if event(*states)))
 
 
-def _conjunction(engine: Engine, event: Mapping[str, Any], findings: Evidence) -> float:
+def _check_categorical(engine: Engine, names: Iterable[str], what: str) -> None:
+    for name in names:
+        if engine.is_number(find_variable(engine.index, name, what)):
+            hint = f"posterior({name!r}).cdf(x) gives the probability of at most x."
+            raise DataError(f"{what} must be about categorical variables; {name!r} is continuous. {hint}")
+
+
+def _conjunction(engine: Engine, asked: Mapping[int, np.ndarray], findings: Evidence) -> float:
+    """Return the probability that each of some variables is in a state that its indicator allows."""
     whole = engine.log_probability(findings)
     if whole == -math.inf:
         raise impossible(engine, findings)
-    asked = _indicators(engine, event)
     hard, soft = dict(findings.hard), dict(findings.soft)
     for v, indicator in asked.items():
         if v in hard:
@@ -232,7 +384,8 @@ def _conjunction(engine: Engine, event: Mapping[str, Any], findings: Evidence) -
     return min(1.0, math.exp(both - whole))
 
 
-def _disjunction(engine: Engine, events: Any, evidence: Mapping[str, Any] | None) -> float:
+def _disjunction(engine: Engine, events: object, findings: Evidence) -> float:
+    """Return the probability that at least one of several events holds."""
     if not isinstance(events, list | tuple) or not all(isinstance(event, Mapping) for event in events):
         rule = "a dict, a list of dicts, or a function with of=[…]"
         raise DataError(f"an event must be {rule}; got {shortened(repr(events))}.")
@@ -241,8 +394,9 @@ def _disjunction(engine: Engine, events: Any, evidence: Mapping[str, Any] | None
     if not numbers:
         return float(any(not event for event in events))
     if math.prod(engine.variables[v].n_states for v in numbers) > _LARGEST_UNION and max(map(len, asked)) == 1:
-        return 1.0 - _none_of(engine, asked, evidence)
-    joint = posterior(engine, [engine.variables[v].name for v in numbers], evidence).probabilities
+        none = {v: np.prod([1.0 - own[v] for own in asked if v in own], axis=0) for v in numbers}
+        return 1.0 - (_conjunction(engine, none, findings) if all(left.any() for left in none.values()) else 0.0)
+    joint = _joint(engine, numbers, findings).probabilities
     holds = np.zeros(joint.shape, bool)
     for indicators in asked:
         part = np.ones(joint.shape, bool)
@@ -251,19 +405,6 @@ def _disjunction(engine: Engine, events: Any, evidence: Mapping[str, Any] | None
             part &= indicator.astype(bool).reshape([-1 if i == axis else 1 for i in range(joint.ndim)])
         holds |= part
     return min(1.0, float(joint[holds].sum()))
-
-
-def _none_of(engine: Engine, asked: list[dict[int, np.ndarray]], evidence: Mapping[str, Any] | None) -> float:
-    """Return the probability that none of some events holds, each of which is about one variable."""
-    left: dict[int, np.ndarray] = {}
-    for indicators in asked:
-        for v, indicator in indicators.items():
-            left[v] = left.get(v, 1.0) * (1.0 - indicator)
-    if not all(possible.any() for possible in left.values()):
-        return 0.0
-    states = {v: engine.variables[v].states or () for v in left}
-    rest = {engine.variables[v].name: [s for s, p in zip(states[v], left[v], strict=True) if p] for v in left}
-    return probability(engine, rest, evidence)
 
 
 def _indicators(engine: Engine, event: Mapping[str, Any]) -> dict[int, np.ndarray]:
@@ -280,16 +421,100 @@ def _indicators(engine: Engine, event: Mapping[str, Any]) -> dict[int, np.ndarra
     return indicators
 
 
-def most_probable(
-    engine: Engine, evidence: Mapping[str, Any] | None = None, *, of: Iterable[str] | None = None
-) -> MostProbable:
-    """Return the most probable states of all variables (or of some, the others summed out) given evidence."""
-    findings = read_evidence(engine.variables, engine.index, evidence)
+# Most probable states
+
+
+def most_probable(engine: Engine, evidence: Given = None, *, of: str | Iterable[str] | None = None) -> MostProbable:
+    """Return the most probable states of all variables, or of some with the others summed or integrated out."""
+    if of is None and engine.part.numbers:
+        names = listed(engine.variables[v].name for v in engine.part.numbers)
+        hint = "Name categorical variables with of=[…]."
+        raise DataError(f"most_probable() must be about categorical variables; continuous: {names}. {hint}")
     wanted = None if of is None else target_numbers(engine, of, "of")
-    whole = engine.log_probability(findings)
+    _check_categorical(engine, [engine.variables[v].name for v in wanted or ()], "of")
+    tables, findings, _ = absorb(engine, evidence)
+    whole = tables.log_probability(findings)
     if whole == -math.inf:
-        raise impossible(engine, findings)
-    codes, log_joint = most_probable_codes(engine, findings, wanted)
+        raise impossible(tables, findings)
+    codes, log_joint = most_probable_codes(tables, findings, wanted)
     numbers = range(engine.n_variables) if wanted is None else wanted
     states = {engine.variables[v].name: (engine.variables[v].states or ())[codes[v]] for v in numbers}
     return MostProbable(states, log_joint, min(1.0, math.exp(log_joint - whole)))
+
+
+def most_probable_codes(engine: Engine, evidence: Evidence, wanted: Sequence[int] | None) -> tuple[list[int], float]:
+    """Return the most probable state of each wanted variable (None: of all), and log P(these states, evidence).
+
+    Of several equally probable ones, always the same is returned. Entries of other variables are −1. The evidence
+    must be possible.
+    """
+    asked = range(engine.n_variables) if wanted is None else wanted
+    codes = [evidence.hard.get(v, -1) for v in range(engine.n_variables)]
+    if all(codes[v] >= 0 for v in asked):
+        return codes, engine.log_probability(evidence)
+    plan, is_maximised = _maximising_plan(engine, evidence, None if wanted is None else set(wanted))
+    places = plan.places(engine.n_variables)
+    findings = plan.findings(evidence, places)
+    chosen = np.empty(len(findings.codes), np.int64)
+    announce(propagation.maximise, "most probable states")
+    with plan.tree.borrow(plan.potentials) as (_, x, _):
+        log_largest = propagation.maximise(*plan.tree.program, x, *findings, is_maximised, chosen)
+    for v in asked:
+        if codes[v] < 0:
+            codes[v] = int(chosen[places[v]])
+    return codes, log_largest + plan.log_factor + evidence.log_factor
+
+
+def _maximising_plan(engine: Engine, evidence: Evidence, wanted: set[int] | None) -> tuple[Plan, np.ndarray]:
+    """Return a tree of what matters without the observed variables, and which of its variables are maximised."""
+    needed = np.ones(engine.n_variables, np.int64)
+    if wanted is not None:
+        needed[:] = 0
+        needed[list(closure(engine.parents, [*wanted, *evidence]))] = 1
+    try:
+        whole = gather_potentials(
+            engine.tables,
+            engine.parents,
+            engine.n_states,
+            fixed=evidence.hard,
+            needed=needed,
+            chains=wanted is not None,
+        )
+    except MemoryForecastError as error:
+        reason = str(error).partition(", and the limit")[0]
+        hint = "Name some of the variables with of=[…], or observe more."
+        raise MemoryForecastError(
+            f"the most probable states of all variables cannot be found: {reason}. {hint}"
+        ) from None
+    variables, potentials, log_factor = whole.observed(evidence.codes(len(whole.n_states)), needed[whole.owner])
+    last = np.array([wanted is None or int(v) in wanted for v in variables], np.int64)
+    sketch = Sketch(potentials, variables, log_factor, triangulate(potentials, last=last), np.empty(0, np.int64))
+    return Plan(engine.compile(sketch), potentials, variables, log_factor), last
+
+
+# Interventions
+
+
+def do(engine: Engine, setting: Mapping[str, Any]) -> tuple[ConditionalTable, ...]:
+    """Return the tables of the network after variables were set from outside (Pearl's do-operator).
+
+    A variable that is set no longer depends on its parents: its table is replaced by the state it is set to, by a
+    distribution over states, or, of a continuous variable, by a number. All other tables stay as they are.
+    """
+    if not isinstance(setting, Mapping):
+        what = "state or number" if engine.part.numbers else "state"
+        hint = f"Write {{variable: {what}}}."
+        raise DataError(
+            f"an intervention must be a dict from variable to {what}; got {shortened(repr(setting))}. {hint}"
+        )
+    tables = {cpt.variable.name: cpt for cpt in engine.cpts}
+    for name, value in setting.items():
+        variable = engine.variables[find_variable(engine.index, name, "an intervention")]
+        if variable.is_continuous:
+            number = check_number(f"an intervention on {name!r}", value)
+            tables[name] = LinearGaussian(variable, (), number, variances=0.0)
+        elif isinstance(value, Mapping):
+            tables[name] = as_cpt(variable, (), value)
+        else:
+            tables[name] = CPT(variable, (), np.eye(variable.n_states)[state_of(variable, value, "an intervention")])
+    return tuple(tables.values())

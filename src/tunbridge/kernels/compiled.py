@@ -1,17 +1,21 @@
-"""Whether a kernel has been compiled, in this process or earlier and kept on disk; and a word to who has to wait."""
+"""Whether a kernel is compiled, in this process or earlier and cached on disk, and when to use it."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-_COMPILED: set[Any] = set()  # what is known to be: it stays so, and to look costs more than a small network's answer
+FEW = 20_000
+"""Bytes, symbols or words that take less time without a kernel than compiling one does."""
+
+_COMPILED: set[Any] = set()  # kernels known to be compiled: looking again costs more than a small network's answer
 
 
 def is_compiled(kernel: Any) -> bool:
-    """Return whether calling a kernel will not have to wait for the compiler (as far as the files tell)."""
+    """Return whether a kernel can be called without compiling it first (as far as the files in the cache show)."""
     if kernel not in _COMPILED and (bool(getattr(kernel, "signatures", True)) or _is_on_disk(kernel)):
         _COMPILED.add(kernel)
     return kernel in _COMPILED
@@ -24,8 +28,18 @@ def _is_on_disk(kernel: Any) -> bool:
     return any(Path(kernel.stats.cache_path).glob(name))
 
 
+def is_worth(kernel: Any, size: int, few: int = FEW) -> bool:
+    """Return whether to use a kernel: it is compiled, or the work is large enough to compile it."""
+    return size > few or is_compiled(kernel)
+
+
+def ready(kernel: Any, size: int, few: int = FEW) -> Callable[..., Any]:
+    """Return a kernel, or the Python function behind it where compiling would take longer than the work."""
+    return kernel if is_worth(kernel, size, few) else kernel.py_func
+
+
 def announce(kernel: Any, what: str) -> None:
-    """Say in a terminal, once, that the compiler will take its time; elsewhere stay silent."""
+    """Print in a terminal, once, that a kernel is being compiled; elsewhere do nothing."""
     if not is_compiled(kernel) and sys.stderr.isatty():
         hint = "this once; «tunbridge warmup» does it beforehand"
         print(f"tunbridge: compiling {what} for this machine, which may take half a minute ({hint})", file=sys.stderr)

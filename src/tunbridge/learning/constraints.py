@@ -1,22 +1,22 @@
-"""What a user knows about the arcs: some must be there, some must not, some are more likely than others.
+"""Constraints on the arcs of a graph: required, forbidden, or more likely than others.
 
-A search over graphs may be told three kinds of things. *Hard* knowledge cuts graphs away: arcs that are required or
-forbidden, tiers (what happens later causes nothing earlier), roots and leaves, families that are known, a limit on the
-parents. *Soft* knowledge is a prior over graphs. Here every arc is a coin of its own that shows the arc with
-probability p, and graphs with a cycle are thrown away; so the log-prior of a graph is, up to a constant,
+*Hard* constraints exclude graphs: arcs that are required or forbidden, tiers (later variables are no causes of earlier
+ones), roots and leaves, known families, a limit on the parents. *Soft* constraints are a prior over graphs. Here every
+arc is present with probability p, independently of the others, and graphs with a cycle are excluded; so the log-prior
+of a graph is, up to a constant,
 
     log P(G) = Σ_{c → x in G} log(p_cx / (1 − p_cx)),
 
-a sum over families that a decomposable score simply adds. An arc of which nothing is said has p = ½ and adds nothing.
+a sum over families that is added to a decomposable score. Arcs without a given probability have p = ½ and add nothing.
 
-:class:`Constraints` holds what was said, by name; :meth:`Constraints.compile` turns it, for the columns of one table,
-into the arrays that a search reads, and refuses what no graph can satisfy.
+:class:`Constraints` holds the constraints by name; :meth:`Constraints.compile` turns them, for the columns of a table,
+into the arrays that a search reads, and raises an error if no graph satisfies them.
 
 References
 ----------
 W. Buntine (1991). Theory refinement on Bayesian networks. UAI 7, 52–60 (independent arcs).
 R. Castelo, A. Siebes (2000). Priors on network structures: biasing the search for Bayesian networks. International
-Journal of Approximate Reasoning 24, 39–57 (the three states of a pair given together, which is not done here).
+Journal of Approximate Reasoning 24, 39–57 (probabilities for the three states of a pair, which are not used here).
 D. Heckerman, D. Geiger, D. M. Chickering (1995). Learning Bayesian networks: the combination of knowledge and
 statistical data. Machine Learning 20, 197–243 (priors on structures).
 """
@@ -24,102 +24,89 @@ statistical data. Machine Learning 20, 197–243 (priors on structures).
 from __future__ import annotations
 
 import math
-import numbers
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise, product
+from typing import NamedTuple
 
 import numpy as np
 
-from tunbridge._check import check_choice, check_number, did_you_mean, shortened
-from tunbridge._memory import check_memory
+from tunbridge._core.check import check_choice, check_integer, check_number, did_you_mean, listed, shortened
+from tunbridge._core.memory import check_memory
 from tunbridge.errors import DataError
 from tunbridge.graph.names import Names, Pair, as_names, check_distinct, checked_name, joined
-from tunbridge.learning.rules import (
-    CompiledConstraints,
-    FixedFamilies,
-    Forbidden,
-    Index,
-    Layers,
-    Leaves,
-    Rule,
-    allowed_arcs,
-    check_possible,
-    ends_of,
-    parent_lists,
-)
+from tunbridge.graph.walks import find_cycle, topological_order
+from tunbridge.learning.searches.problem import Graph
 
 Arc = str | Sequence[str]
 """A pair (from, to), or a text such as 'A->B'."""
 
 Limits = int | Mapping[str, int] | None
-"""The most parents of every node, or of some."""
+"""The maximum number of parents of every node, or of some."""
 
+_Index = tuple[int, int]
 _Position = dict[str, int]
 _ARROW = re.compile("->|→")
-_FEWER = "Learn from fewer columns."
+_FEWER = "Learn from fewer columns"
 _ARCS = ("required", "forbidden", "arc_probability")
 _SHOWN = 8
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Constraints:
-    """What is known about the arcs before the data are seen.
+    """Constraints on the arcs of a graph, and prior probabilities of arcs.
 
-    Arcs are pairs (from, to) or texts, ``"A->B"`` or ``"A→B"``; names are those of the table's columns, and checked
-    against them when the learning starts. A text that can be read in two ways, because names have arrows in them, is
-    refused; a pair never is.
+    Arcs are pairs (from, to) or texts, ``"A->B"`` or ``"A→B"``; names are those of the table's columns, and are checked
+    when learning starts. A text that is ambiguous because names contain arrows raises an error; use a pair instead.
 
     Parameters
     ----------
     required : iterable of arcs
-        Arcs that must be there.
+        Arcs that every graph must have.
     forbidden : iterable of arcs
-        Arcs that must not be there. Each forbids one direction: ``["A->B", "B->A"]`` keeps two variables apart.
+        Arcs that no graph may have. Each entry forbids one direction: ``["A->B", "B->A"]`` forbids both.
     tiers : iterable of iterables of str
         Groups of names, the earliest first: no arc leads from a later tier to an earlier one. Names that are in no tier
-        are free.
+        are not constrained.
     within_tiers : bool
         Whether arcs inside a tier are allowed.
     order : iterable of str
-        Names, the earliest first, all or some: no arc leads back. The same as tiers of one name each; together with
-        tiers, both hold.
+        Some or all names, the earliest first: no arc leads from a later name to an earlier one. Equivalent to tiers of
+        one name each; can be combined with tiers.
     roots : str or iterable of str
-        Names that get no parents.
+        Names without parents.
     leaves : str or iterable of str
-        Names that get no children.
+        Names without children.
     parents : mapping of str to names
-        For some names exactly these parents: they are required, all other arcs into that node forbidden.
+        The exact parents of some names: these arcs are required, all other arcs into the node are forbidden.
     max_parents : int or mapping of str to int, optional
-        The most parents of every node, or of some; 0 is allowed.
+        The maximum number of parents of every node, or of some; 0 is allowed.
     arc_probability : mapping of arc to float
-        The prior probability, above 0 and below 1, that an arc is there; its log-odds log(p / (1 − p)) are added to the
-        score of a graph that has it. One half, the probability of all others, changes nothing. For arcs that are
-        required or forbidden anyway it makes no difference.
+        The prior probability of an arc, above 0 and below 1; its log-odds log(p / (1 − p)) are added to the score of a
+        graph that has the arc. Default: one half, which adds nothing.
 
     Raises
     ------
     DataError
-        For what is no arc, no name or no number, and for tiers or orders that contradict themselves or each other;
-        :meth:`compile` checks what depends on the columns.
+        For invalid arcs, names or numbers, and for tiers and orders that contradict each other; :meth:`compile` checks
+        what depends on the columns.
 
     Notes
     -----
-    Where A → B and B → A both have a probability, each has its own log-odds: a graph has one of the two at most, and
-    their difference is the preference for one direction. So ``{"A->B": 0.9, "B->A": 0.9}`` says that the two are
-    joined, and nothing about the direction; with 0.9 and 0.5 for the two, graphs with A → B have nine times the prior
-    of those with B → A, which have that of graphs with neither.
+    A → B and B → A can both have a probability; a graph has at most one of the two arcs, and the difference of their
+    log-odds is the preference for one direction. So ``{"A->B": 0.9, "B->A": 0.9}`` makes an arc likely without a
+    preferred direction; with 0.9 and 0.5, graphs with A → B have nine times the prior of those with B → A, which have
+    the same prior as graphs with neither.
 
     Examples
     --------
-    Arcs, and two variables that are kept apart:
+    Required and forbidden arcs, two variables that must not be joined:
 
     >>> Constraints(required=[("Smoking", "Cancer")], forbidden=["Cancer->Age", "Age->Sex", "Sex->Age"])
     Constraints(required=['Smoking' → 'Cancer'], forbidden=['Cancer->Age', 'Age->Sex', 'Sex->Age'])
 
-    Time: what comes later causes nothing earlier, and here the members of a tier do not cause each other either.
+    Tiers, here without arcs inside a tier:
 
     >>> time = Constraints(tiers=[["Age", "Sex"], ["Smoking", "Cancer"], ["Cough"]], within_tiers=False)
     >>> columns = ("Age", "Cancer", "Cough", "Sex", "Smoking")
@@ -130,7 +117,7 @@ class Constraints:
            [0, 1, 1, 0, 1],
            [0, 0, 1, 0, 0]])
 
-    An order of some, nodes without parents or children, a family that is known, limits:
+    A partial order, nodes without parents or children, a known family, limits:
 
     >>> known = Constraints(order=["Smoking", "Cancer", "Cough"], roots="Age", leaves=["Cough"])
     >>> known.compile(columns).allowed.astype(int).sum(axis=0)  # candidates for parents
@@ -139,13 +126,13 @@ class Constraints:
     >>> known.compile(columns).required, known.compile(columns).max_parents
     (((), (0, 4), (), (), ()), array([4, 4, 1, 4, 4]))
 
-    A hunch; the odds of nine to one are worth 2.2 in the score:
+    A prior probability; odds of nine to one add 2.2 to the score:
 
-    >>> hunch = Constraints(arc_probability={"Smoking->Cancer": 0.9})
-    >>> round(float(hunch.compile(columns).arc_bonus[4, 1]), 3)
+    >>> likely = Constraints(arc_probability={"Smoking->Cancer": 0.9})
+    >>> round(float(likely.compile(columns).arc_bonus[4, 1]), 3)
     2.197
 
-    What no graph can satisfy is refused:
+    Constraints that no graph can satisfy raise an error:
 
     >>> Constraints(required=["Cough->Cancer"], order=["Cancer", "Cough"]).compile(columns)
     Traceback (most recent call last):
@@ -189,17 +176,17 @@ class Constraints:
         names : tuple of str
             The columns; a variable is its position here.
         max_parents : int or mapping of str to int, optional
-            Further limits; where there are two the smaller counts.
+            Further limits; the smaller of two limits counts.
 
         Raises
         ------
         DataError
-            For a name that no column has, and for what no graph can satisfy: required arcs that form a cycle or are
+            For unknown names, and if no graph satisfies the constraints: required arcs that form a cycle or are
             forbidden, more required parents than allowed.
 
         Notes
         -----
-        Takes one byte a pair of columns where anything is forbidden, eight more with arc probabilities.
+        Takes one byte per pair of columns if anything is forbidden, eight more with arc probabilities.
 
         Examples
         --------
@@ -208,44 +195,58 @@ class Constraints:
         (((1,), (), ()), array([1, 1, 1]), array([False, False, False]))
         """
         index = {name: i for i, name in enumerate(names)}
-        rules = tuple(self._rules(index))
+        rules = tuple(self._rules(names, index))
         required = [_positions("required", arc, index) for arc in self.required]
         compiled = CompiledConstraints(
             names=names,
-            allowed=allowed_arcs(len(names), rules),
-            required=parent_lists(len(names), self._fixed(index).union(required)),
+            allowed=_allowed_arcs(len(names), rules),
+            required=_lists(len(names), {*self._fixed(index), *required}),
             max_parents=_smallest(index, self.max_parents, _limits(max_parents)),
             arc_bonus=self._bonus(index),
             rules=rules,
         )
-        check_possible(compiled)
+        compiled.check_possible()
         return compiled
 
-    def _fixed(self, index: _Position) -> frozenset[Index]:
-        """Return the arcs of the families that are known."""
-        arcs = ((c, x) for x, parents in self.parents.items() for c in parents)
-        return frozenset(_positions("parents", arc, index) for arc in arcs)
+    def _fixed(self, index: _Position) -> list[_Index]:
+        """Return the arcs of the known families."""
+        return [_positions("parents", (c, x), index) for x, parents in self.parents.items() for c in parents]
 
-    def _rules(self, index: _Position) -> Iterator[Rule]:
-        """Yield what forbids arcs, the plainest first: the first that applies is named in a message."""
+    def _rules(self, names: tuple[str, ...], index: _Position) -> Iterator[_Rule]:
+        """Yield the reasons why arcs are forbidden; an error message names the first that applies."""
+        n = len(names)
         if self.forbidden:
-            yield Forbidden(frozenset(_positions("forbidden", arc, index) for arc in self.forbidden))
+            ends = _lists(n, [_positions("forbidden", arc, index)[::-1] for arc in self.forbidden])
+            yield _Rule(lambda c: _marked(n, ends[c]), lambda c, x: "that is forbidden")
         if self.tiers:
-            yield Layers(_levels("tiers", self.tiers, index), self.within_tiers, "is in a later tier than")
+            tier, inside = _levels("tiers", self.tiers, index), "the two are in one tier and within_tiers is False"
+            yield _Rule(
+                lambda c: (tier >= 0) & ((tier < tier[c]) if self.within_tiers else (tier <= tier[c])),
+                lambda c, x: f"{names[c]!r} is in a later tier than {names[x]!r}" if tier[c] > tier[x] else inside,
+            )
         if self.order:
-            order = [[name] for name in self.order]
-            yield Layers(_levels("order", order, index), True, "comes after", " in the order")
+            place = _levels("order", [[name] for name in self.order], index)
+            yield _Rule(
+                lambda c: (place >= 0) & (place < place[c]),
+                lambda c, x: f"{names[c]!r} comes after {names[x]!r} in the order",
+            )
         if self.roots:
-            yield FixedFamilies(_all("roots", self.roots, index), frozenset(), "is one of the roots")
+            roots = _marked(n, _all("roots", self.roots, index))
+            yield _Rule(lambda c: roots, lambda c, x: f"{names[x]!r} is one of the roots")
         if self.leaves:
-            yield Leaves(_all("leaves", self.leaves, index))
+            leaves = _marked(n, _all("leaves", self.leaves, index))
+            yield _Rule(lambda c: np.full(n, leaves[c]), lambda c, x: f"{names[c]!r} is one of the leaves")
         if self.parents:
-            words = "has fixed parents, and this is none of them"
-            yield FixedFamilies(_all("parents", self.parents, index), self._fixed(index), words)
+            known = _marked(n, _all("parents", self.parents, index))
+            kept = _lists(n, [arc[::-1] for arc in self._fixed(index)])
+            yield _Rule(
+                lambda c: known & ~_marked(n, kept[c]),
+                lambda c, x: f"{names[x]!r} has fixed parents, and this is none of them",
+            )
 
     def _bonus(self, index: _Position) -> np.ndarray | None:
         """Return the log-odds of every arc; None when all are zero."""
-        odds: dict[Index, float] = {}
+        odds: dict[_Index, float] = {}
         for arc, p in self.arc_probability.items():
             at = _positions("arc_probability", arc, index)
             if at in odds:
@@ -254,9 +255,10 @@ class Constraints:
         if not any(odds.values()):
             return None
         n = len(index)
-        check_memory("the prior log-odds of all arcs", 8 * n * n, ways_out=f"{_FEWER[:-1]} or without arc_probability.")
+        check_memory("the prior log-odds of all arcs", 8 * n * n, ways_out=f"{_FEWER} or without arc_probability.")
         bonus = np.zeros((n, n))
-        bonus[ends_of(odds)] = list(odds.values())
+        for at, value in odds.items():
+            bonus[at] = value
         bonus.flags.writeable = False
         return bonus
 
@@ -265,11 +267,128 @@ class Constraints:
         return f"Constraints({', '.join(f'{name}={_shown(value, name in _ARCS)}' for name, value in given.items())})"
 
 
+class _Rule(NamedTuple):
+    """One reason why arcs are forbidden: which arcs out of c, as a mask over their ends, and a text for c → x."""
+
+    forbids: Callable[[int], np.ndarray]
+    why: Callable[[int, int], str]
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledConstraints:
+    """Constraints over the columns of one table, by position: what a search reads.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The columns.
+    allowed : ndarray of shape (n, n), optional
+        Whether the arc c → x is allowed, at [c, x], the diagonal False; None when nothing is forbidden.
+    required : tuple of tuples of int
+        The parents that each node must have, ascending. This graph satisfies the constraints whenever any graph does.
+    max_parents : ndarray of shape (n,)
+        The maximum number of parents of each node; n − 1 where there is no limit.
+    arc_bonus : ndarray of shape (n, n), optional
+        The prior log-odds of the arc c → x, at [c, x]; None when all are zero.
+    rules : tuple
+        The reasons why arcs are forbidden, for messages.
+    """
+
+    names: tuple[str, ...]
+    allowed: np.ndarray | None
+    required: Graph
+    max_parents: np.ndarray
+    arc_bonus: np.ndarray | None
+    rules: tuple[_Rule, ...] = field(repr=False)
+
+    def check_graph(self, graph: Graph, what: str = "start") -> None:
+        """Raise unless a graph, given as the parents of every node, satisfies the constraints.
+
+        Parameters
+        ----------
+        graph : tuple of tuples of int
+            The parents of each node, without a cycle.
+        what : str
+            The name of the graph in an error message.
+
+        Examples
+        --------
+        >>> import tunbridge as tb
+        >>> compiled = tb.Constraints(leaves="C", max_parents=1).compile(("A", "B", "C"))
+        >>> compiled.check_graph(((1,), (), (0,)))
+        >>> compiled.check_graph(((2,), (), ()))
+        Traceback (most recent call last):
+            ...
+        tunbridge.errors.DataError: start must have allowed arcs only; got 'C' → 'A', but 'C' is one of the leaves.
+        """
+        self._check_allowed(f"{what} must have allowed arcs only", graph)
+        for x, needed in enumerate(self.required):
+            absent = sorted(set(needed).difference(graph[x]))
+            if absent:
+                raise DataError(f"{what} must have every required arc; got no {self._arc(absent[0], x)}.")
+        self._check_limits(what, graph)
+
+    def check_possible(self) -> None:
+        """Raise unless the graph of the required arcs satisfies the constraints."""
+        required, n = self.required, len(self.required)
+        self._check_allowed("required arcs must be allowed", required)
+        self._check_limits("required arcs", required)
+        children = _lists(n, [(x, c) for x, parents in enumerate(required) for c in parents])
+        order = topological_order(required, children)
+        if len(order) < n:
+            cycle = joined([self.names[i] for i in find_cycle(required, children, order)])
+            raise DataError(f"required arcs must form no cycle; got {cycle}. Leave one out or reverse it.")
+
+    def _check_allowed(self, rule: str, graph: Graph) -> None:
+        for x, parents in enumerate(graph if self.allowed is not None else ()):
+            for c in parents:
+                if not self.allowed[c, x]:  # type: ignore[index]
+                    reason = next(known.why(c, x) for known in self.rules if known.forbids(c)[x])
+                    raise DataError(f"{rule}; got {self._arc(c, x)}, but {reason}.")
+
+    def _check_limits(self, what: str, graph: Graph) -> None:
+        over = np.flatnonzero(np.fromiter(map(len, graph), np.int64) > self.max_parents)
+        for x in over[:1]:
+            found = f"{len(graph[x])} parents of {self.names[x]!r} ({listed(self.names[c] for c in graph[x])})"
+            raise DataError(f"{what} must keep to max_parents; got {found}, but at most {self.max_parents[x]} may be.")
+
+    def _arc(self, c: int, x: int) -> str:
+        return joined((self.names[c], self.names[x]))
+
+
 # From names to arrays
 
 
+def _allowed_arcs(n: int, rules: tuple[_Rule, ...]) -> np.ndarray | None:
+    """Return the matrix of the arcs that no rule forbids; None when all are allowed."""
+    if not rules:
+        return None
+    check_memory("the matrix of allowed arcs", n * n, ways_out=f"{_FEWER}.")
+    allowed = np.ones((n, n), bool)
+    np.fill_diagonal(allowed, False)
+    for rule in rules:
+        for c in range(n):  # row by row: a second matrix would double the memory
+            allowed[c] &= ~rule.forbids(c)
+    allowed.flags.writeable = False
+    return allowed if np.count_nonzero(allowed) < n * (n - 1) else None
+
+
+def _lists(n: int, arcs: Iterable[_Index]) -> Graph:
+    """Return for every node the starts of the arcs into it, ascending."""
+    parents: list[list[int]] = [[] for _ in range(n)]
+    for c, x in sorted(arcs):
+        parents[x].append(c)
+    return tuple(map(tuple, parents))
+
+
+def _marked(n: int, places: Sequence[int]) -> np.ndarray:
+    mask = np.zeros(n, bool)
+    mask[list(places)] = True
+    return mask
+
+
 def _smallest(index: _Position, *limits: Limits) -> np.ndarray:
-    """Return the most parents of each node by all limits."""
+    """Return the maximum number of parents of each node by all limits."""
     n = len(index)
     most = np.full(n, max(0, n - 1), np.int64)
     for limit in limits:
@@ -291,7 +410,7 @@ def _levels(what: str, groups: Iterable[Iterable[str]], index: _Position) -> np.
     return level
 
 
-def _positions(what: str, arc: Arc, index: _Position) -> Index:
+def _positions(what: str, arc: Arc, index: _Position) -> _Index:
     """Return the positions of an arc's ends."""
     pair = _read(what, arc, index) if isinstance(arc, str) else arc
     c, x = (_position(what, name, index) for name in pair)
@@ -316,7 +435,7 @@ def _unknown(what: str, name: str, index: _Position) -> DataError:
 
 
 def _read(what: str, text: str, index: _Position) -> Pair:
-    """Return the ends of an arc written as text: the one way to cut it at an arrow that leaves two known names."""
+    """Return the ends of an arc written as text; raise unless exactly one split at an arrow gives known names."""
     splits = [(text[: arrow.start()], text[arrow.end() :]) for arrow in _ARROW.finditer(text)]
     known = [[_known(end, index) for end in ends] for ends in splits]
     found = sorted({pair for starts, ends in known for pair in product(starts, ends)})
@@ -330,18 +449,24 @@ def _read(what: str, text: str, index: _Position) -> Pair:
 
 
 def _known(text: str, index: _Position) -> list[str]:
-    """Return the names that a text can mean, with the space around it or without."""
+    """Return the names that a text can mean, with or without the space around it."""
     return [name for name in {text, text.strip()} if name in index]
 
 
-# What comes in
+# Checks
 
 
 def _arcs(what: str, arcs: object) -> tuple[Arc, ...]:
-    if isinstance(arcs, str | bytes | Mapping) or not isinstance(arcs, Iterable):
-        hint = "Write [('A', 'B')] or ['A->B']."
-        raise DataError(f"{what} must be a list of arcs; got {shortened(repr(arcs))}. {hint}")
-    return tuple(_arc(what, arc) for arc in arcs)
+    return tuple(_arc(what, arc) for arc in _list(what, "arcs", arcs, "[('A', 'B')] or ['A->B']"))
+
+
+def _list(what: str, of: str, value: object, example: str, *, ordered: bool = False) -> Iterable[object]:
+    """Return a value that is a list; raise for a text, a mapping, and for a set if the order matters."""
+    wrong = (str, bytes, Mapping, AbstractSet) if ordered else (str, bytes, Mapping)
+    if isinstance(value, wrong) or not isinstance(value, Iterable):
+        rule = f"{what} must be a list of {of}"
+        raise DataError(f"{rule}; got {shortened(repr(value))}. Write {example}.", parameter=what)
+    return value
 
 
 def _arc(what: str, arc: object) -> Arc:
@@ -359,18 +484,13 @@ def _names(what: str, names: object) -> tuple[str, ...]:
 
 
 def _order(order: object) -> tuple[str, ...]:
-    if isinstance(order, str | bytes | Mapping | AbstractSet) or not isinstance(order, Iterable):
-        raise DataError(f"order must be a list of names; got {shortened(repr(order))}. Write ['A', 'B'].")
-    names = _names("order", order)
+    names = _names("order", _list("order", "names", order, "['A', 'B']", ordered=True))
     check_distinct("the names in order", names)
     return names
 
 
 def _tiers(tiers: object) -> tuple[tuple[str, ...], ...]:
-    if isinstance(tiers, str | bytes | Mapping | AbstractSet) or not isinstance(tiers, Iterable):
-        rest = f"got {shortened(repr(tiers))}. Write [['A', 'B'], ['C']]."
-        raise DataError(f"tiers must be a list of lists of names; {rest}")
-    found = tuple(map(_tier, tiers))
+    found = tuple(map(_tier, _list("tiers", "lists of names", tiers, "[['A', 'B'], ['C']]", ordered=True)))
     check_distinct("the names in tiers", [*chain(*found)])
     return found
 
@@ -395,9 +515,8 @@ def _limits(max_parents: object) -> int | dict[str, int] | None:
 
 
 def _limit(what: str, k: object) -> int:
-    if isinstance(k, bool) or not isinstance(k, numbers.Integral) or k < 0:
-        raise DataError(f"{what} must be a whole number, 0 or more; got {shortened(repr(k))}.")
-    return int(k)
+    check_integer(what, k, low=0)
+    return int(k)  # type: ignore[call-overload]
 
 
 def _probabilities(given: object) -> dict[Arc, float]:
@@ -421,11 +540,11 @@ def _check_order(order: Iterable[str], tiers: Iterable[Iterable[str]]) -> None:
             raise DataError(f"order must agree with tiers; got {rest}.")
 
 
-# What is shown
+# Text
 
 
 def _shown(value: object, arcs: bool = False) -> str:
-    """Return what was given, the first few of many only; ``arcs`` says that it is a collection of them."""
+    """Return a value as text, the first few of many only; ``arcs`` says that it is a collection of arcs."""
     one = _arc_text if arcs else _shown
     if isinstance(value, Mapping):
         return f"{{{_some(len(value), (f'{one(key)}: {_shown(item)}' for key, item in value.items()))}}}"

@@ -1,16 +1,18 @@
-"""A learned graph: a DAG that knows how it was found."""
+"""A learned graph: a DAG with its score and the steps of the search."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any
 
-from tunbridge._check import counted
+from tunbridge._core.check import counted
+from tunbridge._core.grid import grid_lines
 from tunbridge.graph import DAG
 from tunbridge.graph.names import Pair, joined_pairs
+
+_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -20,15 +22,15 @@ class TracedMove:
     Parameters
     ----------
     kind : str
-        ``"add"``, ``"remove"`` or ``"reverse"``; searches over classes and orders have words of their own.
+        ``"add"``, ``"remove"`` or ``"reverse"``; searches over classes and orders have other kinds.
     start, end : str
-        The arc (before it was turned, if it was).
+        The arc (before it was reversed, if it was).
     gain : float
-        By how much the score rose.
+        The change of the score.
     score : float
-        The score after it.
+        The score after the step.
     seconds : float
-        When it was made, from the start of the search.
+        The time from the start of the search.
     """
 
     kind: str
@@ -40,14 +42,14 @@ class TracedMove:
 
 
 class LearnedDAG(DAG):
-    """A graph found by a search: a :class:`DAG` with its score and the way to it.
+    """A graph found by a search: a :class:`DAG` with its score and the steps of the search.
 
-    It is equal to any DAG with the same nodes and arcs; methods that change something return plain DAGs.
+    It equals any DAG with the same nodes and arcs; methods that return a changed graph return a plain DAG.
 
     Attributes
     ----------
     score : float
-        The score of the graph; NaN for searches without one.
+        The score of the graph; NaN for searches without a score.
     family_scores : mapping of str to float
         The score of each node with its parents.
     trace : tuple of TracedMove
@@ -55,7 +57,7 @@ class LearnedDAG(DAG):
     criterion, search : str
         The names of the score and the search.
     note : str
-        A word about how the search ended, where there is something to say.
+        A note about how the search ended.
 
     Examples
     --------
@@ -63,6 +65,14 @@ class LearnedDAG(DAG):
     >>> dag = tb.learn_structure(tb.datasets.play_tennis())
     >>> dag
     LearnedDAG(5 nodes, 2 arcs: 'temperature' → 'humidity', 'humidity' → 'play'; bic -66.8887, hill-climbing)
+    >>> print(dag)
+    LearnedDAG: 5 nodes, 2 arcs; bic -66.8887, hill-climbing
+    node         parents         score
+    outlook                   -17.9463
+    temperature               -17.7449
+    humidity     temperature   -10.027
+    wind                      -10.8802
+    play         humidity     -10.2902
     >>> dag.undecided
     (('temperature', 'humidity'), ('humidity', 'play'))
     """
@@ -92,30 +102,29 @@ class LearnedDAG(DAG):
 
     @cached_property
     def undecided(self) -> tuple[Pair, ...]:
-        """The arcs whose direction the data cannot tell: an equivalent graph has them the other way round."""
+        """The arcs whose direction the data do not determine: an equivalent graph has them reversed."""
         return self.cpdag().edges
 
     @cached_property
-    def _key(self) -> Any:
+    def _key(self) -> Hashable:
         return DAG(self.nodes, self.arcs)._key
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (
-            self.nodes,
-            self.arcs,
-            dict(self.family_scores),
-            self.trace,
-            self.criterion,
-            self.search,
-            self.note,
-        )
+    def __reduce__(self) -> tuple[Callable[[], LearnedDAG], tuple[()]]:
+        names = ("trace", "criterion", "search", "note")
+        kept = {name: getattr(self, name) for name in names} | {"family_scores": dict(self.family_scores)}
+        return partial(LearnedDAG, self.nodes, self.arcs, **kept), ()
 
-    def __repr__(self) -> str:
-        arcs = f": {joined_pairs(self.arcs)}" if self.arcs else ""
+    def _summary(self, arcs: str = "") -> str:
         size = f"{counted(self.n_nodes, 'node')}, {counted(self.n_arcs, 'arc')}{arcs}"
         score = f"{self.criterion} {self.score:.6g}, " if self.family_scores else ""
-        return f"LearnedDAG({'; '.join(filter(None, [size, score + self.search, self.note]))})"
+        return "; ".join(filter(None, [size, score + self.search, self.note]))
 
+    def __repr__(self) -> str:
+        return f"LearnedDAG({self._summary(f': {joined_pairs(self.arcs)}' if self.arcs else '')})"
 
-def _rebuilt(nodes: Any, arcs: Any, scores: Any, trace: Any, criterion: str, search: str, note: str) -> LearnedDAG:
-    return LearnedDAG(nodes, arcs, family_scores=scores, trace=trace, criterion=criterion, search=search, note=note)
+    def __str__(self) -> str:
+        scores = {name: f"{value:.6g}" for name, value in self.family_scores.items()}
+        rows = [[node, ", ".join(self.parents(node)), scores.get(node, "")] for node in self.nodes[:_SHOWN]]
+        more = [f"… and {counted(self.n_nodes - _SHOWN, 'more node')}"] if self.n_nodes > _SHOWN else []
+        grid = grid_lines(["node", "parents", "score" if scores else ""], rows, left=(0, 1))
+        return "\n".join([f"LearnedDAG: {self._summary()}", *grid, *more])

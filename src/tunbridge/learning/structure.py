@@ -1,81 +1,70 @@
-"""The door to structure learning: from a table to a graph."""
+"""Structure learning: from a table to a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Any, Literal
+from typing import Literal, overload
 
 import numpy as np
 
-from tunbridge._check import counted, did_you_mean, listed, shortened, warn_user
-from tunbridge._threads import n_threads
+from tunbridge._core.check import counted, did_you_mean, listed, shortened, warn_user
+from tunbridge._core.registry import Entry, entries
+from tunbridge._core.seeds import RandomState, entropy_of
+from tunbridge._core.threads import n_threads
 from tunbridge.data import Table, as_table
 from tunbridge.errors import DataError, TunbridgeWarning
 from tunbridge.graph import DAG
-from tunbridge.inference.forward import entropy_of
-from tunbridge.learning.constraints import Constraints
-from tunbridge.learning.counted import discrete_families
-from tunbridge.learning.exact import Exact
-from tunbridge.learning.families import Families
-from tunbridge.learning.gaussian import GaussianFamilies
-from tunbridge.learning.ges import GES
-from tunbridge.learning.hill_climbing import HillClimbing, Tabu
+from tunbridge.learning.constraints import CompiledConstraints, Constraints, Limits
 from tunbridge.learning.learned import LearnedDAG, TracedMove
-from tunbridge.learning.mixed import MixedFamilies
-from tunbridge.learning.orders import OrderSearch
-from tunbridge.learning.problem import Graph, Problem, Search, SearchResult
-from tunbridge.learning.progress import Report, watched
-from tunbridge.learning.scores import LogLikelihood, NodeAverage, Score, as_score
-from tunbridge.learning.sparse_candidate import SparseCandidate
-from tunbridge.learning.trees import FAN, TAN, ChowLiu, KDependence
+from tunbridge.learning.scores.discrete import LogLikelihood, NodeAverage, Score, as_score
+from tunbridge.learning.scores.families import DiscreteFamilies, Families
+from tunbridge.learning.scores.gaussian import GaussianFamilies
+from tunbridge.learning.scores.mixed import MixedFamilies
+from tunbridge.learning.searches.problem import Graph, Problem, Progress, Report, Search, SearchResult, watched
 from tunbridge.network import BayesianNetwork
 
-_PLAIN: dict[str, type[Search]] = {
-    kind.name: kind for kind in (HillClimbing, Tabu, SparseCandidate, GES, OrderSearch, Exact, ChowLiu)
-}
 _LEAST_WEIGHT = 2.0
-_WITH_TARGET = {kind.name: kind.__name__ for kind in (TAN, FAN, KDependence)}
 
 
 def learn_structure(
-    frame: Any,
+    frame: object,
     score: str | Score = "bic",
     search: str | Search = "hill-climbing",
     constraints: Constraints | None = None,
     *,
     max_parents: int | None = None,
     start: DAG | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
-    progress: Report | Literal[False] | None = None,
+    progress: Progress = None,
 ) -> LearnedDAG:
-    """Return a graph that a search finds good for a table.
+    """Return the graph that a search finds for a table.
 
     Parameters
     ----------
     frame : Table or any frame
-        One column a variable. Categorical and continuous columns may stand together; then a category has only
-        categories as parents. Cells may be missing under the score ``"nal"``, which averages over the rows that are
-        there.
+        One column per variable. If there are both categorical and continuous columns, categorical variables have only
+        categorical parents. Missing values are allowed with the score ``"nal"``, which averages over the rows in which
+        a family is complete.
     score : str or Score
         ``"bic"``, ``"aic"``, ``"bdeu"``, ``"bds"``, ``"k2"``, ``"fnml"``, ``"qnml"``, ``"nal"``, ``"loglik"``, or an
-        object with options such as ``tb.BDeu(ess=10)``. Trees are found without a score.
+        object with options such as ``tb.BDeu(ess=10)``. Tree searches do not use it.
     search : str or Search
         ``"hill-climbing"``, ``"tabu"``, ``"orders"``, ``"ges"``, ``"exact"``, ``"sparse-candidate"``, ``"chow-liu"``,
         or an object with options such as ``tb.Tabu(length=20)`` or ``tb.TAN("class")``.
     constraints : Constraints, optional
-        What is known about the arcs.
+        Required and forbidden arcs, tiers, and so on.
     max_parents : int, optional
-        The most parents of any node, besides what the constraints say.
+        The maximum number of parents of any node, in addition to the constraints.
     start : DAG, optional
-        The graph to start from; the empty one with the required arcs unless given.
+        The graph to start from; default: the graph of the required arcs.
     random_state : int, Generator, optional
-        For searches that use chance. Equal seeds give equal graphs, whatever the number of threads.
+        The random seed. The result does not depend on the number of threads.
     n_jobs : int, optional
-        Threads; all cores unless given.
+        The number of threads; default: all cores.
     progress : callable or False, optional
-        Called now and then with a word on what is going on and the present score. Unless given, a line in the terminal
-        shows it; ``False`` keeps silent.
+        A function that is called with a short text and the current score. Default: a line in the terminal; ``False``
+        shows nothing.
 
     Returns
     -------
@@ -91,104 +80,153 @@ def learn_structure(
     >>> sorted(dag.parents("dysp"))
     ['bronc', 'either']
     """
-    table = checked_table(as_table(frame))
+    table = checked_table(frame)
     _warn_of_identifiers(table)
     n_threads(n_jobs)
-    criterion, way = as_score(score), as_search(search)
-    if way.is_scored:
+    criterion, method = as_score(score), as_search(search)
+    if method.is_scored:
         check_missing(table, criterion)
-    names = tuple(sorted(table.names))
-    known = checked_constraints(constraints).compile(names, max_parents=max_parents)
-    if not way.is_scored:
-        criterion = LogLikelihood()  # nobody asks for it
-    families = families_of(table, criterion, arc_bonus=known.arc_bonus, n_jobs=n_jobs)
-    graph = known.smallest_graph if start is None else graph_of(start, names)
-    known.check_graph(graph)
-    if way.is_scored:
-        _check_start(families, graph)
+    known = compiled_constraints(constraints, table, max_parents)
+    rng = np.random.default_rng(entropy_of(random_state))
     with watched(progress) as report:
-        problem = Problem(
-            families, known.allowed, known.required, known.max_parents, graph,
-            np.random.default_rng(entropy_of(random_state)), report,
-        )  # fmt: skip
-        found = way.run(problem)
-    return _learned(table, families, found, criterion, way)
+        problem = problem_of(
+            table, criterion if method.is_scored else LogLikelihood(), known, rng, report, start=start, n_jobs=n_jobs
+        )
+        if method.is_scored:
+            _check_start(problem)
+        found = method.run(problem)
+    return _learned(table, problem.families, found, criterion, method)
+
+
+@overload
+def score_structure(
+    dag: DAG, frame: object, score: str | Score = ..., constraints: Constraints | None = ..., *,
+    by_family: Literal[False] = ...,
+) -> float: ...  # fmt: skip
+
+
+@overload
+def score_structure(
+    dag: DAG, frame: object, score: str | Score = ..., constraints: Constraints | None = ..., *,
+    by_family: Literal[True],
+) -> dict[str, float]: ...  # fmt: skip
 
 
 def score_structure(
-    dag: DAG, frame: Any, score: str | Score = "bic", constraints: Constraints | None = None
-) -> dict[str, float]:
-    """Return the score of each family of a graph; their sum is the score of the graph.
+    dag: DAG,
+    frame: object,
+    score: str | Score = "bic",
+    constraints: Constraints | None = None,
+    *,
+    by_family: bool = False,
+) -> float | dict[str, float]:
+    """Return the score of a graph.
 
     Parameters
     ----------
     dag : DAG
         A graph whose nodes are columns of the frame.
     frame : Table or any frame
-        The data; columns that are no nodes are left aside.
+        The data; other columns are ignored.
     score : str or Score
         As for :func:`learn_structure`.
     constraints : Constraints, optional
-        Only the prior probabilities of arcs in them matter.
+        Only prior probabilities of arcs are used.
+    by_family : bool
+        Whether to return the score of each node with its parents; their sum is the score of the graph.
+
+    Returns
+    -------
+    float, or dict of str to float
 
     Examples
     --------
     >>> import tunbridge as tb
-    >>> scores = tb.score_structure(tb.DAG(arcs=[("outlook", "play")]), tb.datasets.play_tennis(), "k2")
+    >>> dag, table = tb.DAG(arcs=[("outlook", "play")]), tb.datasets.play_tennis()
+    >>> round(tb.score_structure(dag, table, "k2"), 3)
+    -27.024
+    >>> scores = tb.score_structure(dag, table, "k2", by_family=True)
     >>> {name: round(value, 3) for name, value in scores.items()}
     {'outlook': -17.226, 'play': -9.798}
     """
     if not isinstance(dag, DAG):
-        raise DataError(f"dag must be a DAG; got {shortened(repr(dag))}.")
+        raise DataError(f"dag must be a DAG; got {shortened(repr(dag))}.", parameter="dag")
     table = checked_table(as_table(frame).select(dag.nodes))
-    names = tuple(sorted(table.names))
-    position = {name: i for i, name in enumerate(names)}
-    known = checked_constraints(constraints).compile(names)
     criterion = as_score(score)
     check_missing(table, criterion)
+    known = compiled_constraints(constraints, table)
     families = families_of(table, criterion, arc_bonus=known.arc_bonus)
-    graph = graph_of(dag, names)
-    return {name: families.score(position[name], graph[position[name]]) for name in dag.nodes}
+    graph = graph_of(dag, known.names)
+    scores = {name: families.score(x, graph[x]) for x, name in enumerate(known.names)}
+    return {name: scores[name] for name in dag.nodes} if by_family else float(sum(scores[name] for name in dag.nodes))
+
+
+# Parts that other learners use too
 
 
 def as_search(search: str | Search) -> Search:
-    """Return a search: itself, or the one of that name with its default options."""
+    """Return a search: the object itself, or the registered search of that name with its default options."""
     if isinstance(search, Search):
         return search
+    known = entries("search")
     if isinstance(search, type) and issubclass(search, Search):
-        inside = "'column'" if search.name in _WITH_TARGET else ""
-        raise DataError(
-            f"search must be an object; got the class {search.__name__}. Write tb.{search.__name__}({inside})."
-        )
+        hint = f"Write {_call(known[search.name]) if search.name in known else f'{search.__name__}()'}."
+        raise DataError(f"search must be an object; got the class {search.__name__}. {hint}", parameter="search")
     if not isinstance(search, str):
-        raise DataError(f"search must be a name or a search such as tb.Tabu(); got {shortened(repr(search))}.")
+        got = shortened(repr(search))
+        raise DataError(f"search must be a name or a search such as tb.Tabu(); got {got}.", parameter="search")
     name = search.strip().lower().replace("_", "-").replace(" ", "-")
-    if name in _WITH_TARGET:
-        raise DataError(f"search {search!r} must be told the class; write tb.{_WITH_TARGET[name]}('column').")
-    if name not in _PLAIN:
-        known = [*_PLAIN, *_WITH_TARGET]
-        raise DataError(f"search must be one of {listed(known, most=12)}; got {search!r}. {did_you_mean(name, known)}")
-    return _PLAIN[name]()
+    if name not in known:
+        rule = f"search must be one of {listed(known, most=len(known))}"
+        raise DataError(f"{rule}; got {search!r}. {did_you_mean(name, known)}", parameter="search")
+    if needs := known[name].details.get("needs"):
+        rule = f"search {search!r} must be an object with its {needs}"
+        raise DataError(f"{rule}; got a name. Write {_call(known[name])}.", parameter="search")
+    found: Search = known[name].load()()
+    return found
+
+
+def _call(entry: Entry) -> str:
+    """Return how a registered search is written, with the option that it needs."""
+    needs, ours = entry.details.get("needs"), entry.module.startswith(__name__.partition(".")[0])
+    return f"{'tb.' * ours}{entry.object}({f'{needs}=...' if needs else ''})"
+
+
+def problem_of(
+    table: Table,
+    score: Score,
+    known: CompiledConstraints,
+    rng: np.random.Generator,
+    report: Report | None,
+    *,
+    start: DAG | None = None,
+    n_jobs: int | None = None,
+) -> Problem:
+    """Return the input of a search."""
+    families = families_of(table, score, arc_bonus=known.arc_bonus, n_jobs=n_jobs)
+    graph = known.required if start is None else graph_of(start, known.names)
+    known.check_graph(graph)
+    return Problem(families, known.allowed, known.required, known.max_parents, graph, rng, report)
 
 
 def families_of(
     table: Table, score: Score, *, arc_bonus: np.ndarray | None = None, n_jobs: int | None = None
 ) -> Families:
-    """Return the families of a table: counted, by regression, or both, as its columns are."""
+    """Return the scored families of a table: by counts, by regression, or both, depending on its columns."""
     score = score.for_variables(table.n_columns)
     discrete = [v.name for v in table.variables if v.is_categorical]
     if len(discrete) == table.n_columns:
-        return discrete_families(table, score, arc_bonus=arc_bonus, n_jobs=n_jobs)
+        return DiscreteFamilies(table, score, arc_bonus=arc_bonus, n_jobs=n_jobs)
     if not discrete:
         return GaussianFamilies(table, score, arc_bonus=arc_bonus)
-    counts = discrete_families(table.select(discrete), score, n_jobs=n_jobs)
+    counts = DiscreteFamilies(table.select(discrete), score, n_jobs=n_jobs)
     return MixedFamilies(table, score, counts, arc_bonus=arc_bonus)
 
 
-def network_table(frame: Any, but: Container[str] = (), *, numbers: bool = False) -> Table:
+def network_table(frame: object, but: Container[str] = (), *, numbers: bool = False) -> Table:
     """Return a frame as a table that a network can be learned from; raise unless every column has states.
 
-    Columns named in ``but`` may be without, and continuous ones where ``numbers`` are welcome.
+    Columns named in ``but`` may be empty; continuous columns are accepted with ``numbers=True``.
     """
     table = as_table(frame)
     numeric = [v.name for v in table.variables if v.is_continuous]
@@ -199,71 +237,81 @@ def network_table(frame: Any, but: Container[str] = (), *, numbers: bool = False
         )
     empty = [v.name for v in table.variables if v.states == () and v.name not in but]
     if empty:
-        raise DataError(f"a network's columns must have states; {listed(empty)} held nothing but missing cells.")
+        raise DataError(f"a network's columns must have states; {listed(empty)} held only missing values.")
     return table
 
 
-def checked_table(table: Table) -> Table:
-    """Return a table; raise unless there is something to learn from."""
+def checked_table(frame: object) -> Table:
+    """Return a frame as a table; raise unless it has rows and columns, and weights that count rows."""
+    table = as_table(frame)
     if table.n_columns == 0 or table.n_rows == 0:
         size = f"{counted(table.n_rows, 'row')} and {counted(table.n_columns, 'column')}"
         raise DataError(f"a table to learn from must have rows and columns; got {size}.")
     if table.weights is not None and table.n_rows > 1 and 0 < table.weights.sum() < _LEAST_WEIGHT:
         total = f"{table.weights.sum():g}"
-        raise DataError(f"weights must be numbers of rows; got {total} in all. Multiply them, by the rows say.")
+        hint = "Rescale them so that they sum to the number of rows."
+        raise DataError(f"weights must be numbers of rows; got a sum of {total}. {hint}")
     return table
+
+
+def check_missing(table: Table, score: Score) -> None:
+    """Raise for a table with missing values unless the score accepts them."""
+    if table.missing and not isinstance(score, NodeAverage):
+        some = listed(table.missing, most=3)
+        raise DataError(
+            f"a table scored by {score.name!r} must have no missing values; got some in {some}. "
+            "Use score='nal', which averages over the rows that are complete in a family, or structural EM."
+        )
+
+
+def compiled_constraints(
+    constraints: Constraints | None, table: Table, max_parents: Limits = None
+) -> CompiledConstraints:
+    """Return the constraints for the columns of a table, in alphabetical order."""
+    return checked_constraints(constraints).compile(tuple(sorted(table.names)), max_parents=max_parents)
+
+
+def checked_constraints(constraints: Constraints | None) -> Constraints:
+    """Return constraints, empty ones for None; raise for anything else."""
+    if constraints is None:
+        return Constraints()
+    if not isinstance(constraints, Constraints):
+        rule = f"constraints must be a Constraints object; got {shortened(repr(constraints))}"
+        hint = "Write tb.Constraints(required=[...], forbidden=[...])."
+        raise DataError(f"{rule}. {hint}", parameter="constraints")
+    return constraints
+
+
+def graph_of(start: DAG, names: tuple[str, ...]) -> Graph:
+    """Return a graph as searches take it; raise unless its nodes are these."""
+    if not isinstance(start, DAG):
+        hint = " Use its .dag." if isinstance(start, BayesianNetwork) else ""
+        raise DataError(f"start must be a DAG; got {shortened(repr(start))}.{hint}", parameter="start")
+    if set(start.nodes) != set(names):
+        differ = listed(sorted(set(start.nodes) ^ set(names)))
+        raise DataError(f"start must have the table's columns as its nodes; {differ} differ.", parameter="start")
+    position = {name: i for i, name in enumerate(names)}
+    return tuple(tuple(sorted(position[p] for p in start.parents(name))) for name in names)
 
 
 def _warn_of_identifiers(table: Table) -> None:
     if table.identifiers:
         some = listed(table.identifiers, most=3)
         warn_user(
-            f"{some} looks like an identifier, with another value in every row: it tells nothing of other rows. "
-            f"Leave it out, as with table.drop([...]).",
+            f"{some} looks like an identifier, with a different value in every row. Drop it with table.drop([...]).",
             TunbridgeWarning,
         )
 
 
-def check_missing(table: Table, score: Score) -> None:
-    """Raise for a table with missing cells unless the score allows for them."""
-    if table.missing and not isinstance(score, NodeAverage):
-        some = listed(table.missing, most=3)
-        raise DataError(
-            f"a table scored by {score.name!r} must have no missing cells; got some in {some}. "
-            "Use score='nal', whose penalty allows for families that rest on different rows, or tb.StructuralEM."
-        )
-
-
-def checked_constraints(constraints: Constraints | None) -> Constraints:
-    """Return constraints, without any for None; raise for anything else."""
-    if constraints is None:
-        return Constraints()
-    if not isinstance(constraints, Constraints):
-        hint = "Write tb.Constraints(required=[...], forbidden=[...])."
-        raise DataError(f"constraints must be a Constraints object; got {shortened(repr(constraints))}. {hint}")
-    return constraints
-
-
-def graph_of(start: Any, names: tuple[str, ...]) -> Graph:
-    """Return a graph as searches take it; raise unless its nodes are these."""
-    if not isinstance(start, DAG):
-        hint = " Use its .dag." if isinstance(start, BayesianNetwork) else ""
-        raise DataError(f"start must be a DAG; got {shortened(repr(start))}.{hint}")
-    if set(start.nodes) != set(names):
-        differ = listed(sorted(set(start.nodes) ^ set(names)))
-        raise DataError(f"start must have the table's columns as its nodes; {differ} differ.")
-    position = {name: i for i, name in enumerate(names)}
-    return tuple(tuple(sorted(position[p] for p in start.parents(name))) for name in names)
-
-
-def _check_start(families: Families, graph: Graph) -> None:
-    """Raise for a family that cannot be scored, from which no search could go on."""
-    for x, parents in enumerate(graph):
+def _check_start(problem: Problem) -> None:
+    """Raise for a family of the start graph that cannot be scored."""
+    families = problem.families
+    for x, parents in enumerate(problem.start):
         if parents and families.score(x, parents) == -np.inf:
             some = listed([families.names[p] for p in parents], most=4)
             raise DataError(
-                f"required arcs and start must be such that the data can score them; {families.names[x]!r} given "
-                f"{some} cannot be: no row has them all, or a number is the parent of a category."
+                f"required arcs and start must have families that can be scored; {families.names[x]!r} given {some} "
+                "cannot be: no row has all values, or a continuous variable is a parent of a categorical one."
             )
 
 

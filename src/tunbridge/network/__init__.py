@@ -1,19 +1,17 @@
-"""Networks: a graph and its conditional tables, validated, with one-line doors to inference and files."""
+"""Networks: a graph and its conditional tables, validated, with one-line doors to inference, learning and files."""
 
-from tunbridge.network.adaptation import NetworkUpdate, update_network
+from typing import Any
+
 from tunbridge.network.classics import example_network
-from tunbridge.network.drift import DriftMonitor, DriftSignal
-from tunbridge.network.files import read_network
-from tunbridge.network.merging import merge_networks
-from tunbridge.network.network import BayesianNetwork
+from tunbridge.network.network import BayesianNetwork, arriving, read_network
 
-__all__ = [
-    "BayesianNetwork",
-    "DriftMonitor",
-    "DriftSignal",
-    "NetworkUpdate",
-    "example_network",
-    "merge_networks",
-    "read_network",
-    "update_network",
-]
+__all__ = ["BayesianNetwork", "example_network", "read_network"]
+
+_MOVED = ("DriftMonitor", "DriftSignal", "NetworkUpdate", "merge_networks", "update_network")
+
+
+def __getattr__(name: str) -> Any:
+    """Return a name that has moved to :mod:`tunbridge.learning`; it stays here for one version."""
+    if name in _MOVED:
+        return getattr(arriving(), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

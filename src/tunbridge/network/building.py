@@ -1,19 +1,19 @@
-"""A network from what people write: variables, arcs and tables in any of the usual forms, checked once."""
+"""Variables, arcs and tables of a network in any of the accepted forms, checked once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tunbridge._check import did_you_mean, listed, shortened
+from tunbridge._core.check import did_you_mean, listed, shortened
 from tunbridge.data import Variable
-from tunbridge.errors import DataError
+from tunbridge.errors import DataError, UnknownVariableError
 from tunbridge.graph import DAG
 from tunbridge.probability import ConditionalTable, LinearGaussian, as_cpt
 
 
 def as_variables(given: Any) -> tuple[Variable, ...]:
-    """Return variables: they themselves in a list, or a mapping from names to states (None: continuous).
+    """Return the variables of a list of them, or of a mapping from names to states (None: continuous).
 
     Examples
     --------
@@ -44,12 +44,13 @@ def _check_variable(variable: Any) -> None:
 
 
 def as_tables(variables: Sequence[Variable], dag: DAG, cpts: Any) -> tuple[ConditionalTable, ...]:
-    """Return one table for each variable, its parents those of the graph; raise an error that names what is wrong."""
+    """Return one table for each variable, with the parents of the graph; raise an error that names what is wrong."""
     given = _by_name(cpts)
     known = {v.name: v for v in variables}
     for name in given:
         if name not in known:
-            raise DataError(f"cpts must name variables of the network; got {name!r}. {did_you_mean(name, known)}")
+            hint = did_you_mean(name, known)
+            raise UnknownVariableError(f"cpts must name variables of the network; got {name!r}. {hint}")
     absent = [name for name in known if name not in given]
     if absent:
         has = "has" if len(absent) == 1 else "have"
@@ -58,18 +59,18 @@ def as_tables(variables: Sequence[Variable], dag: DAG, cpts: Any) -> tuple[Condi
 
 
 def _as_table(variable: Variable, parents: list[Variable], given: Any) -> ConditionalTable:
-    """Return the table of a variable; that of a continuous one may have its parents in another order."""
+    """Return the table of a variable; a continuous one may have its parents in another order."""
     if variable.is_categorical:
         return as_cpt(variable, parents, given)
     if isinstance(given, Mapping) and set(given) <= {"intercepts", "coefficients", "variances"}:
         return LinearGaussian(variable, parents, **given)
     if not isinstance(given, LinearGaussian):
-        hint = "None in the place of its states made it continuous."
+        hint = "None instead of states makes a variable continuous."
         what = f"the table of the continuous variable {variable.name!r}"
         raise DataError(f"{what} must be a LinearGaussian; got {shortened(repr(given))}. {hint}")
     if given.variable != variable or {p.name: p for p in given.parents} != {p.name: p for p in parents}:
         wanted = f"{variable.name!r} given {listed(p.name for p in parents) or 'nothing'}"
-        raise DataError(f"the table must be one of {wanted}, with the same states; got {given!r}.")
+        raise DataError(f"the table must be that of {wanted}, with the same states; got {given!r}.")
     return given
 
 
@@ -93,7 +94,7 @@ def as_dag(variables: Sequence[Variable], arcs: Any) -> DAG:
     if isinstance(arcs, DAG):
         if set(arcs.nodes) != set(names):
             differ = sorted(set(arcs.nodes) ^ set(names))
-            stands = "stands" if len(differ) == 1 else "stand"
-            raise DataError(f"the graph must have the variables as its nodes; {listed(differ)} {stands} in one only.")
+            are = "is" if len(differ) == 1 else "are"
+            raise DataError(f"the graph must have the variables as its nodes; {listed(differ)} {are} in one only.")
         return arcs
     return DAG(names, arcs)

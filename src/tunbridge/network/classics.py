@@ -1,17 +1,17 @@
-"""The small networks that the textbooks explain the subject with, written out."""
+"""Small example networks from textbooks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from tunbridge._check import check_choice
+from tunbridge._core.check import check_choice
 from tunbridge.network.network import BayesianNetwork
 
 _YES_NO = ("yes", "no")
 
 
 def example_network(name: str) -> BayesianNetwork:
-    """Return a classic network.
+    """Return an example network.
 
     Parameters
     ----------

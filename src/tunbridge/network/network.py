@@ -2,25 +2,26 @@
 
     P(x₁, …, x_n) = Π_v P(x_v | parents of v)
 
-The class holds and validates; what is asked of it is answered by :mod:`tunbridge.inference`, and files are the business
-of :mod:`tunbridge.formats`.
+The class stores and validates. Its methods call :mod:`tunbridge.inference` for queries, :mod:`tunbridge.formats` for
+files, and :mod:`tunbridge.learning` for updates.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from os import PathLike
-from types import MappingProxyType
-from typing import Any, final
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tunbridge._check import did_you_mean, listed
+from tunbridge._core.check import counted, did_you_mean, listed
+from tunbridge._core.grid import html_grid, text_grid
 from tunbridge.data import Table, Variable
 from tunbridge.errors import DataError, UnknownVariableError
-from tunbridge.formats import NetworkParts, write_network_parts
+from tunbridge.formats import NetworkParts, read_network_parts, write_network_parts
 from tunbridge.graph import DAG
 from tunbridge.inference import (
     Conflict,
@@ -30,57 +31,52 @@ from tunbridge.inference import (
     Forecast,
     MostProbable,
     Posteriors,
-    approximate,
     batches,
-    conflicts,
     explaining,
     forecasting,
-    hybrid_batches,
-    hybrid_engine,
-    hybrid_forecasting,
-    hybrid_queries,
-    hybrid_sampling,
     imputation,
     intervals,
-    interventions,
     queries,
-    simulation,
 )
-from tunbridge.network.adaptation import update_network
+from tunbridge.inference.sampling import approximate, forward
 from tunbridge.network.building import as_dag, as_tables, as_variables
-from tunbridge.network.merging import DEFAULT_PRIOR, merge_networks
-from tunbridge.probability import ConditionalTable
-from tunbridge.probability.grid import html_grid
+from tunbridge.probability import ConditionalTable, MEstimate
+from tunbridge.probability.conditional import check_network
 
-_SHOWN = 60
+if TYPE_CHECKING:
+    import networkx
+
+_HEADER = ["variable", "states", "parents"]
+_SHOWN, _SHOWN_TEXT = 60, 20
+_DEFAULT_PRIOR = MEstimate(m=1.0)  # that of fit_parameters
 
 
 @final
 class BayesianNetwork:
-    """A Bayesian network. It never changes; what alters it returns a new one.
+    """An immutable Bayesian network; methods that change something return a new network.
 
-    Its variables are categorical; some may be continuous (see the page *Numbers in networks* in the documentation),
-    with linear Gaussian tables, as long as no category has a number as its parent.
+    Its variables are categorical. Some may be continuous (see the page *Numbers in networks* in the documentation),
+    with linear Gaussian tables, as long as no categorical variable has a continuous parent.
 
     Parameters
     ----------
     variables : mapping of str to list of states, or sequence of Variable
-        The variables and their states; None in the place of states makes a variable continuous.
+        The variables and their states; None instead of states makes a variable continuous.
     arcs : sequence of (parent, child), or DAG
-        Which variables depend directly on which. The order of a node's arcs is the order of its table's parents.
+        The arcs. The order of the arcs into a node is the order of the parents in its table.
     cpts : mapping of str to table, or sequence of CPTs
         For every variable its distribution for each configuration of its parents: nested dicts, a dict from tuples of
         parent states to rows, an array with one axis for each parent and a last one for the variable, a frame (see
-        :func:`as_cpt`), or a finished table such as :func:`noisy_or` makes. A continuous variable has a
+        :func:`as_cpt`), or a finished table such as that of :func:`noisy_or`. A continuous variable has a
         :class:`LinearGaussian`, or a dict with its ``intercepts``, ``coefficients`` and ``variances``.
     name : str
-        What it is called.
+        The name of the network.
 
     Raises
     ------
     DataError
-        With the node and the parent configuration named, when a distribution does not sum to one, does not fit, or is
-        missing; with the cycle, when the arcs form one.
+        If a distribution does not sum to one, does not fit or is missing (the message names the node and the parent
+        configuration), or if the arcs form a cycle (the message shows it).
 
     Examples
     --------
@@ -110,7 +106,7 @@ class BayesianNetwork:
         name: str = "",
         properties: Mapping[str, tuple[str, ...]] | None = None,
     ) -> BayesianNetwork:
-        """Return the network of finished tables; their parents are the arcs.
+        """Return the network of finished tables; their parents give the arcs.
 
         Examples
         --------
@@ -124,37 +120,22 @@ class BayesianNetwork:
         return self
 
     def _settle(self, cpts: tuple[ConditionalTable, ...], name: str, properties: dict[str, tuple[str, ...]]) -> None:
-        parts = NetworkParts(name, cpts, properties)  # which checks that the tables fit together
-        self._parts = parts
+        check_network(name, cpts, properties)
+        self._parts = NetworkParts(name, cpts, properties)
         self._index = {cpt.variable.name: v for v, cpt in enumerate(cpts)}
-        is_mixed = any(cpt.variable.is_continuous for cpt in cpts)
-        self._hybrid = hybrid_engine.HybridEngine(cpts) if is_mixed else None
-        self._discrete = None if is_mixed else Engine(cpts)
+        self._engine = Engine(cpts)
 
     @cached_property
     def _dag(self) -> DAG:
-        """The graph, made when somebody looks at it: a network that is updated row by row is mostly not looked at."""
+        """The graph, built lazily: a network that is updated row by row mostly does not need it."""
         arcs = [(p.name, cpt.variable.name) for cpt in self._parts.cpts for p in cpt.parents]
         return DAG(list(self._index), arcs)
 
-    @property
-    def _engine(self) -> Engine:
-        """What answers for categorical variables; where there are others, an error that names the method that asked."""
-        if self._discrete is None:
-            raise self._refusal(f"{sys._getframe(1).f_code.co_name}()")
-        return self._discrete
-
-    def _refusal(self, what: str) -> DataError:
-        names = [v.name for v in self.variables if v.is_continuous]
-        are = "is" if len(names) == 1 else "are"
-        hint = "Discretise first (tb.discretise)."
-        return DataError(f"{what} must be asked of a network of categories; {listed(names)} {are} continuous. {hint}")
-
-    # What it is made of
+    # Contents
 
     @property
     def name(self) -> str:
-        """What it is called; may be empty."""
+        """The name; may be empty."""
         return self._parts.name
 
     @property
@@ -162,15 +143,42 @@ class BayesianNetwork:
         """The graph."""
         return self._dag
 
-    @property
+    @cached_property
     def variables(self) -> tuple[Variable, ...]:
-        """The variables, in the order in which they were given."""
-        return self._parts.variables if self._discrete is None else self._discrete.variables
+        """The variables, in their order."""
+        return self._parts.variables
 
     @property
     def nodes(self) -> tuple[str, ...]:
         """The names of the variables."""
         return tuple(self._index)
+
+    @property
+    def arcs(self) -> tuple[tuple[str, str], ...]:
+        """The arcs as pairs (parent, child)."""
+        return self._dag.arcs
+
+    def parents(self, name: str) -> tuple[str, ...]:
+        """Return the parents of a variable, in the order of its table.
+
+        Examples
+        --------
+        >>> import tunbridge as tb
+        >>> tb.example_network("burglary").parents("Alarm")
+        ('Burglary', 'Earthquake')
+        """
+        return tuple(p.name for p in self.cpt(name).parents)
+
+    def children(self, name: str) -> tuple[str, ...]:
+        """Return the children of a variable."""
+        return self._dag.children(self.variable(name).name)
+
+    def markov_blanket(self, name: str) -> tuple[str, ...]:
+        """Return the parents, children and other parents of the children, in the order of the variables.
+
+        Given these a variable is independent of all others.
+        """
+        return self._dag.markov_blanket(self.variable(name).name)
 
     @property
     def cpts(self) -> Mapping[str, ConditionalTable]:
@@ -179,12 +187,12 @@ class BayesianNetwork:
 
     @property
     def properties(self) -> Mapping[str, tuple[str, ...]]:
-        """The property lines of the file it came from: of the network under ``""``, of nodes under their names."""
+        """The properties from its file: those of the network under ``""``, those of variables under their names."""
         return MappingProxyType(dict(self._parts.properties))
 
     @property
     def n_parameters(self) -> int:
-        """How many of the probabilities, and of the numbers of Gaussian tables, are free."""
+        """The number of free parameters of all tables."""
         return sum(cpt.n_parameters for cpt in self._parts.cpts)
 
     def variable(self, name: str) -> Variable:
@@ -196,14 +204,16 @@ class BayesianNetwork:
         return self._parts.cpts[self._number(name)]
 
     def _number(self, name: str) -> int:
-        if name not in self._index:
-            raise UnknownVariableError(f"{name!r} must be a variable of the network. {did_you_mean(name, self.nodes)}")
+        if not isinstance(name, str) or name not in self._index:
+            hint = did_you_mean(name, self.nodes)
+            message = f"name must be a variable of the network; got {name!r}. {hint}"
+            raise UnknownVariableError(message, parameter="name")
         return self._index[name]
 
     def independent(self, a: str | Sequence[str], b: str | Sequence[str], given: str | Sequence[str] = ()) -> bool:
         """Return whether the graph makes two variables (or groups) independent given others (d-separation).
 
-        A network may hold further independences that only its numbers show.
+        The numbers of the tables may imply further independences.
 
         Examples
         --------
@@ -214,7 +224,7 @@ class BayesianNetwork:
         """
         return self._dag.d_separated(a, b, given)
 
-    # Questions
+    # Queries
 
     def posterior(
         self,
@@ -234,20 +244,20 @@ class BayesianNetwork:
         target : str or sequence of str
             A variable, or a list of them for their joint distribution.
         evidence : mapping of str to finding
-            A finding is a state, a list of possible states, or a mapping from every state to its likelihood; of a
+            A finding is a state, a list of possible states, or a mapping from every state to its likelihood; for a
             continuous variable it is a number.
         interval : float, optional
-            With 0.95, also the 95 % credible interval of each probability. The tables must carry the Dirichlet counts
-            they were learned from; the intervals say how far the data behind them determine the answer.
+            With 0.95, also compute the 95 % credible interval of each probability. The tables must have the Dirichlet
+            counts from which they were learned; the intervals show how well these data determine the result.
         method : {"exact", "likelihood-weighting", "gibbs", "forward"}
-            How it is computed; all but the first draw samples, and give standard errors. Gibbs sampling warns where
-            tables hold zeros: its chains may then be stuck, and its errors too small.
+            The algorithm. All but "exact" draw samples and return standard errors. Gibbs sampling warns if tables have
+            zeros: its chains may then be stuck, and its standard errors too small.
         precision : float
-            The largest standard error at which sampling stops.
+            Sampling stops at this standard error.
         max_samples : int, optional
-            Where sampling stops at the latest, with a warning.
+            The maximum number of samples; a warning is given when it is reached.
         random_state : int or numpy.random.Generator, optional
-            Equal values give equal samples.
+            Random seed.
 
         Returns
         -------
@@ -256,9 +266,9 @@ class BayesianNetwork:
         Raises
         ------
         ImpossibleEvidenceError
-            When the evidence has probability zero, naming a smallest part of it that has.
+            If the evidence has probability zero; the message names a smallest part of it that has.
         MemoryForecastError
-            When the exact answer would not fit into memory; nothing was allocated.
+            If the exact result would not fit into memory; nothing was allocated.
 
         Examples
         --------
@@ -269,12 +279,8 @@ class BayesianNetwork:
         yes       0.284172
         no        0.715828
         """
-        if self._hybrid is not None:
-            if method != "exact" or interval is not None:
-                raise self._refusal(f"posterior() with {'interval' if method == 'exact' else 'method'}=…")
-            return hybrid_queries.posterior(self._hybrid, target, evidence)
         if method != "exact" and interval is not None:
-            raise DataError(f"interval must be asked of the exact answer; got method={method!r}.")
+            raise DataError(f"interval must be used with method='exact'; got method={method!r}.", parameter="interval")
         if method != "exact":
             return approximate.posterior(
                 self._engine, target, evidence, method=method, precision=precision, max_samples=max_samples,
@@ -284,28 +290,22 @@ class BayesianNetwork:
             return intervals.posterior(self._engine, target, evidence, interval=interval, random_state=random_state)
         return queries.posterior(self._engine, target, evidence)
 
-    def posteriors(
-        self, evidence: Any = None, *, n_jobs: int | None = None
-    ) -> Posteriors | hybrid_queries.HybridPosteriors | dict[str, np.ndarray]:
+    def posteriors(self, evidence: Any = None, *, n_jobs: int | None = None) -> Posteriors | dict[str, np.ndarray]:
         """Return the distribution of every variable given evidence, or given each row of a frame.
 
         Parameters
         ----------
         evidence : mapping, or frame
             A dict is evidence, as in :meth:`posterior`: its lists are possible states, not columns. Any other frame
-            (pandas, polars, Arrow, Table) is rows: what a row does not say is unknown.
+            (pandas, polars, Arrow, Table) is rows with missing values.
         n_jobs : int, optional
-            Threads, for rows; the result does not depend on it.
+            Number of threads, for rows; the result does not depend on it.
 
         Returns
         -------
         Posteriors, or dict of str to ndarray of shape (n_rows, n_states)
-            Of a continuous variable a Mixture; for rows its mean and standard deviation, of shape (n_rows, 2).
+            For a continuous variable a Mixture; for rows its mean and standard deviation, of shape (n_rows, 2).
         """
-        if self._hybrid is not None:
-            if evidence is None or isinstance(evidence, Mapping):
-                return hybrid_queries.posteriors(self._hybrid, evidence)
-            return hybrid_batches.posteriors(self._hybrid, evidence, n_jobs=n_jobs)
         if evidence is None or isinstance(evidence, Mapping):
             return queries.posteriors(self._engine, evidence)
         return batches.posteriors(self._engine, evidence, n_jobs=n_jobs)
@@ -316,12 +316,12 @@ class BayesianNetwork:
         Parameters
         ----------
         event : mapping, list of mappings, or function
-            A mapping holds when all of its findings do, a list when any of its mappings does. A function gets the
-            states of the variables ``of`` and says whether the event holds.
+            A mapping is the event that all of its findings hold, a list that any of its mappings holds. A function gets
+            the states of the variables ``of`` and returns whether the event holds.
         evidence : mapping, optional
-            What is known.
+            The evidence.
         of : sequence of str
-            The variables whose states a function gets.
+            The variables whose states are passed to a function.
 
         Examples
         --------
@@ -332,30 +332,26 @@ class BayesianNetwork:
         >>> round(net.probability(lambda john, mary: john == mary, of=["JohnCalls", "MaryCalls"]), 6)
         0.940293
         """
-        if self._hybrid is not None:
-            return hybrid_queries.probability(self._hybrid, event, evidence, of=of)
         return queries.probability(self._engine, event, evidence, of=of)
 
     def log_probability(self, evidence: Mapping[str, Any]) -> float:
-        """Return the natural logarithm of the probability of evidence; −∞ when it is impossible.
+        """Return the natural logarithm of the probability of evidence; −∞ if it is impossible.
 
-        With numbers among the evidence it is that of a density, which may be positive and depends on their units.
+        With continuous evidence it is the logarithm of a density, which may be positive and depends on the units.
         """
-        if self._hybrid is not None:
-            return hybrid_queries.log_probability(self._hybrid, evidence)
         return queries.log_probability(self._engine, evidence)
 
     def most_probable(
         self, evidence: Mapping[str, Any] | None = None, *, of: str | Iterable[str] | None = None
     ) -> MostProbable:
-        """Return the most probable states of all variables together given evidence.
+        """Return the jointly most probable states of all variables given evidence.
 
         Parameters
         ----------
         evidence : mapping, optional
-            What is known.
+            The evidence.
         of : str or iterable of str, optional
-            Only these variables, the others summed out (marginal MAP).
+            Only these variables, with the others summed out (marginal MAP).
 
         Examples
         --------
@@ -364,8 +360,6 @@ class BayesianNetwork:
         >>> dict(net.most_probable({"JohnCalls": "yes", "MaryCalls": "yes"}, of=["Burglary", "Alarm"]))
         {'Burglary': 'no', 'Alarm': 'yes'}
         """
-        if self._hybrid is not None:
-            return hybrid_queries.most_probable(self._hybrid, evidence, of=of)
         return queries.most_probable(self._engine, evidence, of=of)
 
     # Rows of a frame
@@ -376,35 +370,29 @@ class BayesianNetwork:
         Parameters
         ----------
         frame : any frame
-            Columns are matched by name; absent columns and missing cells are unknown, and the target's own column is
-            not looked at. States the network does not know count as missing, with one warning.
+            Columns are matched by name; columns may be absent and values missing. The column of the target is ignored.
+            Unseen categories are treated as missing, with one warning.
         target : str
             The variable.
         n_jobs : int, optional
-            Threads; the result does not depend on it.
+            Number of threads; the result does not depend on it.
 
         Returns
         -------
         ndarray of shape (n_rows, n_states)
-            In the order of the target's states. Rows whose evidence is impossible get NaN, with one warning.
+            In the order of the target's states. Rows with impossible evidence get NaN, with one warning.
         """
-        if self._hybrid is not None:
-            return hybrid_batches.predict_proba(self._hybrid, frame, target, n_jobs=n_jobs)
         return batches.predict_proba(self._engine, frame, target, n_jobs=n_jobs)
 
     def predict(self, frame: Any, target: str, *, n_jobs: int | None = None) -> np.ndarray:
-        """Return the most probable state of a variable for every row (None where the evidence is impossible).
+        """Return the most probable state of a variable for every row (None if the evidence is impossible).
 
-        Of a continuous variable it is the expected value (NaN where the evidence is impossible).
+        For a continuous variable return the expected value (NaN if the evidence is impossible).
         """
-        if self._hybrid is not None:
-            return hybrid_batches.predict(self._hybrid, frame, target, n_jobs=n_jobs)
         return batches.predict(self._engine, frame, target, n_jobs=n_jobs)
 
     def log_likelihood(self, frame: Any, *, n_jobs: int | None = None) -> np.ndarray:
-        """Return the natural logarithm of the probability of every row; what a row does not say is summed out."""
-        if self._hybrid is not None:
-            return hybrid_batches.log_likelihood(self._hybrid, frame, n_jobs=n_jobs)
+        """Return the natural logarithm of the probability of every row; missing values are summed out."""
         return batches.log_likelihood(self._engine, frame, n_jobs=n_jobs)
 
     def impute(
@@ -417,32 +405,33 @@ class BayesianNetwork:
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> Table:
-        """Return the frame as a Table in which the missing cells of the network's variables are filled.
+        """Return the frame as a Table with the missing values of the network's variables imputed.
 
-        What is known stays as it is: values, also such as the network does not know (they count as missing for the
-        rest of their row), columns that are no variables, types and weights.
+        Everything else is kept: known values, unseen categories (for the rest of their row they are treated as
+        missing), other columns, types and weights.
 
         Parameters
         ----------
         frame : any frame
             Columns are matched by name.
         method : {"most-probable", "sample"}
-            The most probable states given the rest of the row, or a draw from their exact joint distribution given it.
+            The most probable states given the rest of the row, or a sample from their exact joint distribution given
+            it.
         jointly : bool
-            Whether "most-probable" means the states of all missing cells of a row together, which do go together.
-            False takes each cell for itself, so that as few cells as can be expected are wrong.
+            Whether "most-probable" means the jointly most probable states of all missing values of a row, which are
+            consistent. False imputes each value separately, which minimises the expected number of errors.
         columns : iterable of str, optional
-            The variables to fill, by default all that are columns of the frame. Variables that are not are added as
-            columns when they are named.
+            The variables to impute; default: all columns of the frame that are variables. Named variables that are not
+            columns are added.
         random_state : int or numpy.random.Generator, optional
-            The seed of "sample".
+            Random seed of "sample".
         n_jobs : int, optional
-            Threads; the result does not depend on it.
+            Number of threads; the result does not depend on it.
 
         Returns
         -------
         Table
-            A row that is impossible in the network keeps its holes, with one warning.
+            A row that is impossible in the network keeps its missing values, with one warning.
 
         Examples
         --------
@@ -465,10 +454,10 @@ class BayesianNetwork:
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> tuple[Table, ...]:
-        """Return the frame n times as a Table, its missing cells drawn anew each time (multiple imputation).
+        """Return n tables with independently sampled missing values (multiple imputation).
 
-        What is estimated from each of the tables differs by as much as the missing cells leave open: see the page
-        *Imputation* in the documentation for how estimates are pooled. The parameters are those of :meth:`impute`.
+        Estimates from these tables differ by the uncertainty of the missing values; the page *Imputation* in the
+        documentation shows how to pool them. The parameters are those of :meth:`impute`.
 
         Examples
         --------
@@ -483,7 +472,7 @@ class BayesianNetwork:
     def sample(
         self, n: int, *, random_state: Any = None, evidence: Mapping[str, Any] | None = None, n_jobs: int | None = None
     ) -> Table:
-        """Return n rows drawn from the joint distribution, or exactly from the one given evidence.
+        """Return n rows sampled from the joint distribution, or exactly from that given evidence.
 
         Examples
         --------
@@ -492,23 +481,21 @@ class BayesianNetwork:
         >>> rows.n_rows, rows.names[:3]
         (1000, ('Burglary', 'Earthquake', 'Alarm'))
         """
-        if self._hybrid is not None:
-            return hybrid_sampling.sample(self._hybrid, n, random_state=random_state, evidence=evidence, n_jobs=n_jobs)
-        return simulation.sample(self._engine, n, random_state=random_state, evidence=evidence, n_jobs=n_jobs)
+        return forward.sample(self._engine, n, random_state=random_state, evidence=evidence, n_jobs=n_jobs)
 
-    # What if, why, how large
+    # Interventions, explanations, costs
 
     def do(self, setting: Mapping[str, Any]) -> BayesianNetwork:
-        """Return the network after an intervention: the variables are set, whatever their parents say.
+        """Return the network after an intervention: the variables are set, and no longer depend on their parents.
 
         Parameters
         ----------
         setting : mapping of str to state, or to a distribution over states
-            What is done to each variable; a continuous one is set to a number.
+            The new state of each variable; a continuous variable is set to a number.
 
         Examples
         --------
-        Seeing the alarm tells about burglars; ringing it oneself does not.
+        An alarm is evidence of a burglary; an alarm that one rings oneself is not.
 
         >>> import tunbridge as tb
         >>> net = tb.example_network("burglary")
@@ -517,45 +504,38 @@ class BayesianNetwork:
         >>> round(net.do({"Alarm": "yes"}).posterior("Burglary")["yes"], 3)
         0.001
         """
-        if self._hybrid is not None:
-            tables = hybrid_queries.do(self._hybrid, setting)
-        else:
-            tables = interventions.do(self._engine, setting)
+        tables = queries.do(self._engine, setting)
         return BayesianNetwork.from_tables(tables, name=self.name, properties=self.properties)
 
     def explain(self, target: str, evidence: Mapping[str, Any], *, state: Any = None) -> EvidenceExplanation:
-        """Return how much each finding speaks for a state of the target, and how the answer would be without it.
+        """Return how much each finding supports a state of the target, and the posterior without it.
 
         Parameters
         ----------
         target : str
-            The variable asked about.
+            The variable.
         evidence : mapping
-            What is known.
+            The evidence.
         state : optional
-            The state in question; by default the most probable one.
+            The state to explain; default: the most probable one.
         """
-        if self._hybrid is not None:
-            return hybrid_queries.explain(self._hybrid, target, evidence, state=state)
         return explaining.explain(self._engine, target, evidence, state=state)
 
     def conflict(self, evidence: Mapping[str, Any]) -> Conflict:
-        """Return how well findings fit together: ln [Π P(finding) / P(all)], above 0 when they disagree."""
-        if self._hybrid is not None:
-            return hybrid_queries.conflict(self._hybrid, evidence)
-        return conflicts.conflict(self._engine, evidence)
+        """Return how well findings fit together: ln [Π P(finding) / P(all)], positive if they disagree."""
+        return explaining.conflict(self._engine, evidence)
 
     def forecast(
         self, evidence: Mapping[str, Any] | None = None, target: str | Sequence[str] | None = None
     ) -> Forecast:
-        """Return the size of the exact computation before it is run.
+        """Return the cost of an exact query before it is run.
 
         Parameters
         ----------
         evidence : mapping, optional
-            What will be known.
+            The evidence.
         target : str or sequence of str, optional
-            What will be asked for; by default every variable.
+            The targets; default: every variable.
 
         Examples
         --------
@@ -563,11 +543,9 @@ class BayesianNetwork:
         >>> tb.example_network("burglary").forecast().fits
         True
         """
-        if self._hybrid is not None:
-            return hybrid_forecasting.forecast(self._hybrid, evidence, target)
         return forecasting.forecast(self._engine, evidence, target)
 
-    # New rows, other networks
+    # Learning
 
     def update(
         self,
@@ -580,39 +558,39 @@ class BayesianNetwork:
         batch_rows: int | None = None,
         n_jobs: int | None = None,
     ) -> BayesianNetwork:
-        """Return the network after new rows: they are added to the Dirichlet counts behind its tables.
+        """Return the network after new rows, which are added to the Dirichlet counts behind its tables.
 
-        Rows without holes make the tables what one fit to all rows would have made them. Of a row with holes what is to
-        be expected is added, under the network as it stands before the batch. Nothing here is changed, whatever happens
-        on the way.
+        Complete rows give the same tables as one fit to all rows. A row with missing values adds its expected counts
+        under the network before the batch. This network does not change.
 
         Parameters
         ----------
         rows : frame, record, list of records, or iterator of frames
-            Columns are matched by name; absent ones are missing in every row. Each frame of an iterator (or of a
-            pyarrow reader or dataset) is a batch, and only one is held at a time. A :class:`Table` may have weights.
+            Columns are matched by name; absent columns are missing in every row. Each frame of an iterator (or of a
+            pyarrow reader or dataset) is a batch, and only one is in memory at a time. A :class:`Table` may have
+            weights.
         fading : float or mapping of str to float
-            What an old row weighs against the one after it, above 0: with 0.999 a table is worth 1000 rows at most. A
-            mapping says it for single tables; others do not fade.
+            The weight of a row relative to the next one, above 0 and at most 1: with 0.999 a table is worth 1000 rows
+            at most. A mapping sets it for some tables; the others do not fade.
         ess : float or mapping of str to float, optional
-            How many rows of data every row of a table without counts is worth, for all such tables or by variable. In
-            a sparse table it holds for the configurations that are not stored, too (one row unless given). Counts that
-            are there are never rescaled.
+            The number of rows of data that every row of a table without counts is worth, for all such tables or by
+            variable. In a sparse table it also applies to configurations that are not stored (default: one row).
+            Existing counts are never rescaled.
         fixed : str or sequence of str
-            The variables whose tables stay as they are.
+            The variables whose tables do not change.
         new_states : {"add", "missing", "error"}
-            Values that are no states of their variable become states behind the others, or count as missing with one
-            warning, or are an error.
+            Whether values that are not states of their variable become new states, are treated as missing with one
+            warning, or raise an error.
         batch_rows : int, optional
-            Cut frames into batches of so many rows, which matters only where there are holes.
+            Split frames into batches of so many rows; this matters only with missing values.
         n_jobs : int, optional
-            Threads; the result does not depend on it.
+            Number of threads; the result does not depend on it.
 
         Raises
         ------
         DataError
-            When a table has no counts and ``ess`` does not say what it is worth; when it stores no rows (noisy-MAX)
-            and is not fixed.
+            If a table has no counts and ``ess`` does not give its weight, or if it stores no rows (noisy-MAX) and is
+            not fixed.
 
         Examples
         --------
@@ -623,19 +601,55 @@ class BayesianNetwork:
         >>> [round(n.cpt("Alarm").distribution(given)["yes"], 4) for n in (net, after)]
         [0.001, 0.0109]
         """
-        return update_network(
-            self, rows, fading=fading, ess=ess, fixed=fixed, new_states=new_states, batch_rows=batch_rows, n_jobs=n_jobs
-        ).network
+        updated: BayesianNetwork = (
+            arriving()
+            .update_network(
+                self,
+                rows,
+                fading=fading,
+                ess=ess,
+                fixed=fixed,
+                new_states=new_states,
+                batch_rows=batch_rows,
+                n_jobs=n_jobs,
+            )
+            .network
+        )
+        return updated
 
-    def merge(self, *others: BayesianNetwork, prior: Any = DEFAULT_PRIOR) -> BayesianNetwork:
+    def merge(self, *others: BayesianNetwork, prior: Any = _DEFAULT_PRIOR) -> BayesianNetwork:
         """Return the network of the rows behind this one and others together (see :func:`merge_networks`)."""
-        return merge_networks([self, *others], prior=prior)
+        merged: BayesianNetwork = arriving().merge_networks([self, *others], prior=prior)
+        return merged
 
     # Files
 
     def write(self, path: str | PathLike[str], format: str | None = None) -> None:
-        """Write the network to a file, in the format that its suffix names (see :func:`read_network`)."""
+        """Write the network to a file, in the format of its suffix (see :func:`read_network`)."""
         write_network_parts(path, self._parts, format)
+
+    def to_networkx(self) -> networkx.DiGraph:
+        """Return a :class:`networkx.DiGraph` in which every node has its table as the attribute ``cpt``."""
+        graph = self._dag.to_networkx()
+        graph.graph["name"] = self.name
+        for name, cpt in self.cpts.items():
+            graph.nodes[name]["cpt"] = cpt
+        return graph
+
+    @classmethod
+    def from_networkx(cls, graph: networkx.DiGraph) -> BayesianNetwork:
+        """Return the network of a :class:`networkx.DiGraph` in which every node has its table as the attribute ``cpt``.
+
+        :meth:`DAG.from_networkx` reads a graph without tables; :func:`fit_parameters` learns them from data.
+        """
+        dag = DAG.from_networkx(graph)
+        if absent := [name for name in dag.nodes if "cpt" not in graph.nodes[name]]:
+            has, hint = "has" if len(absent) == 1 else "have", "DAG.from_networkx reads a graph without tables."
+            raise DataError(f"every node must have a table as attribute 'cpt'; {listed(absent)} {has} none. {hint}")
+        net = cls.from_tables([graph.nodes[name]["cpt"] for name in dag.nodes], name=graph.graph.get("name", ""))
+        if net.dag != dag:
+            raise DataError("the nodes and arcs of graph must be those of its tables; got others.", parameter="graph")
+        return net
 
     # As an object
 
@@ -658,13 +672,57 @@ class BayesianNetwork:
         sizes = ", ".join(f"{n} {noun}{'' if n == 1 else 's'}" for n, noun in counts)
         return f"BayesianNetwork{f' {self.name!r}' if self.name else ''}: {sizes}"
 
+    def __str__(self) -> str:
+        n_more = len(self.nodes) - _SHOWN_TEXT
+        more = f"\n… and {counted(n_more, 'more variable')}" if n_more > 0 else ""
+        return f"{self!r}\n{text_grid(_HEADER, self._rows(_SHOWN_TEXT))}{more}"
+
     def _repr_html_(self) -> str:
-        rows: list[list[object]] = [
-            [v.name, listed(v.states or (), most=6) or "continuous", ", ".join(self._dag.parents(v.name))]
-            for v in self.variables[:_SHOWN]
-        ]
         more = f" (the first {_SHOWN})" if len(self.variables) > _SHOWN else ""
-        return html_grid(["variable", "states", "parents"], rows, caption=f"{self!r}{more}")
+        return html_grid(_HEADER, self._rows(_SHOWN), caption=f"{self!r}{more}")
+
+    def _rows(self, n: int) -> list[list[object]]:
+        """Return states and parents of the first n variables, as text."""
+        return [
+            [v.name, listed(v.states or (), most=6) or "continuous", ", ".join(self.parents(v.name))]
+            for v in self.variables[:n]
+        ]
+
+
+def read_network(path: str | PathLike[str], format: str | None = None) -> BayesianNetwork:
+    """Return the network in a file.
+
+    Parameters
+    ----------
+    path : path
+        A file in BIF, XMLBIF (``.xmlbif``, ``.xml``, ``.bifxml``), Hugin NET, DSC or UAI, each optionally gzipped
+        (``.bif.gz``), or a native file (``.tb``).
+    format : {"bif", "xmlbif", "net", "dsc", "uai", "tb"}, optional
+        The format; by default the suffix decides.
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged, with line and column.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, tunbridge as tb
+    >>> rain = tb.BayesianNetwork({"Rain": ["no", "yes"]}, [], {"Rain": [0.8, 0.2]})
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "rain.bif"
+    >>> rain.write(file)
+    >>> tb.read_network(file)
+    BayesianNetwork: 1 variable, 0 arcs, 1 parameter
+    """
+    return _rebuilt(read_network_parts(path, format))
+
+
+def arriving() -> ModuleType:
+    """Return :mod:`tunbridge.learning.arriving`, to which ``update`` and ``merge`` are doors.
+
+    Learning imports networks, so networks must not import learning; the module is loaded when a door is used.
+    """
+    return import_module("tunbridge.learning.arriving")
 
 
 def _rebuilt(parts: NetworkParts) -> BayesianNetwork:

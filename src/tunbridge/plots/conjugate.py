@@ -1,4 +1,4 @@
-"""Densities before and after data: how a belief moves and narrows."""
+"""Densities of beliefs before and after data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunbridge._check import counted, shortened
+from tunbridge._core.check import counted, shortened
 from tunbridge.errors import DataError
 from tunbridge.plots.axes import COLOURS, NEUTRAL, new_axes
 from tunbridge.reasoning import BetaBinomial, NormalNormal
@@ -23,19 +23,19 @@ _LINES = ("-", "-.", ":")
 
 
 def updates(beliefs: Any, ax: Axes | None = None, *, level: float | None = None, xlabel: str | None = None) -> Axes:
-    """Draw the densities of beliefs, of a prior and what followed or of several to compare, and return the axes.
+    """Draw the densities of beliefs and return the axes.
 
     Parameters
     ----------
     beliefs : sequence of BetaBinomial or of NormalNormal, or mapping of label to such
-        Up to seven. Dashed is one that is labelled "prior", or that others of them came from by updates. A single
-        posterior is drawn after its prior.
+        Up to seven. A belief labelled "prior", or from which others were updated, is dashed. A single posterior is
+        drawn with its prior.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        The axes to draw on. Default: a new figure.
     level : float, optional
-        Shade the equal-tailed interval of this probability, of each belief that is not dashed.
+        Shade the equal-tailed interval of this level for each belief that is not dashed.
     xlabel : str, optional
-        What the numbers are.
+        The axis label.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def _shade(axes: Axes, belief: Any, grid: np.ndarray, level: float, colour: str)
 
 
 def _finish(axes: Axes, beliefs: list[Any], grid: np.ndarray, xlabel: str | None) -> None:
-    """Name the axes and cut off what has no bound."""
+    """Label the axes and limit unbounded densities."""
     kind = "probability p" if isinstance(beliefs[0], BetaBinomial) else "mean θ"
     edge = 0.02 * (grid[-1] - grid[0])
     inner = grid[(grid > grid[0] + edge) & (grid < grid[-1] - edge)]

@@ -1,4 +1,4 @@
-"""Minimum description length as a picture: what each hypothesis costs, and what it leaves to tell of the data."""
+"""Description lengths as stacked bars: the bits of each hypothesis, and of the data given it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunbridge._check import shortened
+from tunbridge._core.check import shortened
 from tunbridge.errors import DataError
 from tunbridge.plots.axes import AGAINST, FOR, new_axes
 
@@ -33,14 +33,14 @@ def description_lengths(choice: DescriptionChoice, ax: Axes | None = None) -> Ax
     Parameters
     ----------
     choice : DescriptionChoice
-        What :func:`tunbridge.reasoning.shortest_description`, ``choose_polynomial``, … return. Candidates whose
-        length is infinite have no column.
+        From :func:`tunbridge.reasoning.shortest_description`, ``choose_polynomial``, … Candidates of infinite length
+        have no column.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        The axes to draw on. Default: a new figure.
 
     Notes
     -----
-    Where the bits of the data differ little between the candidates, the axis does not start at 0 and says so.
+    If the bits of the data differ little between the candidates, the axis does not start at 0, and its label says so.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How belief moves: the probability of each hypothesis as observations come in."""
+"""The probability of each hypothesis against the number of observations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunbridge._check import check_whole, shortened
+from tunbridge._core.check import check_integer, shortened
 from tunbridge.errors import DataError
 from tunbridge.plots.axes import COLOURS, NEUTRAL, SHAPES, matplotlib, new_axes
 
@@ -29,7 +29,7 @@ def evolution(changes: Evolution | BayesUpdate, ax: Axes | None = None, *, most:
     changes : Evolution or BayesUpdate
         From :meth:`HypothesisSpace.evolution` or :func:`bayes_rule`.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        The axes to draw on. Default: a new figure.
     most : int
         How many hypotheses get a colour and a name, up to seven: those that were at any time the most probable. The
         others are thin grey lines.
@@ -46,8 +46,8 @@ def evolution(changes: Evolution | BayesUpdate, ax: Axes | None = None, *, most:
     found: Any = changes.evolution() if hasattr(changes, "evolution") else changes
     if not hasattr(found, "probabilities") or not hasattr(found, "observations"):
         got = shortened(repr(changes))
-        raise DataError(f"evolution must be drawn of an Evolution or a BayesUpdate; got {got}.")
-    check_whole("most", most, low=1)
+        raise DataError(f"evolution must be an Evolution or a BayesUpdate; got {got}.")
+    check_integer("most", most, low=1)
     axes = new_axes(ax, 6.4, 4.0)
     _draw(axes, found, min(most, len(COLOURS)))
     top = 1.0 if found.probabilities.max() > _LOW else 1.1 * float(found.probabilities.max())
@@ -73,7 +73,7 @@ def _draw(axes: Axes, found: Any, most: int) -> None:
 
 
 def _name_observations(axes: Axes, names: list[str]) -> None:
-    """Write what was seen below the axis, where there is room."""
+    """Label the observations below the axis if there is room."""
     if 0 < len(names) <= _NAMED and max(map(len, names)) <= _LETTERS:
         axes.set_xticks(range(len(names) + 1), ["prior", *names])
     else:

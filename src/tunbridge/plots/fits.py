@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tunbridge._check import shortened
+from tunbridge._core.check import shortened
 from tunbridge.errors import DataError
 from tunbridge.plots.axes import AGAINST, FOR, NEUTRAL, new_axes
 

@@ -1,4 +1,4 @@
-"""What a result of a test is worth where the illness is rare and where it is not: predictive values by prevalence."""
+"""Predictive values of diagnostic tests against the prevalence."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunbridge._check import check_choice, check_number, counted, shortened
+from tunbridge._core.check import check_choice, check_number, counted, shortened
 from tunbridge.errors import DataError
 from tunbridge.plots.axes import COLOURS, NEUTRAL, SHAPES, new_axes
-from tunbridge.reasoning.diagnosis.diagnostic import DiagnosticTest
-from tunbridge.reasoning.diagnosis.measure_table import percent_text
+from tunbridge.reasoning.diagnostic import DiagnosticTest, percent_text
 from tunbridge.reasoning.numbers import as_float
 
 if TYPE_CHECKING:
@@ -36,21 +35,21 @@ def predictive_values(
     Parameters
     ----------
     tests : DiagnosticTest, sequence of them, or mapping of name to DiagnosticTest
-        Up to seven. A test that has a prevalence is marked where it is.
+        Up to seven. A test with a prevalence is marked there.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        The axes to draw on. Default: a new figure.
     scale : {'log', 'linear'}
         The axis of the prevalence.
     lowest : float, optional
-        Where a logarithmic axis begins; by default at 0.01 %, or lower where a mark stands lower.
+        The start of a logarithmic axis. Default: 0.01 %, or lower if a mark is lower.
     npv : bool
         Whether to draw the NPV too, as a dashed line.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Solid lines are PPV, dashed ones NPV; filled points stand at the test's own prevalence. A ring marks the
-        prevalence at which half of the positive results are right.
+        Solid lines are PPV, dashed ones NPV; filled points mark the test's own prevalence, a ring the prevalence at
+        which half of the positive results are right.
 
     Examples
     --------
@@ -59,8 +58,8 @@ def predictive_values(
     >>> ax = tb.plots.predictive_values(tb.DiagnosticTest(0.008, 0.98, 0.97))
     >>> for text in ax.get_legend().get_texts():
     ...     print(text.get_text())
-    PPV = P(ill | +)
-    NPV = P(well | -)
+    PPV = P(diseased | +)
+    NPV = P(healthy | -)
     at prevalence 0.8 %: PPV 20.9 %, NPV 99.98 %
     PPV 50 % at prevalence 2.97 %
     """
@@ -94,7 +93,7 @@ def _add(axes: Axes, name: str, test: DiagnosticTest, along: np.ndarray, look: t
 
 
 def _named(tests: Any) -> dict[str, DiagnosticTest]:
-    """Return tests by name; one that stands alone has none."""
+    """Return tests by name; a single one has none."""
     if isinstance(tests, DiagnosticTest):
         found: dict[str, Any] = {"": tests}
     elif isinstance(tests, Mapping):
@@ -112,13 +111,13 @@ def _named(tests: Any) -> dict[str, DiagnosticTest]:
 
 
 def _start(tests: Iterable[DiagnosticTest]) -> float:
-    """Return where a logarithmic axis begins, so that all marks have a place on it."""
+    """Return the start of a logarithmic axis that shows all marks."""
     marks = [as_float(x) for test in tests for x in (test.prevalence, _half(test)) if x]
     return 10.0 ** math.floor(math.log10(max(_LEAST, min([_USUAL, *marks]))))
 
 
 def _curve(above: float, below: float, along: np.ndarray) -> np.ndarray:
-    """Return above π / (above π + below (1 − π)), NaN where that is 0/0, so that nothing is drawn there."""
+    """Return above π / (above π + below (1 − π)), NaN where it is 0/0."""
     whole = above * along + below * (1.0 - along)
     return np.divide(above * along, whole, out=np.full_like(along, np.nan), where=whole > 0.0)
 
@@ -147,21 +146,21 @@ def _ring(axes: Axes, x: float, label: str, colour: str) -> None:
 
 
 def _labels(name: str, test: DiagnosticTest, own: Mapping[str, Any], half: float | None) -> tuple[str, str, str, str]:
-    """Return what the legend says of the PPV, the NPV, the own prevalence and the ring.
+    """Return the legend of the PPV, the NPV, the own prevalence and the ring.
 
-    A test that stands alone has a line for each of them; of several tests each has one line.
+    A single test has a line for each of them; with several tests each has one line.
     """
     at = "" if test.prevalence is None else f"at prevalence {percent_text(test.prevalence)}"
-    told = ", ".join(f"{label} {percent_text(value)}" for label, value in own.items())
+    values = ", ".join(f"{label} {percent_text(value)}" for label, value in own.items())
     fifty = "" if half is None else f"PPV 50 % at prevalence {percent_text(half)}"
     if not name:
-        return "PPV = P(ill | +)", "NPV = P(well | -)", f"{at}: {told}" if told else "_", fifty or "_"
-    parts = [f"{at} {told}" if told else "", fifty.replace("prevalence ", "") if told else fifty]
+        return "PPV = P(diseased | +)", "NPV = P(healthy | -)", f"{at}: {values}" if values else "_", fifty or "_"
+    parts = [f"{at} {values}" if values else "", fifty.replace("prevalence ", "") if values else fifty]
     return ": ".join([shortened(name, _LONGEST), "; ".join(filter(None, parts)) or "PPV"]), "_", "_", "_"
 
 
 def _own(test: DiagnosticTest) -> dict[str, Any]:
-    """Return the predictive values that the test has at its prevalence, if it has one."""
+    """Return the predictive values at the test's own prevalence."""
     found: dict[str, Any] = {}
     for name in ("ppv", "npv"):
         try:

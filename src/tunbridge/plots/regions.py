@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunbridge._check import check_choice, did_you_mean, listed, shortened
+from tunbridge._core.check import check_choice, did_you_mean, listed, shortened
 from tunbridge.errors import DataError
 from tunbridge.plots.axes import COLOURS, NEUTRAL, SHAPES, new_axes
-from tunbridge.reasoning.regions.decision_problem import DecisionProblem
-from tunbridge.reasoning.regions.densities import Gaussian, as_points
-from tunbridge.reasoning.regions.regions import shares_of
+from tunbridge.reasoning.decision_problem import DecisionProblem
+from tunbridge.reasoning.densities import Gaussian, as_points
+from tunbridge.reasoning.regions import shares_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,18 +44,18 @@ def decision_regions(
     problem : DecisionProblem
         Of one or two dimensions.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        The axes to draw on. Default: a new figure.
     view : (low, high), or ((low, high), (low, high)); optional
-        What part to draw; by default where the classes are.
+        The part to draw. Default: where the classes are.
     points : mapping of class to array-like, optional
         Points to mark, by class.
     xlabel, ylabel : str, optional
-        What the numbers are; by default x and y, and on the line "prior × density" upwards.
+        Axis labels. Default: x and y, in one dimension "prior × density" for y.
 
     Returns
     -------
     matplotlib.axes.Axes
-        On the line: P(ω) p(x | ω) of each class, a band below it with the choices, and hatched what is decided wrongly;
+        On the line: P(ω) p(x | ω) of each class, a band below it with the choices, and the wrong decisions hatched;
         that area is the probability of an error. In the plane: areas of choices, and rings where each density has
         fallen as far as that of a Gaussian at one, two and three standard deviations.
 
@@ -96,13 +96,13 @@ def boundaries(
     problem : DecisionProblem
         Of two classes and one dimension.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        The axes to draw on. Default: a new figure.
     vary : {"prior", "loss"}
         What grows upwards: the prior of the first class, or what it costs to miss it compared with the second.
     view : (low, high), optional
         What part of the line to draw; by default where the classes are.
     xlabel : str
-        What the numbers are.
+        The axis label.
 
     Returns
     -------
@@ -124,10 +124,10 @@ def boundaries(
     check_choice("vary", vary, ("prior", "loss"))
     low, high = _limits(problem, view)[0]
     if problem.n_dimensions == 2:
-        raise DataError("a moving boundary must be one on the line; these densities are in the plane.")
+        raise DataError("boundaries needs densities in one dimension; these have two.")
     if len(problem.classes) != 2:
-        hint = "decision_regions draws the regions of any number."
-        raise DataError(f"a moving boundary must be between two classes; got {listed(problem.classes)}. {hint}")
+        hint = "Use decision_regions for more."
+        raise DataError(f"boundaries needs two classes; got {listed(problem.classes)}. {hint}")
     _ = problem.threshold  # which actions do not have, nor mistakes that cost nothing
     axes, x = new_axes(ax, 6.8, 4.0), np.linspace(low, high, _SIDE)
     values, log_thresholds, own = _varied(problem, axes, vary)
@@ -290,7 +290,7 @@ def _varied(problem: DecisionProblem, axes: Axes, vary: str) -> tuple[np.ndarray
 def _limits(problem: Any, view: Any) -> list[tuple[float, float]]:
     """Return the part to draw: low and high of each coordinate."""
     if not isinstance(problem, DecisionProblem):
-        raise DataError(f"decision regions must be those of a DecisionProblem; got {shortened(repr(problem))}.")
+        raise DataError(f"problem must be a DecisionProblem; got {shortened(repr(problem))}.")
     n = problem.n_dimensions
     if view is None:
         spans = np.array([_span(density) for density in problem.densities.values()])
@@ -311,8 +311,6 @@ def _span(density: Any) -> list[tuple[float, float]]:
         deviations = np.sqrt(np.diag(np.atleast_2d(density.variance)))
         means = np.atleast_1d(density.mean)
         return [(m - 3.5 * s, m + 3.5 * s) for m, s in zip(means.tolist(), deviations.tolist(), strict=True)]
-    if density.n_dimensions == 2:
-        return list(density.support)
     grid = density.grid[:: max(1, len(density.grid) // 100)]
     below = density.probability(-np.inf, grid)
     low, high = grid[below <= _TAIL], grid[below >= 1.0 - _TAIL]
@@ -321,7 +319,7 @@ def _span(density: Any) -> list[tuple[float, float]]:
 
 
 def _points_by_class(problem: DecisionProblem, points: Any) -> Mapping[Any, Any]:
-    """Return the points to mark; raise unless they are told by class."""
+    """Return the points to mark, which must be given by class."""
     if points is None:
         return {}
     if not isinstance(points, Mapping):

@@ -1,8 +1,7 @@
-"""The way of a search as a curve, and how sure the arcs of many graphs are.
+"""The trace of a structure search as a curve, and the distribution of arc strengths.
 
-A search for a graph climbs: each move changes an arc (or the place of a variable in an order) and the score. Drawn
-against the moves, the curve shows where the easy gains ended, how far a tabu walk went down to get out of a local
-optimum, and what a restart brought.
+Each move of a search changes an arc (or the position of a variable in an order) and the score. The curve of the score
+shows where the easy gains ended, how far tabu search went down to leave a local optimum, and what a restart gained.
 """
 
 from __future__ import annotations
@@ -12,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tunbridge._check import check_choice, check_whole, counted, shortened
+from tunbridge._core.check import check_choice, check_integer, counted, shortened
+from tunbridge._core.grid import spaced
 from tunbridge.errors import DataError
-from tunbridge.plots.axes import AGAINST, FOR, NEUTRAL, matplotlib, new_axes
+from tunbridge.plots.axes import AGAINST, FOR, NEUTRAL, hide_spines, matplotlib, new_axes, same_marks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,17 +25,17 @@ _GREEN, _SKY, _ORANGE = "#009e73", "#56b4e9", "#e69f00"
 """Three more of Okabe and Ito's colours."""
 
 _SAME = 1e-6
-"""A difference of this share of the score (or of the graphs), and less, is rounding."""
+"""Smaller relative differences of the score (or of the shares of graphs) are rounding."""
 
 _SIZES, _AREA = (9.0, 30.0), 3000.0
-"""The least and the largest marks, and what many of them cover together, in square points."""
+"""The smallest and the largest marks, and the total area of many, in square points."""
 
 _LEGEND_COLUMNS, _LEGEND_HEIGHT = 5, 16
 _IN_LEGEND = 32.0
 
 
 class Look(NamedTuple):
-    """How a kind of move is drawn: its word, the shape of its mark and the colour."""
+    """How a kind of move is drawn: its word, its marker and its colour."""
 
     word: str
     marker: str
@@ -66,18 +66,18 @@ class Curve(NamedTuple):
 
     @property
     def restarts(self) -> np.ndarray:
-        """The moves that do not go on from where the one before them ended, by position."""
+        """The positions of the moves that do not continue from the one before."""
         gaps = np.abs(self.before[1:] - self.after[:-1])
         return 1 + np.flatnonzero(gaps > _SAME * np.maximum(1.0, np.abs(self.after[:-1])))
 
     @property
     def best(self) -> int:
-        """The first move after which the score is the best of all, but for rounding."""
+        """The first move after which the score is the best, up to rounding."""
         top = float(self.after.max())
         return int(np.argmax(self.after >= top - 1e-9 * max(1.0, abs(top))))
 
     def limits(self, skip: int) -> tuple[float, float]:
-        """Return the ends of an axis of scores on which those after so many moves are seen, but for restarts."""
+        """Return the limits of an axis that shows the scores after so many moves, except restarts."""
         end = next((i for i in self.restarts.tolist() if i > skip), len(self.after))
         low, high = float(self.after[skip:end].min()), float(self.after.max())
         room = 0.05 * (high - low) or max(1.0, abs(high)) / 1000
@@ -90,25 +90,24 @@ def trace(dag: LearnedDAG, ax: Axes | None = None, *, by: str = "moves", skip: i
     Parameters
     ----------
     dag : LearnedDAG
-        What :func:`tunbridge.learn_structure` returns.
+        The result of :func:`tunbridge.learn_structure`.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw; default: a new figure.
     by : {"moves", "seconds"}
-        What goes to the right: the number of moves, or the time since the start.
+        The horizontal axis: the number of moves, or the time since the start.
     skip : int
-        The first moves gain most, and what comes later is seen better without them: the axis of the scores begins
-        below those after so many moves.
+        The first moves gain most; the axis of the scores starts below those after so many moves, so that later ones can
+        be seen.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The shape and colour of a mark tell what the move did. A ring is around the best graph, which is the one that
-        was returned, and a vertical line stands where the search began again from another graph.
+        The shape and colour of a mark show the kind of move. A ring marks the best graph, the returned one, and a
+        vertical line a restart from another graph.
 
     Notes
     -----
-    The moves of trees ("chow-liu", "tan", "fan") add up to the gain in log-likelihood, which is drawn in place of the
-    score.
+    For trees ("chow-liu", "tan", "fan") the gain in log-likelihood is drawn instead of the score.
 
     Examples
     --------
@@ -122,7 +121,7 @@ def trace(dag: LearnedDAG, ax: Axes | None = None, *, by: str = "moves", skip: i
     """
     check_choice("by", by, ["moves", "seconds"])
     curve = curve_of(dag)
-    check_whole("skip", skip, low=0)
+    check_integer("skip", skip, low=0)
     if skip >= len(curve.after):
         raise DataError(f"skip must leave moves to draw; got {skip} of {counted(len(curve.after), 'move')}.")
     axes = new_axes(ax, 7.5, 4.2)
@@ -136,7 +135,7 @@ def trace(dag: LearnedDAG, ax: Axes | None = None, *, by: str = "moves", skip: i
 
 
 def curve_of(dag: LearnedDAG) -> Curve:
-    """Return the trace of a graph as arrays; raise when there is nothing to draw.
+    """Return the trace of a graph as arrays; raise if there is nothing to draw.
 
     Examples
     --------
@@ -159,7 +158,7 @@ def curve_of(dag: LearnedDAG) -> Curve:
 
 
 def _draw_lines(axes: Axes, curve: Curve, at: np.ndarray) -> None:
-    """Draw the curve from the start graph on, broken where the search began again."""
+    """Draw the curve from the start graph on, broken at restarts."""
     restarts = curve.restarts.tolist()
     for first, end in zip([0, *restarts], [*restarts, len(at)], strict=True):
         x = [at[first - 1] if first else 0.0, *at[first:end]]
@@ -191,56 +190,43 @@ def _frame(axes: Axes, dag: LearnedDAG, curve: Curve, by: str) -> None:
     axes.set_xlabel(by)
     axes.set_ylabel("log-likelihood gained" if likelihood else f"score ({dag.criterion})")
     place = f"after {counted(curve.best + 1, 'move')}"
-    title = f"{dag.search}: {counted(dag.n_arcs, 'arc')}; best {number_text(curve.after[curve.best])} {place}"
-    axes.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number_text(value)))
+    title = f"{dag.search}: {counted(dag.n_arcs, 'arc')}; best {spaced(curve.after[curve.best])} {place}"
+    axes.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: spaced(value)))
     if by == "moves":
         axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
     axes.tick_params(labelsize=9)
-    axes.spines[["top", "right"]].set_visible(False)
+    hide_spines(axes)
     n_rows = _legend(axes)
     axes.set_title(title, fontsize=10, loc="left", pad=8 + _LEGEND_HEIGHT * n_rows, parse_math=False)
 
 
 def _legend(axes: Axes) -> int:
-    """Put the legend between title and picture, where no curve is; return how many rows it has."""
+    """Put the legend between title and plot, where no curve is; return its number of rows."""
     n = len(axes.get_legend_handles_labels()[1])
     n_rows = -(-n // _LEGEND_COLUMNS)
     above: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
     above["ncols"] = -(-n // max(1, n_rows))
     legend = axes.legend(fontsize=9, frameon=False, handletextpad=0.3, columnspacing=1.2, **above)
-    for handle in legend.legend_handles:
-        if handle is not None and hasattr(handle, "set_sizes"):
-            handle.set_sizes([_IN_LEGEND])  # large enough to be seen
+    same_marks(legend, _IN_LEGEND)
     return n_rows
 
 
-def number_text(value: float) -> str:
-    """Return a score as it stands on an axis.
-
-    Examples
-    --------
-    >>> number_text(-218667.0979), number_text(-7.5), number_text(0.0)
-    ('−218 667.1', '−7.5', '0')
-    """
-    return f"{value:,.7g}".replace(",", " ").replace("-", "−")
-
-
 def strengths(strengths: ArcStrengths, ax: Axes | None = None) -> Axes:
-    """Draw the distribution of the strengths of all pairs with its cut of significance, and return the axes.
+    """Draw the distribution of the strengths of all pairs with the threshold of significance, and return the axes.
 
     Parameters
     ----------
     strengths : ArcStrengths
-        What :func:`tunbridge.bootstrap_structure` or :func:`tunbridge.posterior_structure` returns.
+        The result of :func:`tunbridge.bootstrap_structure` or :func:`tunbridge.posterior_structure`.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw; default: a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The share of the pairs of nodes whose strength is no more than that. If the graphs agreed, the curve would be
-        flat between 0 and 1. Significant are the pairs right of the dashed line, which are joined in more than half of
-        the graphs; marks on the curve are their strengths.
+        The share of the pairs of nodes with at most this strength. If the graphs agreed, the curve would be flat
+        between 0 and 1. Pairs to the right of the dashed line, joined in more than half of the graphs, are significant;
+        marks on the curve are their strengths.
 
     Examples
     --------
@@ -266,7 +252,7 @@ def strengths(strengths: ArcStrengths, ax: Axes | None = None) -> Axes:
     axes.set_ylabel("share of the pairs with at most this strength")
     axes.set_xlim(-0.03, 1.03)
     axes.set_ylim(0.0, 1.03)
-    axes.spines[["top", "right"]].set_visible(False)
+    hide_spines(axes)
     return axes
 
 

@@ -1,4 +1,4 @@
-"""Conditional tables as people write them: dicts, arrays and frames.
+"""Conditional tables from dicts, arrays and frames.
 
 With the parents Burglary and Earthquake, all of these are the same table of Alarm:
 
@@ -9,9 +9,9 @@ With the parents Burglary and Earthquake, all of these are the same table of Ala
     a frame with the columns Burglary, Earthquake, Alarm, probability                   long
     a frame with the columns Burglary, Earthquake, no, yes                              wide
 
-In dicts a row may be a mapping from state to probability, in which a state of probability zero may be left out. What
-pandas makes of data is taken as it is: columns may be named levels of the index, and the probabilities may be called
-"proportion", so that both of these are tables as well:
+In dicts a row may be a mapping from state to probability; a state of probability zero may be omitted. Results of
+pandas are accepted: columns may be named levels of the index, and the probabilities may be called "proportion", so that
+both of these are tables as well:
 
     pd.crosstab([data.Burglary, data.Earthquake], data.Alarm, normalize="index")
     data.groupby(["Burglary", "Earthquake"]).Alarm.value_counts(normalize=True)
@@ -25,43 +25,48 @@ from typing import Any
 
 import numpy as np
 
-from tunbridge._check import did_you_mean, listed, shortened
-from tunbridge._memory import check_memory
+from tunbridge._core.check import did_you_mean, listed, shortened
+from tunbridge._core.memory import check_memory
 from tunbridge.data import Table, Variable
 from tunbridge.data.arrow import is_pandas
 from tunbridge.data.columns import encode_column, to_floats
 from tunbridge.data.frames import frame_columns
 from tunbridge.errors import DataError
-from tunbridge.probability.conditional import (
-    ConditionalTable,
+from tunbridge.probability.conditional import ConditionalTable
+from tunbridge.probability.cpt import CPT
+from tunbridge.probability.reading import (
+    TOLERANCE,
+    Parents,
+    check_absent,
     check_n_axes,
     checked_family,
     condition_text,
+    number_of,
     numbers_of,
+    read_row,
+    state_code,
 )
-from tunbridge.probability.cpt import CPT
-from tunbridge.probability.floats import TOLERANCE
-from tunbridge.probability.reading import check_absent, number_of, read_row, state_code
 
 _PROBABILITY = "probability"
 _PROPORTION = "proportion"  # what pandas calls it
-_WAYS_OUT = "SparseCPT stores only the rows that are given."
+_WAYS_OUT = "SparseCPT stores only some rows."
 _AS_SHARES = " Counts become probabilities with value_counts(normalize=True)."
-_SOME = "SparseCPT takes some rows, and a default row for the others."
+_SOME = "SparseCPT accepts some rows and a default row for the others."
 
 
-def as_cpt(variable: Variable, parents: Any, given: Any) -> ConditionalTable:
-    """Return the conditional table of a variable, however it is written.
+def as_cpt(variable: Variable, parents: Parents, given: Any) -> ConditionalTable:
+    """Return the conditional table of a variable from a dict, an array, a frame, or a finished table.
 
     Parameters
     ----------
     variable : Variable
-        Whose probabilities they are.
+        The variable.
     parents : sequence of Variable
-        What they depend on.
+        Its parents.
     given : ConditionalTable, mapping, array-like, frame or pandas Series
-        See the module's first lines. A single parent needs no tuples, and without parents a row is enough. A frame may
-        have its columns, and the rows, in any order. A finished table must be one of this variable and these parents.
+        The probabilities; the page *Bayesian networks* shows all forms. A single parent needs no tuples, and without
+        parents a row is enough. A frame may have its columns and rows in any order. A finished table must have this
+        variable and these parents.
 
     Returns
     -------
@@ -81,7 +86,7 @@ def as_cpt(variable: Variable, parents: Any, given: Any) -> ConditionalTable:
     Traceback (most recent call last):
     ...
     tunbridge.errors.DataError: the table of 'Alarm' must have a row for every configuration of its parents; 1 of 2 is
-    missing, such as Burglary='yes'. SparseCPT takes some rows, and a default row for the others.
+    missing, such as Burglary='yes'. SparseCPT accepts some rows and a default row for the others.
     """
     family = checked_family(variable, parents)
     if isinstance(given, ConditionalTable):
@@ -102,8 +107,8 @@ def _same_family(variable: Variable, parents: tuple[Variable, ...], given: Condi
         wanted = f"{variable.name!r} given {listed(p.name for p in parents) or 'nothing'}"
         found = repr(given)
         if {v.name for v in (given.variable, *given.parents)} == {v.name for v in (variable, *parents)}:
-            found += ", whose order of parents, or states, is another"
-        raise DataError(f"the table must be one of {wanted}, with the same states; got {found}.")
+            found += ", which has another order of parents or states"
+        raise DataError(f"the table must be that of {wanted}, with the same states; got {found}.")
     return given
 
 
@@ -112,7 +117,7 @@ def _same_family(variable: Variable, parents: tuple[Variable, ...], given: Condi
 
 def _from_mapping(variable: Variable, parents: tuple[Variable, ...], given: Mapping[Any, Any]) -> np.ndarray:
     if not parents:
-        row = np.array([read_row(variable, (), given.get((), given), ())])  # {(): row} is the form with tuples
+        row = np.array([read_row(variable, (), given.get((), given), ())])  # {(): row} is the tuple form
         _check_no_counts(variable, (), row)
         return row
     table, seen = _empty(variable, parents)
@@ -129,7 +134,7 @@ def _from_mapping(variable: Variable, parents: tuple[Variable, ...], given: Mapp
 def _configurations(
     variable: Variable, parents: tuple[Variable, ...], given: Any, codes: tuple[int, ...]
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """Yield every configuration and its row; a key is a state of the next parent, or a tuple for the next ones."""
+    """Yield every configuration and its row; a key is a state of the next parent, or a tuple for the next parents."""
     if len(codes) == len(parents):
         yield codes, given
         return
@@ -156,10 +161,8 @@ def _key_codes(variable: Variable, parents: tuple[Variable, ...], key: object) -
 def _too_shallow(variable: Variable, parents: tuple[Variable, ...], given: Any, codes: tuple[int, ...]) -> DataError:
     known = parents[: len(codes)]
     where = condition_text(known, number_of(known, codes))
-    hint = f"Below it a dict with the states of {parents[len(codes)].name!r} is wanted."
-    return DataError(
-        f"the table of {variable.name!r}{where} must go on with its parents; got {shortened(repr(given))}. {hint}"
-    )
+    rule = f"the table of {variable.name!r}{where} must be a dict with the states of {parents[len(codes)].name!r}"
+    return DataError(f"{rule}; got {shortened(repr(given))}.")
 
 
 # Frames
@@ -168,12 +171,12 @@ def _too_shallow(variable: Variable, parents: tuple[Variable, ...], given: Any, 
 def _is_frame(given: Any) -> bool:
     if isinstance(given, list) and given and all(isinstance(record, Mapping) for record in given):
         return True
-    speaks_arrow = hasattr(given, "__arrow_c_stream__") and getattr(given, "ndim", 2) == 2
-    return isinstance(given, Table) or hasattr(given, "columns") or speaks_arrow
+    is_arrow = hasattr(given, "__arrow_c_stream__") and getattr(given, "ndim", 2) == 2
+    return isinstance(given, Table) or hasattr(given, "columns") or is_arrow
 
 
 def _is_column_dict(variable: Variable, parents: tuple[Variable, ...], given: Any) -> bool:
-    """Return whether a dict is one of columns: it has a column for each parent, and none of its keys is a tuple."""
+    """Return whether a dict is one of columns: it has a column for each parent, and all keys are strings."""
     if not isinstance(given, Mapping) or not all(p.name in given for p in parents):
         return False
     if not parents:
@@ -184,7 +187,7 @@ def _is_column_dict(variable: Variable, parents: tuple[Variable, ...], given: An
 
 
 def _from_series(variable: Variable, parents: tuple[Variable, ...], series: Any) -> Any:
-    """Return a pandas Series as a long frame where its index has a level for each column of it, or else as a dict."""
+    """Return a pandas Series as a long frame if its index has a level for each variable, otherwise as a dict."""
     wanted = {v.name for v in (*parents, variable)}
     if not parents or set(series.index.names) != wanted:
         return dict(series.items())
@@ -192,10 +195,10 @@ def _from_series(variable: Variable, parents: tuple[Variable, ...], series: Any)
 
 
 def _with_index(variable: Variable, parents: tuple[Variable, ...], frame: Any) -> Any:
-    """Return a pandas frame in which levels of the index are columns where these are absent."""
+    """Return a pandas frame with levels of the index as columns where these are missing."""
     names = [name if isinstance(name, str) else str(name) for name in frame.columns]  # states may be numbers
     levels = [v.name for v in (*parents, variable) if v.name in frame.index.names and v.name not in names]
-    plain = frame.set_axis(names, axis=1)  # a categorical index of columns takes no others
+    plain = frame.set_axis(names, axis=1)  # a categorical index accepts no other columns
     return plain.reset_index(level=levels) if levels else plain
 
 
@@ -212,7 +215,7 @@ def _from_frame(variable: Variable, parents: tuple[Variable, ...], frame: Any) -
 
 
 def _with_probability(variable: Variable, parents: tuple[Variable, ...], columns: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the columns with the name that pandas gives to probabilities replaced by ours."""
+    """Return the columns, with pandas' name of the probabilities replaced by ours."""
     taken = {_PROBABILITY} & set(columns) or _PROPORTION in {v.name for v in (*parents, variable)}
     if taken or variable.name not in columns or _PROPORTION not in columns:
         return columns
@@ -229,7 +232,7 @@ def _check_columns(variable: Variable, parents: tuple[Variable, ...], columns: M
         hint = did_you_mean(absent[0], columns)
         are = "is" if len(absent) == 1 else "are"
         raise DataError(
-            f"the frame of {variable.name!r} must have a column for each parent; {listed(absent)} {are} absent. {hint}"
+            f"the frame of {variable.name!r} must have a column for each parent; {listed(absent)} {are} missing. {hint}"
         )
 
 
@@ -247,11 +250,11 @@ def _codes(variable: Variable, column: Variable, values: Any) -> np.ndarray:
 def _from_long(
     variable: Variable, parents: tuple[Variable, ...], columns: Mapping[str, Any], numbers: np.ndarray
 ) -> np.ndarray:
-    """Return the table of a frame with a row for each probability; what is not there is 0 when the others sum to 1."""
+    """Return the table of a frame with a row for each probability; missing ones are 0 if the others sum to 1."""
     extra = [name for name in columns if name not in (variable.name, _PROBABILITY)]
     if extra:
         rule = f"must have columns for the parents, {variable.name!r} and {_PROBABILITY!r}"
-        raise DataError(f"the frame of {variable.name!r} {rule}; got also {listed(extra)}. Leave it out.")
+        raise DataError(f"the frame of {variable.name!r} {rule}; got also {listed(extra)}. Drop it.")
     table, seen = _empty(variable, parents)
     codes = _codes(variable, variable, columns[variable.name])
     _check_once(variable, parents, numbers * variable.n_states + codes, variable.n_states)
@@ -291,7 +294,7 @@ def _state_columns(variable: Variable, columns: Mapping[str, Any]) -> list[str]:
     if absent:
         are = "is" if len(absent) == 1 else "are"
         raise DataError(
-            f"the frame of {variable.name!r} must have a column for each of its states; {listed(absent)} {are} absent."
+            f"the frame of {variable.name!r} must have a column for each of its states; {listed(absent)} {are} missing."
         )
     return [by_code[code] for code in range(variable.n_states)]
 
@@ -313,9 +316,9 @@ def _column_error(variable: Variable, name: str, columns: Mapping[str, Any]) -> 
 
 
 def _check_one_row(variable: Variable, given: Any) -> None:
-    """Raise where a variable without parents is given several rows: then an arc was forgotten."""
+    """Raise if a variable without parents is given several rows: an arc is probably missing."""
     if isinstance(given, Mapping):
-        rows = [row for key, row in given.items() if key != ()]  # {(): row} is the form with tuples
+        rows = [row for key, row in given.items() if key != ()]  # {(): row} is the tuple form
     else:
         several = (isinstance(given, list | tuple) or getattr(given, "ndim", 0) > 1) and len(given) > 1
         rows = list(given) if several else []
@@ -325,7 +328,7 @@ def _check_one_row(variable: Variable, given: Any) -> None:
 
 
 def _check_no_counts(variable: Variable, parents: Sequence[Variable], table: np.ndarray) -> None:
-    """Raise for whole numbers in place of probabilities, unless they look like percentages, which are told of later."""
+    """Raise for integer counts in place of probabilities; percentages are reported later."""
     totals = table.sum(axis=1)
     whole = np.isfinite(table).all() and (table >= 0.0).all() and (table == np.rint(table)).all()
     if not whole or table.max(initial=0.0) <= 1.0 or (np.abs(totals - 100.0) < 0.1).all():
@@ -337,7 +340,7 @@ def _check_no_counts(variable: Variable, parents: Sequence[Variable], table: np.
 
 
 def _empty(variable: Variable, parents: Sequence[Variable]) -> tuple[np.ndarray, np.ndarray]:
-    """Return a table of zeros, one row for each configuration, and which rows have been seen: none."""
+    """Return a table of zeros, one row for each configuration, and a mask of the rows seen so far."""
     check_n_axes(variable, parents)
     n = math.prod(p.n_states for p in parents)
     check_memory(f"the dense table of {variable.name!r}", 9 * n * variable.n_states, ways_out=_WAYS_OUT)
@@ -361,13 +364,11 @@ def _check_once(variable: Variable, parents: Sequence[Variable], cells: np.ndarr
 
 def _repeated(variable: Variable, parents: Sequence[Variable], number: int) -> DataError:
     where = condition_text(parents, number)
-    return DataError(
-        f"the probabilities of {variable.name!r}{where} must be given once; they are there more than once."
-    )
+    return DataError(f"the probabilities of {variable.name!r}{where} must be given once; got them more than once.")
 
 
 def _check_cells(variable: Variable, parents: Sequence[Variable], table: np.ndarray, present: np.ndarray) -> None:
-    """Raise when states have no probability although the others do not sum to one."""
+    """Raise if states have no probability although the others do not sum to one."""
     short = ~present.all(axis=1) & ~(np.abs(table.sum(axis=1) - 1.0) <= TOLERANCE)
     if short.any():
         j = int(short.argmax())

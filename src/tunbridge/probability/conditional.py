@@ -1,13 +1,12 @@
-"""What every conditional probability table has: a variable, its parents, and a row of probabilities for each
-configuration of the parents' states.
+"""The base class of conditional tables: a variable, its parents, and a distribution for each parent configuration.
 
 A configuration has a number, counted with the last parent fastest, so that configuration j is row j of the dense table
 seen as a matrix,
 
     P(X = k | configuration j) = table.reshape(−1, n_states)[j, k].
 
-How the rows are kept is what the kinds of tables differ in: all of them (:class:`CPT`), those that were seen and one
-for the others (:class:`SparseCPT`), or a rule that makes them (:class:`NoisyMaxCPT`).
+The kinds of tables differ in how they store rows: all of them (:class:`CPT`), those that were seen and one for the
+others (:class:`SparseCPT`), or a rule that computes them (:class:`NoisyMaxCPT`).
 """
 
 from __future__ import annotations
@@ -15,43 +14,47 @@ from __future__ import annotations
 import math
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from tunbridge._check import counted, did_you_mean, listed, shortened
-from tunbridge._memory import check_memory
-from tunbridge.counts.configurations import configuration_codes, configuration_numbers
+from tunbridge._core.check import counted, did_you_mean, listed, shortened
+from tunbridge._core.grid import html_grid, text_grid
+from tunbridge._core.memory import check_memory
+from tunbridge.counts.radix import configuration_codes
 from tunbridge.data import Variable
-from tunbridge.errors import DataError
+from tunbridge.errors import DataError, UnknownVariableError
+from tunbridge.graph.names import joined
+from tunbridge.graph.walks import named_cycle
 from tunbridge.probability.distribution import Distribution
-from tunbridge.probability.floats import TOLERANCE, as_floats, locked
-from tunbridge.probability.grid import html_grid, text_grid
+from tunbridge.probability.reading import check_n_axes, checked_codes, checked_counts, locked
 
-_EPS = float(np.finfo(np.float64).eps)
+if TYPE_CHECKING:
+    import pandas
+
 SHOWN_ROWS = 20
-_WAYS_OUT = "Ask for single rows with rows(codes), or fix some parents with reduced()."
+_WAYS_OUT = "Get single rows with rows(codes), or fix some parents with reduced()."
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class ConditionalTable(ABC):
-    """The distribution of a variable for each configuration of its parents: what all kinds of tables share.
+    """The distribution of a variable for each configuration of its parents: the base class of all tables.
 
     Attributes
     ----------
     variable : Variable
-        Whose probabilities they are.
+        The variable.
     parents : tuple of Variable
-        What they depend on.
+        Its parents.
     counts : ndarray or None
-        The Dirichlet counts behind the stored rows, of the same shape as these, where the table was learned.
+        The Dirichlet counts behind the stored rows, of the same shape as these, if the table was learned.
 
     Notes
     -----
-    Two tables are equal when they are of one kind, about the same variables, and hold the same probabilities. What
-    they were learned from is not compared: tables with other counts, or without, are equal.
+    Two tables are equal if they have the same kind, variables and probabilities. Counts are not compared.
     """
 
     variable: Variable
@@ -67,13 +70,13 @@ class ConditionalTable(ABC):
 
     @property
     def n_configurations(self) -> int:
-        """How many configurations the parents have; any whole number, however large."""
+        """The number of configurations of the parents, an integer of any size."""
         return math.prod(p.n_states for p in self.parents)
 
     @property
     @abstractmethod
     def n_parameters(self) -> int:
-        """How many of the stored probabilities are free."""
+        """The number of free probabilities."""
 
     # Rows
 
@@ -90,13 +93,13 @@ class ConditionalTable(ABC):
     def _values(self) -> tuple[np.ndarray, ...]: ...
 
     def table(self) -> np.ndarray:
-        """Return all rows as a read-only array of shape ``shape``; raise before it would not fit into memory."""
+        """Return all rows as a read-only array of shape ``shape``; raise an error if it would not fit into memory."""
         n_bytes = 8 * self.n_configurations * self.variable.n_states
         check_memory(f"the dense table of {self.variable.name!r}", n_bytes, ways_out=_WAYS_OUT)
         check_n_axes(self.variable, self.parents)
         return locked(self._table())
 
-    def rows(self, codes: Any) -> np.ndarray:
+    def rows(self, codes: ArrayLike) -> np.ndarray:
         """Return the row for each configuration.
 
         Parameters
@@ -116,23 +119,25 @@ class ConditionalTable(ABC):
         Parameters
         ----------
         given : mapping of parent name to state
-            Every parent must be there; without parents leave it out.
+            A state for every parent; omit it without parents.
         """
         codes = self._configuration(given or {})
-        row = self._rows(np.array([codes], np.int64).reshape(1, -1))[0].copy()  # no view of what could be written to
-        return Distribution._trusted((self.variable,), row)
+        row = self._rows(np.array([codes], np.int64).reshape(1, -1))[0].copy()  # not a view of a writable array
+        return Distribution.of_valid((self.variable,), row)
 
     def reduced(self, codes: Mapping[str, int]) -> ConditionalTable:
-        """Return the table in which the named parents are fixed at these codes and are parents no more."""
+        """Return the table with the named parents fixed at these codes; they are no longer parents."""
         fixed = self._fixed(codes)
         return self._reduced(fixed) if fixed else self
 
-    def with_counts(self, counts: Any) -> Self:
-        """Return the same table with other Dirichlet counts behind its stored rows, or with none (``None``)."""
+    def with_counts(self, counts: ArrayLike | None) -> Self:
+        """Return the same table with other Dirichlet counts behind its stored rows, or with ``None``."""
         checked = None if counts is None else self._checked_counts(counts)
-        return _replaced(self, counts=checked)
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, counts=checked)
+        return other
 
-    def _checked_counts(self, counts: Any) -> np.ndarray:
+    def _checked_counts(self, counts: ArrayLike) -> np.ndarray:
         return checked_counts(self.variable, counts, self._values()[0].shape)
 
     # By name
@@ -143,9 +148,7 @@ class ConditionalTable(ABC):
         absent = [name for name in names if name not in given]
         if absent:
             are = "is" if len(absent) == 1 else "are"
-            raise DataError(
-                f"given must name every parent of {self.variable.name!r}; {listed(absent)} {are} not there."
-            )
+            raise DataError(f"given must name every parent of {self.variable.name!r}; {listed(absent)} {are} missing.")
         return [self._value_of(p, given[p.name]) for p in self.parents]
 
     def _value_of(self, parent: Variable, given: object) -> Any:
@@ -163,7 +166,8 @@ class ConditionalTable(ABC):
         for name in given:
             if name not in names:
                 hint = did_you_mean(name, names) if names else "It has no parents."
-                raise DataError(f"{what} must name parents of {self.variable.name!r}; got {name!r}. {hint}")
+                message = f"{what} must name parents of {self.variable.name!r}; got {name!r}. {hint}"
+                raise UnknownVariableError(message, parameter=what)
 
     # As an object
 
@@ -177,22 +181,37 @@ class ConditionalTable(ABC):
     __hash__ = None  # type: ignore[assignment]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for value in state.values():  # pickling forgets that arrays are read-only
+        for value in state.values():  # pickling loses the read-only flag
             for array in value if isinstance(value, tuple) else (value,):
                 if isinstance(array, np.ndarray):
                     locked(array)
         self.__dict__.update(state)
 
-    # For people
+    # Display
 
     def _size(self) -> str:
         return counted(self.n_configurations, "row")
 
-    def _shown(self) -> tuple[list[list[object]], int]:
-        """Return the first rows, each behind its parents' states, and how many more there are."""
-        n = min(self.n_configurations, SHOWN_ROWS)
+    def _listed(self, n: int) -> list[list[object]]:
+        """Return the first n rows, each after its parents' states."""
         codes = configuration_codes(np.arange(n), self.shape[:-1])
-        return labelled(self.parents, codes, self._rows(codes)), self.n_configurations - n
+        return labelled(self.parents, codes, self._rows(codes))
+
+    def _shown(self) -> tuple[list[list[object]], int]:
+        """Return the rows to display, and how many more there are."""
+        n = min(self.n_configurations, SHOWN_ROWS)
+        return self._listed(n), self.n_configurations - n
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a pandas DataFrame with a row for each configuration: the parents' states, then the probabilities.
+
+        :func:`as_cpt` accepts such a frame.
+        """
+        import pandas
+
+        n_bytes = 100 * self.n_configurations * len(self._header())
+        check_memory(f"the frame of {self.variable.name!r}", n_bytes, ways_out=_WAYS_OUT)
+        return pandas.DataFrame(self._listed(self.n_configurations), columns=self._header())
 
     def _title(self) -> str:
         given = ", ".join(p.name for p in self.parents)
@@ -220,133 +239,49 @@ class ConditionalTable(ABC):
 # Checks
 
 
-def checked_family(variable: Any, parents: Any) -> tuple[Variable, ...]:
-    """Return the parents as a tuple; raise unless all are distinct categorical variables that have states."""
-    family = (*parents_tuple(parents), variable)
-    for v in family:
-        if not isinstance(v, Variable):
-            raise DataError(f"variable and parents must be Variables; got {shortened(repr(v))}.")
-        if not v.states:
-            state = "it is continuous" if v.states is None else "it has none"
-            hint = "" if v.states is not None else _about_numbers(v, variable)
-            raise DataError(f"the variables of a conditional table must have states; {v.name!r}: {state}.{hint}")
-    if len({v.name for v in family}) < len(family):
-        names = [v.name for v in family]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"the variable and its parents must have distinct names; got {twice!r} more than once.")
-    return family[:-1]
-
-
-def _about_numbers(v: Variable, variable: Any) -> str:
-    """Return what to do where a continuous variable stands in the family of a categorical one."""
-    if v is variable:
-        return " The table of a continuous variable is a LinearGaussian."
-    return (
-        f" Exact answers need categories that do not depend on numbers: turn the arc round, so that {v.name!r} depends "
-        f"on {getattr(variable, 'name', variable)!r}, or discretise {v.name!r}."
-    )
-
-
-def checked_rows(
-    variable: Variable,
-    parents: Sequence[Variable],
-    rows: np.ndarray,
-    numbers: np.ndarray | None = None,
-    *,
-    advice: bool = True,
-) -> np.ndarray:
-    """Return rows that are distributions, rescaled in place where rounding shows; raise an error that names the row.
-
-    Rows whose sum differs from one by no more than the rounding of the sum itself stay as they are, so that a table
-    that was written and read again is the same.
+def check_network(
+    name: str, cpts: Sequence[ConditionalTable], properties: Mapping[str, Sequence[str]] | None = None
+) -> None:
+    """Raise unless tables fit together into one joint distribution: distinct variables, known parents, no cycle.
 
     Parameters
     ----------
-    variable, parents : Variable, sequence of Variable
-        For the message.
-    rows : ndarray of shape (n, n_states)
-        It must be the caller's own: it is changed.
-    numbers : ndarray, optional
-        The configuration of each row, where it is not its index.
-    advice : bool
-        Whether the message may say what to do with the array, which is of no use to the reader of a file.
+    name : str
+        The name of the network.
+    cpts : sequence of ConditionalTable
+        Its tables.
+    properties : mapping of str to sequence of str, optional
+        The properties of variables by name, and of the network under "".
     """
-    if not rows.size:
-        return rows
-    with np.errstate(invalid="ignore", over="ignore"):
-        totals = np.add.reduce(rows, axis=1)
-        off = np.abs(totals - 1.0)
-    worst = off.max()
-    if not (worst <= TOLERANCE and rows.min() >= 0.0):  # a NaN makes either comparison false
-        raise _row_error(variable, parents, rows, numbers, advice)
-    if worst > rows.shape[1] * _EPS:
-        inexact = off > rows.shape[1] * _EPS
-        rows[inexact] /= totals[inexact, None]
-    return rows
+    if not isinstance(name, str):
+        raise DataError(f"the name of a network must be a string; got {name!r}.", parameter="name")
+    known: dict[str, Variable] = {}
+    for cpt in cpts:
+        if not isinstance(cpt, ConditionalTable):
+            raise DataError(f"the tables of a network must be conditional tables; got {type(cpt).__name__}.")
+        if cpt.variable.name in known:
+            raise DataError(f"the variables of a network must have distinct names; got {cpt.variable.name!r} twice.")
+        known[cpt.variable.name] = cpt.variable
+    for cpt in cpts:
+        _check_parents(cpt, known)
+    if cycle := named_cycle({cpt.variable.name: [p.name for p in cpt.parents] for cpt in cpts}):
+        raise DataError(f"the arcs must not form a cycle; got {joined(cycle)}.")
+    for owner, lines in (properties or {}).items():
+        if owner not in known and owner != "":
+            hint = did_you_mean(owner, known)
+            raise DataError(f"properties must be of variables or of the network (''); got {owner!r}. {hint}")
+        if not all(isinstance(line, str) for line in lines):
+            raise DataError(f"the properties of {owner!r} must be strings; got {listed(lines)}.")
 
 
-def wrong_rows(rows: np.ndarray) -> np.ndarray:
-    """Return which rows are no distributions."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        return ~((rows >= 0.0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1.0) <= TOLERANCE))
-
-
-def checked_counts(variable: Variable, counts: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return Dirichlet counts as a read-only array of this shape; raise unless they are finite and ≥ 0."""
-    array = as_floats(f"the counts of {variable.name!r}", counts)
-    if array.shape != shape and array.shape != (math.prod(shape[:-1]), shape[-1]):
-        rule = f"the shape of the stored rows, {shape}"
-        raise DataError(f"the counts of {variable.name!r} must have {rule}; got {array.shape}.")
-    if array.size and not 0.0 <= array.min() <= array.max() < np.inf:
-        bad = array[~(np.isfinite(array) & (array >= 0.0))][0]
-        raise DataError(f"the counts of {variable.name!r} must be finite and at least 0; got {bad:g}.")
-    return locked(array.reshape(shape))
-
-
-def checked_codes(variable: Variable, parents: Sequence[Variable], codes: Any) -> np.ndarray:
-    """Return codes as an integer array with one column for each parent; raise for codes that no state has."""
-    array = np.asarray(codes)
-    what = f"the codes of the parents of {variable.name!r}"
-    if array.ndim != 2 or array.shape[1] != len(parents):
-        raise DataError(f"{what} must have the shape (n, {len(parents)}); got {array.shape}.")
-    if array.dtype.kind not in "iu" and array.size:
-        raise DataError(f"{what} must be whole numbers; got {array.dtype}. Variable.code(state) gives them.")
-    if not array.size:
-        return array.astype(np.int64)
-    outside = (array.min(axis=0) < 0) | (array.max(axis=0) >= [p.n_states for p in parents])
-    if outside.any():
-        i = int(outside.argmax())
-        bad = array[(array[:, i] < 0) | (array[:, i] >= parents[i].n_states), i][0]
-        raise DataError(
-            f"the codes of {parents[i].name!r} must be from 0 to {parents[i].n_states - 1}; got {bad}. "
-            "A row of the table needs every parent to be known."
-        )
-    return array.astype(np.int64, copy=False)  # arithmetic on uint64 would give floats, on int8 overflow
-
-
-def check_n_axes(variable: Variable, parents: Sequence[Variable]) -> None:
-    """Raise when a dense array would have more axes than NumPy can count."""
-    if len(parents) > 63:
-        hint = "SparseCPT and NoisyMaxCPT take any number."
-        raise DataError(f"a dense table must have at most 63 parents; {variable.name!r} has {len(parents)}. {hint}")
-
-
-# Texts
-
-
-def condition_text(parents: Sequence[Variable], number: int) -> str:
-    """Return a configuration in words, with a leading space; nothing without parents.
-
-    Examples
-    --------
-    >>> condition_text([Variable("Burglary", ["no", "yes"]), Variable("Earthquake", ["no", "yes"])], 2)
-    " given Burglary='yes', Earthquake='no'"
-    """
-    found: list[str] = []
-    for parent in reversed(parents):
-        number, code = divmod(number, parent.n_states)
-        found.append(f"{parent.name}={(parent.states or ())[code]!r}")
-    return f" given {', '.join(reversed(found))}" if found else ""
+def _check_parents(cpt: ConditionalTable, known: Mapping[str, Variable]) -> None:
+    for parent in cpt.parents:
+        if parent.name not in known:
+            hint = did_you_mean(parent.name, known)
+            raise DataError(f"the parents of {cpt.variable.name!r} must be variables; got {parent.name!r}. {hint}")
+        if parent is not known[parent.name] and parent != known[parent.name]:
+            what = f"the parent {parent.name!r} of {cpt.variable.name!r}"
+            raise DataError(f"{what} must have the states of that variable; got {listed(parent.states or ())}.")
 
 
 def labelled(parents: Sequence[Variable], codes: np.ndarray, rows: np.ndarray) -> list[list[object]]:
@@ -355,29 +290,6 @@ def labelled(parents: Sequence[Variable], codes: np.ndarray, rows: np.ndarray) -
         [*((p.states or ())[c] for p, c in zip(parents, line, strict=True)), *row.tolist()]
         for line, row in zip(codes.tolist(), rows, strict=True)
     ]
-
-
-# Arrays
-
-
-def numbers_of(parents: Sequence[Variable], codes: np.ndarray) -> np.ndarray:
-    """Return the numbers of configurations."""
-    return configuration_numbers(codes, [p.n_states for p in parents])
-
-
-def _replaced(table: Any, **fields: Any) -> Any:
-    other = object.__new__(type(table))
-    other.__dict__.update(table.__dict__, **fields)
-    return other
-
-
-def parents_tuple(parents: Any) -> tuple[Any, ...]:
-    """Return parents as a tuple: a single one, or several."""
-    if isinstance(parents, Variable):
-        return (parents,)
-    if isinstance(parents, str) or not isinstance(parents, Iterable):
-        raise DataError(f"parents must be a list of Variables; got {shortened(repr(parents))}.")
-    return tuple(parents)
 
 
 def _as_code(parent: Variable, code: Any) -> int:
@@ -389,38 +301,3 @@ def _as_code(parent: Variable, code: Any) -> int:
         rule = f"a code from 0 to {parent.n_states - 1}"
         raise DataError(f"the code of {parent.name!r} must be {rule}; got {shortened(repr(code))}.")
     return number
-
-
-def _row_error(
-    variable: Variable, parents: Sequence[Variable], rows: np.ndarray, numbers: np.ndarray | None, advice: bool
-) -> DataError:
-    """Return the error about the first row that is no distribution."""
-    invalid, wrong = ~(np.isfinite(rows) & (rows >= 0.0)), wrong_rows(rows)
-    j = int(wrong.argmax())
-    condition = condition_text(parents, j if numbers is None else int(numbers[j]))
-    if invalid[j].any():
-        k = int(invalid[j].argmax())
-        state, rule = (variable.states or ())[k], "finite" if not np.isfinite(rows[j, k]) else "at least 0"
-        return DataError(
-            f"the probability of {variable.name}={state!r}{condition} must be {rule}; got {rows[j, k]:.10g}."
-        )
-    with np.errstate(invalid="ignore", over="ignore"):
-        total, hint = float(rows[j].sum()), _advice(rows) if advice else _looks(rows)
-    if not hint:
-        others = f" {wrong.sum()} of {len(rows)} rows are wrong." if wrong.sum() > 1 else ""
-        hint = f"A row gives the probabilities of {listed(variable.states or ())}, in this order.{others}"
-    return DataError(f"the probabilities of {variable.name!r}{condition} must sum to 1; got {total:.10g}. {hint}")
-
-
-def _looks(rows: np.ndarray) -> str:
-    """Return what rows that are no distributions look like."""
-    return "They look like percentages." if np.all(np.abs(rows.sum(axis=1) - 100.0) < 0.1) else ""
-
-
-def _advice(rows: np.ndarray) -> str:
-    """Return what to do with an array whose mistake is a usual one."""
-    if looks := _looks(rows):
-        return f"{looks.rstrip('.')}: divide them by 100."
-    if len(rows) == rows.shape[1] and np.all(np.abs(rows.sum(axis=0) - 1.0) <= TOLERANCE):
-        return "The columns sum to 1: give the transpose, one row for each configuration of the parents."
-    return ""

@@ -1,10 +1,10 @@
-"""A distribution over the states of one variable, or over the joint states of several: what every query answers with.
+"""A distribution over the states of one variable, or over the joint states of several: the result of every query.
 
-It is a mapping from states to probabilities that never changes, and knows its mode, its entropy
+It is an immutable mapping from states to probabilities with its mode, its entropy
 
     H = −Σ p ln p     (in nats)
 
-and, where whoever made it could tell, how sure each probability is.
+and, if known, the uncertainty of each probability.
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, SupportsFloat, final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import ArrayLike
 
-from tunbridge._check import check_number, did_you_mean, listed, shortened
+from tunbridge._core.check import check_number, did_you_mean, listed, shortened
+from tunbridge._core.grid import html_grid, probability_text, text_grid
 from tunbridge.data import Variable
 from tunbridge.data.columns import Column, column_to_arrow, state_type
-from tunbridge.errors import DataError, UnknownStateError
-from tunbridge.probability.floats import TOLERANCE, as_float, as_floats
-from tunbridge.probability.grid import html_grid, probability_text, text_grid
+from tunbridge.errors import DataError, UnknownStateError, UnknownVariableError
+from tunbridge.probability.reading import TOLERANCE, as_float, as_floats
+
+if TYPE_CHECKING:
+    import pandas
 
 _SHOWN = 20
 _set = object.__setattr__
@@ -37,14 +41,14 @@ class Distribution(Mapping[Any, float]):
     Parameters
     ----------
     variables : Variable or sequence of Variable
-        Of one variable the keys are its states, of several they are tuples of states.
+        The keys of one variable are its states, those of several are tuples of states.
     probabilities : mapping or array-like
-        By key (what is not there has probability 0), or an array with one axis for each variable. They must be ≥ 0 and
-        sum to one within 1e-6; they are then rescaled.
+        By key (missing keys have probability 0), or an array with one axis for each variable. They must be ≥ 0 and sum
+        to one within 1e-6; they are then rescaled.
     interval : mapping of key to (low, high), or array-like of shape (…, 2), optional
-        An interval for each probability, of all of them.
+        An interval for every probability.
     standard_errors : mapping of key to float, or array-like, optional
-        The standard error of each probability, of all of them.
+        The standard error of every probability.
 
     Examples
     --------
@@ -68,10 +72,10 @@ class Distribution(Mapping[Any, float]):
     def __init__(
         self,
         variables: Variable | Sequence[Variable],
-        probabilities: Any,
+        probabilities: ArrayLike | Sequence[SupportsFloat] | Mapping[Any, float],
         *,
-        interval: Any = None,
-        standard_errors: Any = None,
+        interval: ArrayLike | Mapping[Any, Sequence[float]] | None = None,
+        standard_errors: ArrayLike | Mapping[Any, float] | None = None,
     ) -> None:
         family = _checked_variables(variables)
         self.__dict__.update(variables=family, _interval=None, _errors=None)
@@ -82,23 +86,23 @@ class Distribution(Mapping[Any, float]):
         self._lock()
 
     @classmethod
-    def _trusted(
+    def of_valid(
         cls,
         variables: tuple[Variable, ...],
         array: np.ndarray,
         interval: np.ndarray | None = None,
         errors: np.ndarray | None = None,
     ) -> Distribution:
-        """Return the distribution of an array that needs no check; it is locked, not copied."""
+        """Return the distribution of a valid array, without checks; it is made read-only, not copied."""
         array.setflags(write=False)
-        self = cls._of_locked(variables, array)
+        self = cls.of_locked(variables, array)
         if interval is not None or errors is not None:
             self.__dict__.update(_interval=interval, _errors=errors)
         return self
 
     @classmethod
-    def _of_locked(cls, variables: tuple[Variable, ...], array: np.ndarray) -> Distribution:
-        """Return the distribution of an array that needs no check and cannot be written to; as quickly as may be."""
+    def of_locked(cls, variables: tuple[Variable, ...], array: np.ndarray) -> Distribution:
+        """Return the distribution of a valid read-only array, as fast as possible."""
         self = object.__new__(cls)
         _set(self, "variables", variables)
         _set(self, "probabilities", array)
@@ -137,22 +141,22 @@ class Distribution(Mapping[Any, float]):
         codes = np.unravel_index(i, self.probabilities.shape)
         return tuple((v.states or ())[int(c)] for v, c in zip(self.variables, codes, strict=True))
 
-    # What it tells
+    # Results
 
     @property
     def mode(self) -> Any:
-        """The most probable state (a tuple of states for several variables); of equal ones the first."""
+        """The most probable state (a tuple of states for several variables); the first of equal ones."""
         return self._key(int(self.probabilities.argmax()))
 
     @property
     def entropy(self) -> float:
-        """The entropy in nats: 0 when one state is certain, ln n when all n are equal."""
+        """The entropy in nats: 0 if one state is certain, ln n if all n are equal."""
         p = self.probabilities[self.probabilities > 0.0]
         return max(0.0, float(-(p * np.log(p)).sum()))
 
     @property
     def interval(self) -> dict[Any, tuple[float, float]] | None:
-        """For each state the low and the high end of its interval; None where there are none."""
+        """The ends of the interval of each state; None without intervals."""
         if self._interval is None:
             return None
         pairs = self._interval.reshape(-1, 2).tolist()
@@ -160,11 +164,11 @@ class Distribution(Mapping[Any, float]):
 
     @property
     def standard_errors(self) -> dict[Any, float] | None:
-        """For each state the standard error of its probability; None where there are none."""
+        """The standard error of the probability of each state; None without standard errors."""
         return None if self._errors is None else dict(zip(self, self._errors.ravel().tolist(), strict=True))
 
     def top(self, k: int = 3) -> list[tuple[Any, float]]:
-        """Return the k most probable states with their probabilities, of equal ones the earlier state first."""
+        """Return the k most probable states with their probabilities, the earlier of equal ones first."""
         flat = self.probabilities.ravel()
         best = np.argsort(-flat, kind="stable")[: int(check_number("k", k, low=0))]
         return [(self._key(i), float(flat[i])) for i in best.tolist()]
@@ -175,15 +179,16 @@ class Distribution(Mapping[Any, float]):
         known = [v.name for v in self.variables]
         for name in wanted:
             if name not in known:
-                raise DataError(f"names must be those of variables here; got {name!r}. {did_you_mean(name, known)}")
+                hint = did_you_mean(name, known)
+                raise UnknownVariableError(f"names must be variables of the distribution; got {name!r}. {hint}")
         if len(set(wanted)) < len(wanted) or not wanted:
-            raise DataError(f"names must be distinct, and at least one; got {listed(wanted)}.")
+            raise DataError(f"names must be distinct and not empty; got {listed(wanted)}.", parameter="names")
         axes = [known.index(name) for name in wanted]
         rest = tuple(i for i in range(len(known)) if i not in axes)
         order = np.argsort(np.argsort(axes))
         summed = self.probabilities.sum(axis=rest)
         kept = np.moveaxis(summed, list(order), list(range(len(axes))))
-        return Distribution._trusted(tuple(self.variables[i] for i in axes), np.array(kept, order="C"))
+        return Distribution.of_valid(tuple(self.variables[i] for i in axes), np.array(kept, order="C"))
 
     def expected(self, values: Mapping[Any, float] | Callable[[Any], float] | Sequence[float] | None = None) -> float:
         """Return the expected value Σ p(state) value(state).
@@ -191,7 +196,7 @@ class Distribution(Mapping[Any, float]):
         Parameters
         ----------
         values : mapping of key to number, function of a key, or array-like; optional
-            The value of each state; by default the states themselves, which must then be numbers.
+            The value of each state; default: the states themselves, which must then be numbers.
         """
         if values is not None and not isinstance(values, Mapping) and not callable(values):
             array = self._array("values", values)
@@ -208,19 +213,23 @@ class Distribution(Mapping[Any, float]):
         def value(key: Any) -> float:
             codes = self._index(key)
             if codes not in known:
-                raise DataError(f"values must give every state a value; {key!r} has none.")
+                raise DataError(f"values must have a value for every state; {key!r} has none.", parameter="values")
             return known[codes]
 
         return value
 
     def to_arrow(self) -> pa.Table:
-        """Return a pyarrow.Table: a column for each variable, ``probability``, and where known the errors."""
+        """Return a pyarrow.Table: a column for each variable, ``probability``, and intervals and errors if known."""
         codes = np.unravel_index(np.arange(self.probabilities.size), self.probabilities.shape)
         parts = zip(self.variables, codes, strict=True)
         columns = [column_to_arrow(Column(v, c, state_type(v))) for v, c in parts]
         extra = self._extra_columns()
         names = [*(v.name for v in self.variables), *extra]
         return pa.table([*columns, *map(pa.array, extra.values())], names=names)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a pandas DataFrame with the columns of :meth:`to_arrow`."""
+        return self.to_arrow().to_pandas()
 
     def _extra_columns(self) -> dict[str, np.ndarray]:
         columns = {"probability": self.probabilities.ravel()}
@@ -256,7 +265,7 @@ class Distribution(Mapping[Any, float]):
         return html_grid(header, rows, caption=f"{names}{more and ' (' + more + ')'}")
 
     def _shown(self) -> tuple[list[object], list[list[object]], str]:
-        """Return header and rows of the first states, or of the most probable ones where there are many."""
+        """Return header and rows of the states, or of the most probable ones if there are many."""
         cells = range(len(self)) if len(self) <= _SHOWN else np.argsort(-self.probabilities.ravel(), kind="stable")
         shown = [int(i) for i in cells[:_SHOWN]]
         more = f"… the {_SHOWN} most probable of {len(self)}" if len(self) > _SHOWN else ""
@@ -281,7 +290,7 @@ class Distribution(Mapping[Any, float]):
     # Checks
 
     def _array(self, what: str, values: Any, *, absent: float | None = None, width: int | None = None) -> np.ndarray:
-        """Return values by key or by position as a new array with one axis for each variable, and one of this width."""
+        """Return values by key or position as a new array with an axis for each variable, and one of this width."""
         shape = tuple(v.n_states for v in self.variables) + (() if width is None else (width,))
         if isinstance(values, Mapping):
             return self._from_mapping(what, values, shape, absent)
@@ -293,7 +302,7 @@ class Distribution(Mapping[Any, float]):
     def _from_mapping(
         self, what: str, values: Mapping[Any, Any], shape: tuple[int, ...], absent: float | None
     ) -> np.ndarray:
-        """Return values by key as an array; what is not there is ``absent``, and an error without that."""
+        """Return values by key as an array; a missing key has the value ``absent``, or raises an error without it."""
         array, inner = np.full(shape, np.nan if absent is None else absent), shape[len(self.variables) :]
         seen = np.zeros(shape[: len(self.variables)], bool)
         for key, value in values.items():
@@ -303,7 +312,7 @@ class Distribution(Mapping[Any, float]):
                 raise DataError(f"{what} must have {inner[0]} numbers for each state; got {shortened(repr(value))}.")
             array[codes], seen[codes] = found, True
         if absent is None and not seen.all():
-            raise DataError(f"{what} must name every state; {self._key(int(seen.argmin()))!r} is not there.")
+            raise DataError(f"{what} must name every state; {self._key(int(seen.argmin()))!r} is missing.")
         return array
 
     def _checked(self, array: np.ndarray) -> np.ndarray:
@@ -319,11 +328,11 @@ class Distribution(Mapping[Any, float]):
         return array if math.isclose(total, 1.0, rel_tol=array.size * 2.0**-52) else array / total
 
 
-def _checked_variables(variables: Any) -> tuple[Variable, ...]:
+def _checked_variables(variables: Variable | Iterable[Variable]) -> tuple[Variable, ...]:
     family = (variables,) if isinstance(variables, Variable) else tuple(variables)
     for v in family:
         if not isinstance(v, Variable) or not v.states:
             raise DataError(f"the variables of a distribution must be Variables with states; got {v!r}.")
     if not family or len({v.name for v in family}) < len(family):
-        raise DataError(f"the variables of a distribution must be distinct, and at least one; got {listed(family)}.")
+        raise DataError(f"the variables of a distribution must be distinct and not empty; got {listed(family)}.")
     return family

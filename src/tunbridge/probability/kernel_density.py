@@ -1,10 +1,10 @@
-"""Kernel density estimates of one numeric variable: a Gaussian bump on every value seen.
+"""Kernel density estimates of one numeric variable: a Gaussian kernel on every value.
 
     p(x) = Σ_p w_p N(x; x_p, h²),     h = 0.9 min(σ, IQR/1.34) n^(−1/5)   (Silverman's rule)
 
-Equal values are one point with their weights added. Beyond a number of points, neighbours are joined into points of
-about equal weight at their mean: memory and time stay bounded, outliers stay alone, and the points of further rows can
-be merged.
+Equal values are one point with their weights added. Above a number of points, neighbours are merged into points of
+about equal weight at their mean: memory and time are bounded, outliers stay separate, and the points of further rows
+can be merged.
 
 References
 ----------
@@ -26,7 +26,7 @@ _SMALL_TERMS = 200_000
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """The values seen, sorted and distinct, with their weights.
+    """The distinct values, sorted, with their weights.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Points:
 
 
 def points_of(values: np.ndarray, weights: np.ndarray) -> Points:
-    """Return the distinct values that are present with their weights, neighbours joined when there are too many."""
+    """Return the distinct values without missing ones, with weights; neighbours are merged if there are too many."""
     use = ~np.isnan(values) & (weights > 0)
     distinct, where = np.unique(values[use], return_inverse=True)
     summed = np.bincount(where, weights[use], minlength=distinct.size)
@@ -58,10 +58,10 @@ def points_of(values: np.ndarray, weights: np.ndarray) -> Points:
 
 
 def bandwidth(points: Points) -> float:
-    """Return Silverman's bandwidth; 0 when all values are equal or there are none."""
+    """Return Silverman's bandwidth; 0 if all values are equal or there are none."""
     if points.values.size < 2:
         return 0.0
-    n = max(points.total, points.values.size)  # weights that are no numbers of rows must not widen the bumps
+    n = max(points.total, points.values.size)  # weights below 1 must not widen the kernels
     mean = np.average(points.values, weights=points.weights)
     spread = np.sqrt(np.average((points.values - mean) ** 2, weights=points.weights))
     shares = (np.cumsum(points.weights) - 0.5 * points.weights) / points.total
@@ -71,13 +71,13 @@ def bandwidth(points: Points) -> float:
 
 
 def log_density(values: np.ndarray, points: Points, h: float) -> np.ndarray:
-    """Return log p(x) for each value, 0 where it is missing.
+    """Return log p(x) for each value, 0 for missing values.
 
-    Terms are taken relative to the largest, so a value far from all points has a finite log-density.
+    Terms are relative to the largest one, so a value far from all points has a finite log-density.
     """
     log_weights = np.log(points.weights / points.total)
     if values.size * points.values.size > _SMALL_TERMS:
-        from tunbridge.kernels.likelihood import add_kernel_density
+        from tunbridge.kernels.classifiers.likelihood import add_kernel_density
 
         out = np.zeros(values.size)
         add_kernel_density(np.ascontiguousarray(values), points.values, log_weights, h, _FARTHEST, out)
@@ -90,9 +90,9 @@ def log_density(values: np.ndarray, points: Points, h: float) -> np.ndarray:
 
 
 def _joined(values: np.ndarray, weights: np.ndarray) -> Points:
-    """Return points that stand for runs of neighbouring values of about equal weight, each at its run's mean.
+    """Return points for runs of neighbouring values of about equal weight, each at the mean of its run.
 
-    The tails, 64 values at either end, stay as they are: there the density is thin, and a mean would move it.
+    The tails, 64 values at either end, are kept: the density is low there, and a mean would shift it.
     """
     inner = slice(_TAIL, values.size - _TAIL)
     middle = np.cumsum(weights[inner]) - 0.5 * weights[inner]

@@ -1,13 +1,13 @@
-"""Noisy-OR and noisy-MAX: each parent acts by itself, and the strongest effect is what is seen.
+"""Noisy-OR and noisy-MAX: each parent acts independently, and the strongest effect is observed.
 
-Let the states of X be ordered from the lowest (nothing happens) to the highest. Parent i in state x_i brings about a
-state E_i with probability e_i[x_i, E_i], a leak E_0 stands for all causes that are not in the model, and
+Let the states of X be ordered from the lowest (no effect) to the highest. Parent i in state x_i causes a state E_i with
+probability e_i[x_i, E_i], a leak E_0 represents all causes outside the model, and
 
     X = max(E_0, E_1, …, E_k),     P(X ≤ z | x) = P(E_0 ≤ z) Π_i P(E_i ≤ z | x_i).
 
 With two states this is the noisy-OR, P(X = no | x) = (1 − leak) Π_i (1 − p_i) over the parents that are present: a
-table of 2^k rows made of k + 1 numbers. For inference the maximum is taken in a chain, Z_i = max(Z_{i−1}, E_i), whose
-tables have three axes however many parents there are.
+table of 2^k rows from k + 1 numbers. Inference computes the maximum in a chain, Z_i = max(Z_{i−1}, E_i), whose tables
+have three axes for any number of parents.
 
 References
 ----------
@@ -22,20 +22,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Self, final
+from typing import Any, Self, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from tunbridge._check import check_number, counted, listed, shortened
+from tunbridge._core.check import check_number, counted, listed, shortened
 from tunbridge.data import State, Variable
 from tunbridge.errors import DataError
-from tunbridge.probability.conditional import (
-    ConditionalTable,
+from tunbridge.probability.conditional import ConditionalTable
+from tunbridge.probability.reading import (
+    Parents,
+    Row,
+    as_floats,
     checked_family,
     checked_rows,
+    locked,
+    read_row,
+    state_code,
 )
-from tunbridge.probability.floats import as_floats, locked
-from tunbridge.probability.reading import read_row, state_code
 
 _PRESENT = {"yes", "true", "present", "1", "on", "positive", "y", "t"}
 _ABSENT = {"no", "false", "absent", "0", "off", "negative", "n", "f"}
@@ -47,9 +52,9 @@ Factor = tuple[tuple[str | int, ...], np.ndarray]
 @final
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class NoisyMaxCPT(ConditionalTable):
-    """The conditional table of the highest of independent effects, one a parent, and a leak.
+    """The conditional table of the highest of independent effects, one for each parent, and a leak.
 
-    :func:`noisy_or` and :func:`noisy_max` write it more briefly.
+    :func:`noisy_or` and :func:`noisy_max` are shorter ways to make one.
 
     Parameters
     ----------
@@ -58,13 +63,13 @@ class NoisyMaxCPT(ConditionalTable):
     parents : sequence of Variable
         The causes.
     effects : sequence of array-like
-        For each parent an array of shape (its n_states, n_states): the distribution of what its state alone brings
-        about, in the order of the variable's states. In the absent state of a parent, by convention its first, all
+        For each parent an array of shape (its n_states, n_states): the distribution of the effect of each of its states
+        alone, in the order of the variable's states. In the absent state of a parent, by convention its first, all
         weight is on the lowest state.
     leak : row, optional
-        The distribution of what happens while all parents are absent; the lowest state for certain unless given.
+        The distribution of the effect if all parents are absent; default: the lowest state.
     order : sequence of states, optional
-        The variable's states from the lowest to the highest, where that is not their own order.
+        The variable's states from the lowest to the highest; default: their own order.
 
     Attributes
     ----------
@@ -94,9 +99,9 @@ class NoisyMaxCPT(ConditionalTable):
     def __init__(
         self,
         variable: Variable,
-        parents: Any,
-        effects: Sequence[Any],
-        leak: Any = None,
+        parents: Parents,
+        effects: Sequence[ArrayLike],
+        leak: Row | None = None,
         *,
         order: Sequence[State] | None = None,
     ) -> None:
@@ -112,7 +117,7 @@ class NoisyMaxCPT(ConditionalTable):
         self.__dict__.update(effects=tables, leak=locked(row))
 
     @classmethod
-    def _trusted(
+    def of_valid(
         cls,
         variable: Variable,
         parents: tuple[Variable, ...],
@@ -120,7 +125,7 @@ class NoisyMaxCPT(ConditionalTable):
         leak: np.ndarray,
         order: tuple[int, ...],
     ) -> NoisyMaxCPT:
-        """Return the table of arrays that need no check; they are locked, not copied."""
+        """Return the table of valid arrays, without checks; they are made read-only, not copied."""
         self = object.__new__(cls)
         self.__dict__.update(variable=variable, parents=parents, counts=None, order=order)
         self.__dict__.update(effects=tuple(map(locked, effects)), leak=locked(leak))
@@ -128,21 +133,20 @@ class NoisyMaxCPT(ConditionalTable):
 
     @property
     def n_parameters(self) -> int:
-        """How many numbers are free: those of every state of a parent but the absent one, and of the leak."""
+        """The number of free parameters: those of every parent state except the absent one, and of the leak."""
         return (1 + sum(p.n_states - 1 for p in self.parents)) * (self.variable.n_states - 1)
 
-    def with_counts(self, counts: Any) -> Self:
-        """Return the table itself for ``None``; there are no rows that could have counts."""
-        return self if counts is None else self._no_counts()
-
-    def _no_counts(self) -> NoReturn:
+    def with_counts(self, counts: ArrayLike | None) -> Self:
+        """Return the table itself for ``None``; it has no rows that could have counts."""
+        if counts is None:
+            return self
         raise DataError(
-            f"counts must stand behind stored rows; the noisy-MAX table of {self.variable.name!r} stores none. "
-            "Turn it into a CPT first: CPT(variable, parents, table.table())."
+            f"counts must be those of stored rows; the noisy-MAX table of {self.variable.name!r} stores none. "
+            "Convert it to a CPT first: CPT(variable, parents, table.table())."
         )
 
-    # Rows: a state is reached by the old maximum while the new effect is no higher, or by the new effect alone. Sums of
-    # products only, so that small probabilities keep all their digits; differences of P(X ≤ z) would lose them.
+    # A state is the maximum if the old maximum has it and the new effect is not higher, or the new effect alone has it.
+    # Sums of products only, so that small probabilities keep all digits; differences of P(X ≤ z) would lose them.
 
     def _table(self) -> np.ndarray:
         ranks = list(self.order)
@@ -165,7 +169,7 @@ class NoisyMaxCPT(ConditionalTable):
             leak = _maximum(leak, self.effects[i][code, ranks])
         free = [i for i in range(len(self.parents)) if i not in fixed]
         parents, effects = tuple(self.parents[i] for i in free), tuple(self.effects[i] for i in free)
-        return NoisyMaxCPT._trusted(self.variable, parents, effects, self._in_own_order(leak), self.order)
+        return NoisyMaxCPT.of_valid(self.variable, parents, effects, self._in_own_order(leak), self.order)
 
     def _in_own_order(self, by_rank: np.ndarray) -> np.ndarray:
         out = np.empty_like(by_rank)
@@ -198,12 +202,9 @@ class NoisyMaxCPT(ConditionalTable):
         steps = np.eye(self.variable.n_states)[:, None, :]  # the old maximum, known
         tables += [_maximum(steps, effect[:, ranks]) for effect in self.effects[1:]]
         tables[-1] = self._in_own_order(tables[-1])
-        return list(zip(self._factor_axes(), map(locked, tables), strict=True))
-
-    def _factor_axes(self) -> list[tuple[str | int, ...]]:
-        last = len(self.parents) - 1
-        after: list[str | int] = [*range(last), self.variable.name]
-        return [(p.name, after[i]) if i == 0 else (i - 1, p.name, after[i]) for i, p in enumerate(self.parents)]
+        after: list[str | int] = [*range(len(self.parents) - 1), self.variable.name]
+        axes = [(i - 1, p.name, after[i]) if i else (p.name, after[i]) for i, p in enumerate(self.parents)]
+        return list(zip(axes, map(locked, tables), strict=True))
 
     def _values(self) -> tuple[np.ndarray, ...]:
         return self.leak, np.array(self.order), *self.effects
@@ -216,19 +217,19 @@ def noisy_or(
     *,
     absent: Mapping[str, State] | None = None,
 ) -> NoisyMaxCPT:
-    """Return the table of an effect that each present cause brings about by itself with a probability.
+    """Return the table of an effect that each present cause produces independently with some probability.
 
     Parameters
     ----------
     variable : Variable
         The effect, of two states.
     causes : mapping of Variable to probability
-        How likely the cause alone brings about the effect; for a parent of more than two states a mapping from state
-        to probability, with every state but the absent one.
+        The probability that the cause alone produces the effect; for a parent of more than two states a mapping from
+        state to probability, with every state except the absent one.
     leak : float
-        How likely the effect is without any cause.
+        The probability of the effect without any cause.
     absent : mapping of name to state, optional
-        The absent state of a variable, where it is not its first.
+        The absent state of variables; default: their first state.
 
     Examples
     --------
@@ -244,36 +245,37 @@ def noisy_or(
     """
     _check_is_variable("the effect of a noisy-OR", variable)
     if variable.n_states != 2:
-        raise DataError(f"the effect of a noisy-OR must have two states; got {variable!r}. noisy_max takes more.")
+        raise DataError(f"the effect of a noisy-OR must have two states; got {variable!r}. noisy_max allows more.")
     parents = _cause_variables(causes)
     none = _absent_codes((variable, *parents), absent)
     low = none[variable.name]
     effects = [_or_effect(variable, p, causes[p], none[p.name], low) for p in parents]
-    row = _share(variable, check_number(f"the leak of {variable.name!r}", leak, low=0, high=1), low)
-    return NoisyMaxCPT(variable, parents, effects, row, order=_by_codes(variable, (low, 1 - low)))
+    row = _share(check_number(f"the leak of {variable.name!r}", leak, low=0, high=1), low)
+    states = variable.states or ()
+    return NoisyMaxCPT(variable, parents, effects, row, order=[states[low], states[1 - low]])
 
 
 def noisy_max(
     variable: Variable,
     causes: Mapping[Variable, Any],
-    leak: Any = None,
+    leak: Row | None = None,
     *,
     absent: Mapping[str, State] | None = None,
     order: Sequence[State] | None = None,
 ) -> NoisyMaxCPT:
-    """Return the table of an effect of which each cause by itself brings about some degree, the highest being seen.
+    """Return the table of an effect of which each cause alone produces some degree; the highest is observed.
 
     Parameters
     ----------
     variable : Variable
-        The effect, its states from the lowest to the highest unless ``order`` says otherwise.
+        The effect, its states from the lowest to the highest (or see ``order``).
     causes : mapping of Variable to effects
-        For each parent a mapping from its states to rows, with every state but the absent one, or an array of shape
+        For each parent a mapping from its states to rows, with every state except the absent one, or an array of shape
         (its n_states, n_states).
     leak : row, optional
-        The distribution of the effect without any cause; its lowest state for certain unless given.
+        The distribution of the effect without any cause; default: its lowest state.
     absent : mapping of name to state, optional
-        The absent state of a parent, where it is not its first.
+        The absent state of parents; default: their first state.
     order : sequence of states, optional
         The effect's states from the lowest to the highest.
 
@@ -294,7 +296,13 @@ def noisy_max(
     if order is None and _begins_present(variable):
         raise _order_error(variable, f"order=[{listed(reversed(variable.states or ()))}]")
     lowest = _point(variable, _checked_order(variable, order)[0])
-    effects = [_max_effect(variable, p, causes[p], none[p.name], lowest) for p in parents]
+    effects = []
+    for p in parents:
+        given = causes[p]
+        if isinstance(given, Mapping):
+            rows = _by_code(variable, p, given, none[p.name], lowest)
+            given = [read_row(variable, (p,), row, (code,)) for code, row in enumerate(rows)]
+        effects.append(given)
     return NoisyMaxCPT(variable, parents, effects, leak, order=order)
 
 
@@ -315,16 +323,15 @@ def _checked_order(variable: Variable, order: Sequence[State] | None) -> tuple[i
     return codes
 
 
-def _checked_effect(variable: Variable, parent: Variable, effect: Any) -> np.ndarray:
-    array = as_floats(f"the effects of {parent.name!r} on {variable.name!r}", effect)
-    shape = (parent.n_states, variable.n_states)
+def _checked_effect(variable: Variable, parent: Variable, effect: ArrayLike) -> np.ndarray:
+    what, shape = f"the effects of {parent.name!r} on {variable.name!r}", (parent.n_states, variable.n_states)
+    array = as_floats(what, effect)
     if array.shape != shape:
-        what = f"the effects of {parent.name!r} on {variable.name!r}"
         raise DataError(f"{what} must have the shape {shape}; got {array.shape}.")
     return locked(checked_rows(variable, (parent,), array))
 
 
-def _checked_leak(variable: Variable, leak: Any) -> np.ndarray:
+def _checked_leak(variable: Variable, leak: Row) -> np.ndarray:
     try:
         return checked_rows(variable, (), np.array([read_row(variable, (), leak, ())]))[0].copy()
     except DataError as error:
@@ -347,7 +354,7 @@ def _check_is_variable(what: str, given: object) -> None:
 
 
 def _absent_codes(variables: Sequence[Variable], given: Mapping[str, State] | None) -> dict[str, int]:
-    """Return the code of the absent state of each variable; raise where the first one plainly is the present one."""
+    """Return the code of the absent state of each variable; raise if its first state looks like the present one."""
     names = [v.name for v in variables]
     absent = {} if given is None else given
     if not isinstance(absent, Mapping):
@@ -364,7 +371,7 @@ def _absent_codes(variables: Sequence[Variable], given: Mapping[str, State] | No
 
 
 def _begins_present(variable: Variable) -> bool:
-    """Return whether the first of two states plainly is the present one, such as yes of yes and no."""
+    """Return whether the first of two states looks like the present one, such as yes of yes and no."""
     texts = [str(state).casefold() for state in variable.states or ()]
     return len(texts) == 2 and texts[0] in _PRESENT and texts[1] in _ABSENT
 
@@ -375,20 +382,19 @@ def _order_error(variable: Variable, argument: str) -> DataError:
 
 
 def _or_effect(variable: Variable, parent: Variable, given: Any, none: int, low: int) -> np.ndarray:
+    what = f"the effect of {parent.name!r} on {variable.name!r}"
     if isinstance(given, Mapping):
-        found = _by_code(variable, parent, given, none, 0.0)
-        shares = [_probability(variable, parent, share) for share in found]
+        shares = _by_code(variable, parent, given, none, 0.0)
     elif parent.n_states == 2:
-        shares = [0.0, 0.0]
-        shares[1 - none] = _probability(variable, parent, given)
+        shares = [0.0, given] if none == 0 else [given, 0.0]
     else:
         rule = f"must be a mapping from state to probability, as it has {counted(parent.n_states, 'state')}"
-        raise DataError(f"the effect of {parent.name!r} on {variable.name!r} {rule}; got {shortened(repr(given))}.")
-    return np.array([_share(variable, share, low) for share in shares])
+        raise DataError(f"{what} {rule}; got {shortened(repr(given))}.")
+    return np.array([_share(check_number(what, share, low=0, high=1), low) for share in shares])
 
 
 def _by_code(variable: Variable, parent: Variable, given: Mapping[Any, Any], none: int, absent: Any) -> list[Any]:
-    """Return what is given for each state of a parent, in their order; only the absent one may be left out."""
+    """Return the value for each state of a parent, in their order; only the absent state may be omitted."""
     what, found = f"the effects of {parent.name!r} on {variable.name!r}", {}
     for state, effect in given.items():
         code = state_code(variable, parent, state)
@@ -399,32 +405,15 @@ def _by_code(variable: Variable, parent: Variable, given: Mapping[Any, Any], non
     missing = [s for code, s in enumerate(parent.states or ()) if code not in found]
     if missing:
         has = "has" if len(missing) == 1 else "have"
-        raise DataError(f"{what} must be given for every state but the absent one; {listed(missing)} {has} none.")
+        raise DataError(f"{what} must be given for every state except the absent one; {listed(missing)} {has} none.")
     return [found[code] for code in range(parent.n_states)]
 
 
-def _probability(variable: Variable, parent: Variable, value: Any) -> float:
-    return check_number(f"the effect of {parent.name!r} on {variable.name!r}", value, low=0, high=1)
-
-
-def _share(variable: Variable, share: float, low: int) -> np.ndarray:
-    row = np.empty(variable.n_states)
-    row[low], row[1 - low] = 1.0 - share, share
-    return row
-
-
-def _max_effect(variable: Variable, parent: Variable, given: Any, none: int, lowest: np.ndarray) -> Any:
-    if not isinstance(given, Mapping):
-        return given
-    rows = _by_code(variable, parent, given, none, lowest)
-    return [read_row(variable, (parent,), row, (code,)) for code, row in enumerate(rows)]
+def _share(share: float, low: int) -> list[float]:
+    return [1.0 - share, share] if low == 0 else [share, 1.0 - share]
 
 
 def _point(variable: Variable, code: int) -> np.ndarray:
     row = np.zeros(variable.n_states)
     row[code] = 1.0
     return row
-
-
-def _by_codes(variable: Variable, codes: Sequence[int]) -> list[State]:
-    return [(variable.states or ())[code] for code in codes]

@@ -1,11 +1,11 @@
-"""Rules that turn counts into probabilities: relative frequencies, Laplace, the m-estimate.
+"""Smoothing: probabilities from counts by relative frequencies, Laplace's rule or the m-estimate.
 
 All of them add pseudo-counts a_k to the counts n_k of a variable's states,
 
     P(k) = (n_k + a_k) / (n + a),     n = Σ n_k,  a = Σ a_k.
 
 Laplace's rule with γ has a_k = γ (γ = 0: relative frequencies; ½: Jeffreys; 1: Laplace); the m-estimate has
-a_k = m p_k, m rows' worth of a prior guess p. Where n = a = 0 the guess p itself is the answer.
+a_k = m p_k: a prior guess p worth m rows. If n = a = 0 the result is p.
 
 References
 ----------
@@ -20,10 +20,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tunbridge._check import check_number, did_you_mean, listed, shortened
+from tunbridge._core.check import check_number, did_you_mean, listed, shortened
 from tunbridge.data import State, Variable
 from tunbridge.errors import DataError
-from tunbridge.probability.floats import TOLERANCE
+from tunbridge.probability.reading import TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class MEstimate:
     Parameters
     ----------
     m : float or "n_states"
-        How many rows the prior guess is worth; ``"n_states"`` makes m the number of states, which with uniform p is
-        Laplace's rule.
+        The number of rows that the prior guess is worth; ``"n_states"`` is the number of states, which with uniform p
+        gives Laplace's rule.
     p : "uniform", "marginal", or mapping of state to probability
-        The prior guess: equal for all states, the variable's relative frequencies in the whole table, or as given.
+        The prior guess: equal for all states, the variable's relative frequencies in the whole table, or by state.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Laplace:
     Parameters
     ----------
     gamma : float
-        What is added to each count: 0 gives relative frequencies, ½ Jeffreys' rule, 1 Laplace's.
+        The number added to each count: 0 gives relative frequencies, ½ Jeffreys' rule, 1 Laplace's rule.
     """
 
     gamma: float = 1.0
@@ -119,9 +119,9 @@ def smooth(counts: np.ndarray, rule: Smoothing, variable: Variable, marginal: np
     rule : MEstimate or Laplace
         The pseudo-counts.
     variable : Variable
-        Whose states they are.
+        The variable.
     marginal : ndarray of shape (n_states,), optional
-        Counts in the whole table, for ``p="marginal"``; the sum of ``counts`` by default.
+        Counts in the whole table, for ``p="marginal"``; default: the sum of ``counts``.
     """
     n = np.asarray(counts, np.float64)
     guess = rule.guess(variable, n.sum(axis=tuple(range(n.ndim - 1))) if marginal is None else marginal)

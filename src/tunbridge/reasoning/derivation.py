@@ -1,24 +1,27 @@
-"""Formulas with the numbers in them, written once and shown as text and as LaTeX.
+r"""Formulas with the numbers in them, written once and shown as text and as LaTeX.
 
-A :class:`Term` is a piece of a formula in both forms. Terms are put together by functions named after what they mean,
-:func:`product`, :func:`ratio`, :func:`total`, :func:`probability`, which set brackets where they are needed; an
-:class:`Equation` chains them with equals signs, and a :class:`Derivation` is a list of equations with words between
-them. It prints as text, and a notebook shows it as mathematics.
+A :class:`Term` is a piece of a formula in both forms. Terms are combined with ``+``, ``-``, ``*``, ``/`` and ``**``,
+which set brackets where they are needed; plain numbers are terms too. An :class:`Equation` chains terms with equals
+signs, and a :class:`Derivation` is a list of equations and sentences.
+
+>>> prior, likelihood = P("rain"), P("wet", "rain")
+>>> print(equation(P("wet, rain"), likelihood * prior, number(0.9) * 0.25, number(0.225)))
+P(wet, rain) = P(wet | rain) × P(rain) = 0.9 × 0.25 = 0.225
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from tunbridge.reasoning.numbers import Number, decimal_text, number_text
 
 _SUM, _RATIO, _PRODUCT, _ATOM = range(-1, 3)
-_WIDTH = 80  # letters of an equation that is kept on one line
-_SPECIAL = {
+_WIDTH = 80  # characters of an equation on one line
+_ESCAPED = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
@@ -36,9 +39,9 @@ class Term:
     text, latex : str
         The two forms.
     level : int
-        How tightly it holds together: −1 a sum, 0 a ratio, 1 a product, 2 anything that never needs brackets.
+        How tightly it binds: −1 a sum, 0 a ratio, 1 a product, 2 anything that never needs brackets.
     approximate : bool
-        Whether it stands for its value with less digits than that has.
+        Whether it shows fewer digits than its value has.
     """
 
     text: str
@@ -47,10 +50,10 @@ class Term:
     approximate: bool = False
 
     def within(self, level: int) -> Term:
-        """Return the term as it stands inside a formula of this level, in brackets where it holds less tightly."""
+        """Return the term as an operand of this level, in brackets if it binds less tightly."""
         if self.level >= level:
             return self
-        if self.level == _RATIO and level == _PRODUCT:  # a fraction that is set as one needs no brackets there
+        if self.level == _RATIO and level == _PRODUCT:  # \frac needs no brackets in a product
             return replace(self.bracketed(), latex=self.latex)
         return self.bracketed()
 
@@ -58,10 +61,34 @@ class Term:
         """Return the term in brackets."""
         return Term(f"({self.text})", rf"\left({self.latex}\right)")
 
+    def __add__(self, other: Term | Number) -> Term:
+        second = _term(other)
+        second = second.within(_PRODUCT) if second.text.startswith("-") else second
+        return Term(f"{self.text} + {second.text}", f"{self.latex} + {second.latex}", _SUM)
+
+    def __sub__(self, other: Term | Number) -> Term:
+        second = _term(other).within(_PRODUCT)
+        return Term(f"{self.text} − {second.text}", f"{self.latex} - {second.latex}", _SUM)
+
+    def __mul__(self, other: Term | Number) -> Term:
+        first, second = self.within(_PRODUCT), _term(other).within(_PRODUCT)
+        return Term(f"{first.text} × {second.text}", rf"{first.latex} \times {second.latex}", _PRODUCT)
+
+    def __truediv__(self, other: Term | Number) -> Term:
+        below = _term(other)
+        text = f"{self.within(_PRODUCT).text} / {below.within(_ATOM).text}"
+        return Term(text, rf"\frac{{{self.latex}}}{{{below.latex}}}", _RATIO)
+
+    def __pow__(self, exponent: int) -> Term:
+        if exponent == 1:
+            return self
+        inside = self.bracketed() if "^" in self.latex else self.within(_ATOM)
+        return Term(f"{inside.text}^{exponent}", f"{inside.latex}^{{{exponent}}}")
+
 
 @dataclass(frozen=True)
 class Equation:
-    """Terms that are equal to each other, the first one what is asked for.
+    """Terms that are equal to each other.
 
     Parameters
     ----------
@@ -73,7 +100,7 @@ class Equation:
     def __str__(self) -> str:
         first, *others = self.terms
         parts = [f"{'≈' if term.approximate else '='} {term.text}" for term in others]
-        between = f"\n{' ' * len(first.text)} " if self._long else " "
+        between = f"\n{' ' * len(first.text)} " if self._is_long else " "
         return f"{first.text} {between.join(parts)}"
 
     @property
@@ -81,20 +108,19 @@ class Equation:
         """The equation as lines of an ``aligned`` environment."""
         first, *others = self.terms
         parts = [(r"\approx " if term.approximate else "= ") + term.latex for term in others]
-        between = " \\\\\n&" if self._long else " "
+        between = " \\\\\n&" if self._is_long else " "
         return f"{first.latex} &{between.join(parts)}"
 
     @property
-    def _long(self) -> bool:
-        """Whether a line has no room for all of it, so that each equals sign gets one."""
+    def _is_long(self) -> bool:
         return sum(len(term.text) + 3 for term in self.terms) - 3 > _WIDTH
 
 
 @dataclass(frozen=True)
 class Derivation:
-    r"""How an answer comes about: equations with the numbers in them, and words where they help.
+    r"""How a result is computed: equations with the numbers in them, and sentences in between.
 
-    ``str`` gives the text, ``latex`` the same in LaTeX; a notebook shows the latter.
+    ``str`` gives the text and ``latex`` the same in LaTeX, which a notebook shows.
 
     Parameters
     ----------
@@ -102,7 +128,7 @@ class Derivation:
 
     Examples
     --------
-    >>> lines = (equation(probability("rain"), total(number(0.25), number(0.5)), number(0.75)),)
+    >>> lines = (equation(P("rain"), number(0.25) + 0.5, number(0.75)),)
     >>> print(Derivation(lines))
     P(rain) = 0.25 + 0.5 = 0.75
     >>> print(Derivation(lines).latex)
@@ -123,7 +149,7 @@ class Derivation:
 
     @property
     def latex(self) -> str:
-        """The derivation as an ``aligned`` environment, to stand between ``$$`` or in an ``equation``."""
+        """The derivation as an ``aligned`` environment, to put between ``$$`` or into an ``equation``."""
         lines = [line.latex if isinstance(line, Equation) else "& " + words(line).latex for line in self.lines if line]
         return "\n".join([r"\begin{aligned}", " \\\\\n".join(lines), r"\end{aligned}"])
 
@@ -132,30 +158,29 @@ class Derivation:
 
 
 def equation(*terms: Term) -> Equation:
-    """Return the equation of terms; one that would only repeat the term before it is left out."""
-    kept = [term for i, term in enumerate(terms) if i == 0 or term.text != terms[i - 1].text]
-    return Equation(tuple(kept))
+    """Return the equation of terms; a term that repeats the one before it is left out."""
+    return Equation(tuple(term for i, term in enumerate(terms) if i == 0 or term.text != terms[i - 1].text))
 
 
 def words(text: object) -> Term:
-    r"""Return words, a name for example, as a term.
+    r"""Return words, for example a name, as a term.
 
     Examples
     --------
     >>> words("50% of_it").latex
     '\\text{50\\% of\\_it}'
     """
-    escaped = "".join(_SPECIAL.get(character, character) for character in str(text))
+    escaped = "".join(_ESCAPED.get(character, character) for character in str(text))
     return Term(str(text), rf"\text{{{escaped}}}")
 
 
 def symbol(text: str, latex: str | None = None) -> Term:
-    """Return a symbol, which LaTeX knows by another name or by the same."""
+    """Return a symbol; without ``latex`` it is the same in both forms."""
     return Term(text, text if latex is None else latex)
 
 
 def number(value: Number) -> Term:
-    r"""Return a number as a term: a fraction stays one, a float has up to six digits.
+    r"""Return a number as a term: a fraction as it is, a float with up to six digits.
 
     Examples
     --------
@@ -171,97 +196,78 @@ def number(value: Number) -> Term:
 
 
 def rounded(value: Number) -> Term:
-    """Return a number as a decimal; of a fraction that is more than its decimals the approximation.
+    """Return a number as a decimal, marked as approximate where a fraction has more digits.
 
     Examples
     --------
-    >>> str(equation(symbol("p"), number(Fraction(1, 3)), rounded(Fraction(1, 3))))
-    'p = 1/3 ≈ 0.333333'
+    >>> print(equation(symbol("p"), number(Fraction(1, 3)), rounded(Fraction(1, 3))))
+    p = 1/3 ≈ 0.333333
     """
     if isinstance(value, float) and math.isinf(value):
         return symbol("∞", r"\infty") if value > 0 else Term("-∞", r"-\infty", _SUM)
     text = number_text(value) if isinstance(value, int | Fraction) and value.denominator == 1 else decimal_text(value)
     latex = re.sub(r"e([+-]?\d+)", lambda found: rf" \times 10^{{{int(found[1])}}}", text)
-    less = isinstance(value, Fraction) and (" " in text or Fraction(text) != value)
-    return Term(text, latex, _SUM if text.startswith("-") or " " in text else _ATOM, less)  # 1 - 1e-09 is a sum
+    approximate = isinstance(value, Fraction) and (" " in text or Fraction(text) != value)
+    return Term(text, latex, _SUM if text.startswith("-") or " " in text else _ATOM, approximate)  # 1 - 1e-09 is a sum
 
 
-def probability(event: object, given: object = None) -> Term:
-    r"""Return P(event) or P(event | given); events are words, or terms of their own.
+def result(value: Number) -> tuple[Term, Term]:
+    """Return a number and its decimals, the last two terms of many equations."""
+    return number(value), rounded(value)
+
+
+def P(event: object, given: object = None) -> Term:  # noqa: N802
+    r"""Return P(event) or P(event | given); events are words or terms.
 
     Examples
     --------
-    >>> probability("cancer", "+").text, probability("cancer", "+").latex
+    >>> P("cancer", "+").text, P("cancer", "+").latex
     ('P(cancer | +)', 'P(\\text{cancer} \\mid \\text{+})')
     """
-    what = event if isinstance(event, Term) else words(event)
+    return call("P", event, given)
+
+
+def call(function: str, argument: object, given: object = None) -> Term:
+    """Return f(argument) or f(argument | given)."""
+    what, known = (part if isinstance(part, Term) else words(part) for part in (argument, given))
     if given is None:
-        return Term(f"P({what.text})", f"P({what.latex})")
-    known = given if isinstance(given, Term) else words(given)
-    return Term(f"P({what.text} | {known.text})", rf"P({what.latex} \mid {known.latex})")
+        return Term(f"{function}({what.text})", f"{function}({what.latex})")
+    return Term(f"{function}({what.text} | {known.text})", rf"{function}({what.latex} \mid {known.latex})")
 
 
-def product(*factors: Term) -> Term:
-    """Return a product.
-
-    Examples
-    --------
-    >>> product(number(0.5), total(number(0.25), number(0.5))).text
-    '0.5 × (0.25 + 0.5)'
-    """
-    inside = [factor.within(_PRODUCT) for factor in factors]
-    return _joined(inside, " × ", r" \times ", _PRODUCT)
-
-
-def ratio(above: Term, below: Term) -> Term:
-    """Return a ratio, which LaTeX sets as a fraction.
-
-    Examples
-    --------
-    >>> ratio(number(0.5), product(number(0.5), number(0.5))).text
-    '0.5 / (0.5 × 0.5)'
-    """
-    text = f"{above.within(_PRODUCT).text} / {below.within(_ATOM).text}"
-    return Term(text, rf"\frac{{{above.latex}}}{{{below.latex}}}", _RATIO)
-
-
-def power(base: Term, exponent: int) -> Term:
-    """Return a power, of exponent 1 the base itself.
-
-    Examples
-    --------
-    >>> power(number(Fraction(1, 3)), 2).text
-    '(1/3)^2'
-    """
-    if exponent == 1:
-        return base
-    inside = base.bracketed() if "^" in base.latex else base.within(_ATOM)
-    return Term(f"{inside.text}^{exponent}", f"{inside.latex}^{{{exponent}}}")
-
-
-def logarithm(term: Term) -> Term:
+def log(term: Term) -> Term:
     """Return the natural logarithm of a term."""
     inside = term.within(_ATOM)
     return Term(f"ln {inside.text}", rf"\ln {inside.latex}", _PRODUCT)
 
 
-def exponential(term: Term) -> Term:
+def exp(term: Term) -> Term:
     """Return e to the power of a term."""
     return Term(f"exp({term.text})", rf"\exp\left({term.latex}\right)")
 
 
-def total(*terms: Term) -> Term:
-    """Return a sum."""
-    inside = [terms[0], *(term if not term.text.startswith("-") else term.within(_PRODUCT) for term in terms[1:])]
-    return _joined(inside, " + ", " + ", _SUM)
+def product(factors: Iterable[Term]) -> Term:
+    """Return the product of terms, at least one."""
+    first, *others = factors
+    return math.prod(others, start=first)
 
 
-def difference(first: Term, second: Term) -> Term:
-    """Return first − second."""
-    return _joined([first, second.within(_PRODUCT)], " − ", " - ", _SUM)
+def total(terms: Sequence[Term], *, most: int | None = None, last: bool = False) -> Term:
+    """Return the sum of terms, at least one.
+
+    Parameters
+    ----------
+    terms : sequence of Term
+    most : int, optional
+        The longest sum that is shown in full.
+    last : bool
+        Whether a longer one ends with its last term, and not with dots.
+    """
+    if most is not None and len(terms) > most:
+        dots = symbol("…", r"\dots")
+        terms = [*terms[:2], dots, terms[-1]] if last else [*terms[: most - 1], dots]
+    return sum(terms[1:], start=terms[0])
 
 
-def _joined(terms: Sequence[Term], text: str, latex: str, level: int) -> Term:
-    if len(terms) == 1:
-        return terms[0]
-    return Term(text.join(term.text for term in terms), latex.join(term.latex for term in terms), level)
+def _term(value: Term | Number) -> Term:
+    return value if isinstance(value, Term) else number(value)

@@ -1,7 +1,7 @@
-"""Symbol sequences: classifiers that read them letter by letter."""
+"""Symbol sequences: classification by Markov chains."""
 
 from tunbridge.sequences.classifier import SequenceClassifier
 from tunbridge.sequences.explanation import SequenceExplanation
-from tunbridge.sequences.stream import SequenceStream
+from tunbridge.sequences.model import SequenceStream
 
 __all__ = ["SequenceClassifier", "SequenceExplanation", "SequenceStream"]

@@ -1,16 +1,17 @@
-"""Sequences of symbols, each class with its own chain of letters.
+"""Classification of sequences of symbols, each class with its own Markov chain.
 
-Which stretch of DNA is a promoter, which language is a name from, which log of events ends badly? Each class is given a
-distribution of sequences, and Bayes' rule turns them round:
+Is this piece of DNA a promoter, which language is this name from, does this log of events end in a failure? Each class
+has a distribution of sequences, and Bayes' rule gives
 
     P(c | x) ∝ P(c) Π_i P(x_i | context_i, c).
 
 Three kinds of context make three models. Without any the letters are drawn from a bag (order 0). With the k letters
-before each one they form a Markov chain of order k. With the place, sequences are aligned and of one length, and every
-place has its own distribution, with ``order`` > 0 given the letters before it (the weight array model of splice sites).
+before each one they form a Markov chain of order k. With the position, sequences are aligned and of one length, and
+every position has its own distribution, with ``order`` > 0 given the letters before it (the weight array model of
+splice sites).
 
-What was seldom met is estimated from shorter contexts (:mod:`tunbridge.sequences.smoothing`); how many letters to look
-back can be chosen from the counts (:mod:`tunbridge.sequences.orders`).
+Rare contexts are estimated from shorter ones (:mod:`tunbridge.sequences.smoothing`); the number of letters to look back
+can be chosen from the data (:mod:`tunbridge.sequences.statistics`).
 
 References
 ----------
@@ -30,59 +31,58 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tunbridge._check import check_choice, check_number, check_whole
-from tunbridge.classifiers.base import BayesClassifier, difference
-from tunbridge.data import Variable
+from tunbridge._core.check import check_choice, check_integer, check_number
+from tunbridge._core.registry import classifier
+from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers.base import BayesClassifier
+from tunbridge.classifiers.explanation.contributions import difference
 from tunbridge.errors import DataError
-from tunbridge.sequences.alphabets import Rules, rules_of
-from tunbridge.sequences.explanation import log_ratios, sequence_explanation
-from tunbridge.sequences.gathering import Settings, gather
-from tunbridge.sequences.model import SequenceModel, model_of
+from tunbridge.sequences.explanation import SequenceExplanation, log_ratios, sequence_explanation
+from tunbridge.sequences.model import SequenceModel, SequenceStream, model_of
 from tunbridge.sequences.reader import SequenceReader
-from tunbridge.sequences.sequence_rows import Sequences
-from tunbridge.sequences.statistics import SequenceStatistics, statistics_content, statistics_of
-from tunbridge.sequences.stream import SequenceStream
+from tunbridge.sequences.statistics import SequenceStatistics, Settings, gather
+from tunbridge.sequences.symbols import Sequences, rules_of
 
 MODELS = ("markov", "position")
 CHOICES = ("cv", "bic")
 _AUTO = "auto"
 
 
+@classifier("sequence", compared=False)
 class SequenceClassifier(BayesClassifier):
-    """Bayesian classifier of sequences of symbols: Markov chains, bags of letters, or place by place.
+    """Bayesian classifier of sequences of symbols: Markov chains, bags of letters, or position-specific models.
 
     Parameters
     ----------
     model : {"markov", "position"}
         ``"markov"``: sequences of any length; each symbol depends on the ``order`` symbols before it, and with order 0
-        on none (a bag of letters). ``"position"``: aligned sequences of one length; each place has its own
+        on none (a bag of letters). ``"position"``: aligned sequences of one length; each position has its own
         distribution, given the ``order`` symbols before it.
     order : int, "cv" or "bic"
-        The number of symbols to look back; ``"cv"`` and ``"bic"`` choose it, from 0 to ``max_order``: by how well the
-        classes of sequences that are left out are predicted (5 folds, dealt by what the sequences hold), or by the
-        Bayesian information criterion.
+        The number of symbols to look back; ``"cv"`` and ``"bic"`` choose it, from 0 to ``max_order``: by 5-fold
+        cross-validation of the class probabilities, or by the Bayesian information criterion.
     max_order : int
-        The highest order that is looked at where it is to be chosen.
+        The highest order to choose from.
     smoothing : "auto" or float
-        How many imagined symbols m the estimate from a shorter context is worth,
+        The number of imagined symbols m that the estimate from a shorter context counts for,
         P_k(s | context) = (n(context, s) + m P_{k−1}(s | shorter context)) / (n(context) + m); ``"auto"`` chooses m for
-        each level and class by leaving out each symbol in turn. 0 takes frequencies as they are.
+        each level and class by leave-one-out likelihood. 0 uses relative frequencies.
     ends : bool
-        Whether a chain knows where sequences begin and end: the first symbols then depend on being the first, and the
-        end is one more outcome, so that lengths speak too. Without it sequences are pieces of something longer. The
-        position-specific model takes no notice.
+        Whether a chain models where sequences begin and end: the first symbols then depend on being the first, and the
+        end is one more outcome, so that lengths are evidence too. With False sequences are pieces of something longer.
+        The position-specific model ignores it.
     column : str, optional
-        Which column of a frame holds the sequences, where there are several.
+        The column of a frame that holds the sequences, if there are several.
     alphabet : text or list of symbols, optional
-        The symbols; those of the training sequences by default. Others are unknown.
+        The symbols; default: those of the training sequences. Others are unknown.
     gaps : text or list of symbols, optional
-        Symbols that stand for what is unknown, such as ``"N-"`` in DNA.
+        Symbols that mean «unknown», such as ``"N-"`` in DNA.
     ignore_case : bool
-        Whether capitals are small letters.
+        Whether upper and lower case are the same.
     class_prior : None, "uniform", mapping of class to probability, or array-like
-        The prior of the classes; None takes their relative frequencies.
+        The prior of the classes; None for their relative frequencies.
     n_jobs : int, optional
-        Threads; ``None`` takes every core. Results do not depend on it.
+        Threads; ``None`` for all cores. Results do not depend on it.
 
     Attributes
     ----------
@@ -93,28 +93,28 @@ class SequenceClassifier(BayesClassifier):
     order_ : int
         The order that is used.
     order_scores_ : dict of int to float
-        The score of each order, where one was to be chosen: Σ log P(c | x) of what was left out, or BIC; in nats.
+        The score of each order, if it was chosen: Σ log P(c | x) of held-out sequences, or BIC; in nats.
     strengths_ : dict
         For each class the strengths m of back-off, from the bag of letters upwards.
 
     Notes
     -----
     X is a list, array, Series or Arrow column of sequences, or a frame with such a column. A text is a sequence of its
-    characters; anything else a sequence of the texts or whole numbers in it. At prediction X may also be one sequence
-    that can be nothing else: a text, a list of whole numbers, or a row of a frame.
+    characters; anything else a sequence of the texts or integers in it. At prediction X may also be a single sequence:
+    a text, a list of integers, or a row of a frame.
 
-    A symbol that is unknown (None, a gap, or not in the alphabet; one warning names what was not learned) adds nothing.
-    Symbols behind it depend on those that come after it only: their contexts are shorter. A sequence in which no symbol
-    is known, an empty one among them, gets the prior, whatever ``ends`` says.
+    An unknown symbol (None, a gap, or not in the alphabet; one warning names unseen ones) adds nothing. The contexts of
+    symbols behind it are shorter: they contain only symbols after it. A sequence without known symbols, such as an
+    empty one, gets the prior, also with ``ends=True``.
 
-    In a stream the first symbols depend on being the first, and the end speaks when ``finish`` is called; for a stream
-    that is looked into somewhere and has no end, learn with ``ends=False``.
+    In a stream the first symbols depend on being the first, and the end is evidence when ``finish`` is called; for a
+    stream without beginning and end use ``ends=False``.
 
-    ``partial_fit`` gives what ``fit`` would have given with all sequences at once: everything follows from counts, also
-    the choice of the order by ``"bic"``. Only ``"cv"`` needs the sequences themselves; the first ones settle it. New
-    symbols and classes are welcome.
+    ``partial_fit`` gives the same as ``fit`` with all sequences at once: everything follows from counts, including the
+    choice of the order by ``"bic"``. Only ``"cv"`` needs the sequences themselves; it uses those of the first call. New
+    symbols and classes may appear.
 
-    Learning takes a few nanoseconds a symbol, a little more where contexts are too many for a table.
+    Learning takes a few nanoseconds per symbol, a little more if there are too many contexts for a table.
 
     References
     ----------
@@ -129,19 +129,17 @@ class SequenceClassifier(BayesClassifier):
     ['f', 'm']
     """
 
-    kind = "sequence"
-
     def __init__(
         self,
         model: str = "markov",
-        order: Any = 1,
+        order: int | str = 1,
         *,
         max_order: int = 5,
-        smoothing: Any = _AUTO,
+        smoothing: float | str = _AUTO,
         ends: bool = True,
         column: str | None = None,
-        alphabet: Any = None,
-        gaps: Any = None,
+        alphabet: Iterable[str | int] | None = None,
+        gaps: Iterable[str | int] | None = None,
         ignore_case: bool = False,
         class_prior: Any = None,
         n_jobs: int | None = None,
@@ -170,7 +168,7 @@ class SequenceClassifier(BayesClassifier):
 
     @property
     def order_scores_(self) -> dict[int, float]:
-        """The score of each order, where one was to be chosen."""
+        """The score of each order, if it was chosen."""
         return dict(enumerate(self._fitted.order_scores))
 
     @property
@@ -188,65 +186,64 @@ class SequenceClassifier(BayesClassifier):
         check_choice("model", self.model, MODELS)
         if isinstance(self.order, str):
             check_choice("order", self.order, CHOICES)
-            check_whole("max_order", self.max_order, low=0)
+            check_integer("max_order", self.max_order, low=0)
         else:
-            check_whole("order (a number of symbols, 'cv' or 'bic')", self.order, low=0)
+            check_integer("order (a number of symbols, 'cv' or 'bic')", self.order, low=0)
         if not (isinstance(self.smoothing, str) and self.smoothing == _AUTO):
             check_number("smoothing (a number of symbols, or 'auto')", self.smoothing, low=0)
         if not isinstance(self.ends, bool):
-            raise DataError(f"ends must be True or False; got {self.ends!r}.")
+            raise DataError(f"ends must be True or False; got {self.ends!r}.", parameter="ends")
         if self.column is not None and not isinstance(self.column, str):
-            raise DataError(f"column must be the name of a column, or None; got {self.column!r}.")
-        self._rules()
+            raise DataError(f"column must be the name of a column, or None; got {self.column!r}.", parameter="column")
+        self._settings()
 
-    def _rules(self) -> Rules:
-        return rules_of(self.alphabet, self.gaps, ignore_case=self.ignore_case)
-
-    def _reader(self) -> SequenceReader:
-        learned = getattr(self, "statistics_", None)
-        return SequenceReader(self.column, self._rules(), self.n_jobs, None if learned is None else learned.column)
-
-    # Learning
-
-    def _collect(
-        self, batch: Sequences, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
-    ) -> SequenceStatistics:
-        settings = Settings(
-            rules=self._rules(),
-            order=int(self.max_order if isinstance(self.order, str) else self.order),
-            cross_validate=self.order == "cv",
+    def _settings(self) -> Settings:
+        chosen = isinstance(self.order, str)
+        return Settings(
+            rules=rules_of(self.alphabet, self.gaps, ignore_case=self.ignore_case),
+            order=int(self.max_order if chosen else self.order),
+            choose_by=str(self.order) if chosen else None,
             ends=self.ends,
             places=self.model == "position",
-            strength=self._strength,
+            strength=None if isinstance(self.smoothing, str) else float(self.smoothing),
             class_prior=self.class_prior,
             n_jobs=self.n_jobs,
         )
-        return gather(batch, classes, target, weights, before, settings)
 
-    def _settled(self, batch: Sequences, weights: np.ndarray | None) -> Sequences:
+    def reader(self) -> SequenceReader:
+        """Return how sequences are read."""
+        learned = getattr(self, "statistics_", None)
+        column = None if learned is None else learned.column
+        return SequenceReader(self.column, self._settings().rules, self.n_jobs, column)
+
+    # Learning
+
+    def collect(self, examples: Examples, before: Any) -> SequenceStatistics:
+        """Return the counts of symbols in contexts."""
+        batch, classes, target = examples.rows, examples.classes, examples.target
+        return gather(batch, classes, target, examples.weights, before, self._settings())
+
+    def settled(self, batch: Sequences, weights: np.ndarray | None) -> Sequences:
+        """Return sequences with what is expected of all of them."""
         return batch.with_expected(weights, self.n_jobs)
 
-    def _derive(self, statistics: SequenceStatistics, log_prior: np.ndarray) -> SequenceModel:
-        by_bic, how = self.order == "bic", self._strength
-        return model_of(statistics, log_prior, self._rules(), strength=how, by_bic=by_bic, n_jobs=self.n_jobs)
-
-    @property
-    def _strength(self) -> float | None:
-        return None if isinstance(self.smoothing, str) else float(self.smoothing)
+    def derive(self, statistics: SequenceStatistics, log_prior: np.ndarray) -> SequenceModel:
+        """Return the model that follows from the counts."""
+        return model_of(statistics, log_prior, self._settings())
 
     # Answers
 
-    def explain(self, X: Any, label: Any = None, against: Any = None) -> Any:
+    def explain(self, X: Any, label: object = None, against: object = None) -> Any:
         """Return why each sequence is given its class: what every symbol adds to the log-odds.
 
         Parameters
         ----------
-        X : text, list of whole numbers, or as in :meth:`fit`
+        X : text, list of integers, or as in :meth:`fit`
             One sequence, or sequences. (A list of texts is a list of sequences.)
         label : class, optional
-            The class to explain; the most probable one by default.
+            The class to explain; default: the most probable one.
         against : class, optional
-            The class to compare it with; the most probable of the others by default.
+            The class to compare it with; default: the most probable of the others.
 
         Returns
         -------
@@ -277,14 +274,17 @@ class SequenceClassifier(BayesClassifier):
         """
         return super().explain(X, label, against)
 
-    def _reasons(self, batch: Any, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Any]:
+    def reasons(
+        self, batch: Sequences, compared: list[tuple[int, int]], probabilities: np.ndarray
+    ) -> list[SequenceExplanation]:
+        """Return why each sequence has one class rather than another."""
         model, classes = self._fitted, self.classes_.tolist()
         own, rows = set(model.statistics.alphabet), model.coded(batch)
         known = {s for s in batch.alphabet if model.rules.symbol(s) in own}
         found = []
         for row, (c, d) in enumerate(compared):
             terms, symbols = model.symbol_terms(rows, row), batch.symbols(row)
-            told = sequence_explanation(
+            one = sequence_explanation(
                 (classes[c], classes[d]),
                 prior=difference(self.class_log_prior_[c], self.class_log_prior_[d]),
                 symbols=symbols,
@@ -293,11 +293,11 @@ class SequenceClassifier(BayesClassifier):
                 probabilities=dict(zip(classes, probabilities[row].tolist(), strict=True)),
                 unknown=[i for i, s in enumerate(symbols, start=1) if s not in known],
             )
-            found.append(told)
+            found.append(one)
         return found
 
     def stream(self) -> SequenceStream:
-        """Return the beginning of a sequence that will come in pieces.
+        """Return an empty sequence that is going to arrive in pieces.
 
         Examples
         --------
@@ -309,13 +309,13 @@ class SequenceClassifier(BayesClassifier):
         """
         return SequenceStream(self._fitted, self.statistics_.target)
 
-    def follow(self, pieces: Iterable[Any]) -> Iterator[np.ndarray]:
+    def follow(self, pieces: Iterable[str | int | Iterable[Any]]) -> Iterator[np.ndarray]:
         """Yield P(c | symbols so far), in the order of ``classes_``, after each piece of one sequence.
 
         Parameters
         ----------
         pieces : iterable of texts or lists of symbols
-            The sequence as it comes in, for example the lines of a file or of a pipe; a text gives its letters.
+            The sequence as it arrives, for example the lines of a file or of a pipe; a text gives its letters.
 
         Examples
         --------
@@ -329,20 +329,16 @@ class SequenceClassifier(BayesClassifier):
             yield stream.update(piece).proba
 
     def importance(self, method: str = "information") -> Any:
-        """Raise: a sequence has no features; :meth:`explain` shows what each symbol adds."""
+        """Raise an error: a sequence has no features; :meth:`explain` shows what each symbol adds."""
         raise DataError(
             "importance must have features in columns; a sequence has none. explain shows what symbols add."
         )
 
     # Files
 
-    @staticmethod
-    def _content(statistics: SequenceStatistics) -> dict[str, Any]:
-        return statistics_content(statistics)
-
-    @staticmethod
-    def _statistics(content: Mapping[str, Any]) -> SequenceStatistics:
-        return statistics_of(content)
+    @classmethod
+    def _statistics(cls, content: Mapping[str, Any]) -> SequenceStatistics:
+        return SequenceStatistics.from_content(content)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

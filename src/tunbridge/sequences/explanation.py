@@ -1,8 +1,8 @@
-"""Why this class rather than that one: what each symbol of a sequence adds to the log-odds, and where they turn.
+"""Why a sequence gets this class rather than that one: what each symbol adds to the log-odds.
 
     log P(c | x)/P(c′ | x) = log P(c)/P(c′) + Σ_i log P(x_i | context, c)/P(x_i | context, c′).
 
-The weight of a symbol is what it says beside the symbols before it. Unknown symbols add nothing.
+The weight of a symbol is its evidence given the symbols before it. Unknown symbols add nothing.
 """
 
 from __future__ import annotations
@@ -11,26 +11,27 @@ import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf, isfinite
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from tunbridge._check import counted, shortened
-from tunbridge.decisions.evidence import Evidence, json_value
+from tunbridge._core.check import counted, shortened
+from tunbridge._core.grid import grid_lines
+from tunbridge.decisions.evidence import Evidence, Explained, json_value
 
 END = "end"
-"""What the line of an explanation is called that has the weight of the end of the sequence."""
+"""The name of the evidence of the end of a sequence."""
 
 _LINE = 60
 _HEAVIEST = 8
-_SOME, _MUCH = 0.25, 0.6  # shares of the heaviest weight from which on a symbol is marked
+_SOME, _MUCH = 0.25, 0.6  # shares of the heaviest weight from which a symbol is marked
 _LONGEST_SHOWN = 1200
 _UNKNOWN = "·"
 
 
-@dataclass(frozen=True, eq=False)
-class SequenceExplanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class SequenceExplanation(Explained):
     """Why a sequence is given one class rather than another.
 
     Parameters
@@ -40,36 +41,31 @@ class SequenceExplanation:
     prior : float
         log P(label)/P(against) before the sequence.
     evidence : tuple of Evidence
-        One for each symbol in order (its place, counted from 1, the symbol, its weight in nats), then that of the end
-        where ends speak, and of a calibration. ``prior`` plus all weights is ``log_odds``.
+        One for each symbol in order (its position from 1, the symbol, its weight in nats), then that of the end if the
+        model knows ends, and of a calibration. ``prior`` plus all weights is ``log_odds``.
     probabilities : mapping
         The posterior probability of every class.
     n_symbols : int
         The number of symbols.
     unknown : tuple of int
-        The places, counted from 1, of symbols that the model does not know; they weigh nothing.
+        The positions, from 1, of unknown symbols; their weight is 0.
 
     Examples
     --------
     >>> import tunbridge as tb
     >>> names = ["anna", "hanna", "nina", "otto", "bruno", "hugo"]
     >>> clf = tb.SequenceClassifier(smoothing=2).fit(names, ["f", "f", "f", "m", "m", "m"])
-    >>> told = clf.explain("nora")
-    >>> told.label, told.sequence, told.weights.round(1).tolist()
+    >>> found = clf.explain("nora")
+    >>> found.label, found.sequence, found.weights.round(1).tolist()
     ('f', ('n', 'o', 'r', 'a'), [2.6, -5.3, -0.8, 3.8])
     """
 
-    label: Any
-    against: Any
-    prior: float
-    evidence: tuple[Evidence, ...]
-    probabilities: Mapping[Any, float]
     n_symbols: int
     unknown: tuple[int, ...] = ()
 
     @property
     def sequence(self) -> tuple[Any, ...]:
-        """The symbols; None where there was none to be read."""
+        """The symbols; None for a missing one."""
         return tuple(e.value for e in self.evidence[: self.n_symbols])
 
     @cached_property
@@ -81,7 +77,7 @@ class SequenceExplanation:
 
     @property
     def end(self) -> float:
-        """What the end of the sequence adds; 0 where ends do not speak."""
+        """What the end of the sequence adds; 0 if the model does not know ends."""
         return next((e.weight for e in self.evidence[self.n_symbols :] if e.feature == END), 0.0)
 
     @cached_property
@@ -90,53 +86,42 @@ class SequenceExplanation:
         found = np.concatenate([[self.prior], self.weights])
         with np.errstate(invalid="ignore"):
             found = np.cumsum(found)
-        found[np.isnan(found)] = self.prior  # both classes are excluded: the sequence says nothing between them
+        found[np.isnan(found)] = self.prior  # both classes are impossible: the prior remains
         found.flags.writeable = False
         return found
 
     @property
-    def log_odds(self) -> float:
-        """The log of the posterior odds; where the sequence excludes both classes, that of the prior odds."""
-        terms = [self.prior, *(e.weight for e in self.evidence)]
-        return self.prior if inf in terms and -inf in terms else float(sum(terms))
+    def headline(self) -> str:
+        """The two classes, the probability of the explained one, and the number of symbols."""
+        return f"{super().headline}, {counted(self.n_symbols, 'symbol')}"
 
     @property
     def heaviest(self) -> tuple[Evidence, ...]:
-        """What weighs most, for or against: at most eight, the heaviest first."""
+        """The evidence of largest absolute weight: at most eight, the heaviest first."""
         some = [e for e in self.evidence if e.weight != 0.0]
         return tuple(sorted(some, key=lambda e: -abs(e.weight))[:_HEAVIEST])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as values that JSON knows; infinite weights as text."""
-        further = self.evidence[self.n_symbols :]
-        return {
-            "label": json_value(self.label),
-            "against": json_value(self.against),
-            "prior": json_value(self.prior),
-            "sequence": [json_value(s) for s in self.sequence],
-            "weights": [json_value(w) for w in self.weights.tolist()],
-            "unknown": list(self.unknown),
-            "further": [e.to_dict() for e in further],
-            "log_odds": json_value(self.log_odds),
-            "probabilities": {str(c): p for c, p in self.probabilities.items()},
-        }
+        """Return everything as JSON values; infinite weights as text."""
+        return self._with_common(
+            sequence=[json_value(s) for s in self.sequence],
+            weights=[json_value(w) for w in self.weights.tolist()],
+            unknown=list(self.unknown),
+            further=[e.to_dict() for e in self.evidence[self.n_symbols :]],
+        )
 
     def __str__(self) -> str:
         further = [(e.feature, e.weight) for e in self.evidence[self.n_symbols :]]
-        lines = [self._headline(), "", *self._marked(), ""]
-        lines += [f"{'place':>7}  {'symbol':<8}  {'weight':>7}"]
-        lines += [f"{e.feature:>7}  {_value(e):<8}  {e.weight:+7.2f}" for e in self.heaviest]
-        totals = [("prior", self.prior), ("symbols", _total(self.weights)), *further, ("sum", self.log_odds)]
-        return "\n".join([*lines, "", *(f"{name:>17}  {weight:+7.2f}" for name, weight in totals)])
-
-    __repr__ = __str__
-
-    def _headline(self) -> str:
-        shown = f"{self.label!s} rather than {self.against!s}: P({self.label!s}) = {self.probabilities[self.label]:.3g}"
-        return f"{shown}, {counted(self.n_symbols, 'symbol')}"
+        cells = [[e.feature, _value(e), f"{e.weight:+.2f}"] for e in self.heaviest]
+        table = grid_lines(["  place", "symbol  ", " weight"], cells, left=(1,))
+        both = np.isposinf(self.weights).any() and np.isneginf(self.weights).any()
+        symbols = 0.0 if both else float(self.weights.sum())
+        totals = [("prior", self.prior), ("symbols", symbols), *further, ("sum", self.log_odds)]
+        sums = (f"{name:>17}  {weight:+7.2f}" for name, weight in totals)
+        return "\n".join([self.headline, "", *self._marked(), "", *table, "", *sums])
 
     def _marked(self) -> list[str]:
-        """Return the sequence in lines, with marks under what weighs."""
+        """Return the sequence in lines, with marks under heavy symbols."""
         texts = [shortened(_text(s), 12) for s in self.sequence[:_LONGEST_SHOWN]]
         gap = " " if any(len(t) > 1 for t in texts) else ""
         marks, lines = [_mark(w, self._largest) for w in self.weights[:_LONGEST_SHOWN]], []
@@ -162,7 +147,7 @@ class SequenceExplanation:
         joint = "" if all(len(_text(s)) == 1 for s in self.sequence[:_LONGEST_SHOWN]) else " "
         more = "…" if self.n_symbols > _LONGEST_SHOWN else ""
         style = "font-family:monospace;word-break:break-all"
-        return f"<p>{html.escape(self._headline())}</p><p style='{style}'>{joint.join(cells)}{more}</p>"
+        return f"<p>{html.escape(self.headline)}</p><p style='{style}'>{joint.join(cells)}{more}</p>"
 
 
 def sequence_explanation(
@@ -175,7 +160,7 @@ def sequence_explanation(
     probabilities: Mapping[Any, float],
     unknown: list[int],
 ) -> SequenceExplanation:
-    """Return an explanation; ``weights`` are those of the symbols and, behind them, of the end."""
+    """Return an explanation; ``weights`` are those of the symbols and, last, of the end."""
     evidence = [Evidence(str(i), s, w) for i, (s, w) in enumerate(zip(symbols, weights.tolist(), strict=False), 1)]
     if ends:
         evidence.append(Evidence(END, None, float(weights[-1])))
@@ -185,7 +170,7 @@ def sequence_explanation(
 
 
 def log_ratios(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
-    """Return log p/q of each symbol; all are 0 where neither class can produce one of them.
+    """Return log p/q of each symbol; all are 0 if one of them is impossible in both classes.
 
     Examples
     --------
@@ -195,11 +180,6 @@ def log_ratios(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
     if (np.isneginf(log_p) & np.isneginf(log_q)).any():
         return np.zeros(len(log_p))
     return log_p - log_q
-
-
-def _total(weights: np.ndarray) -> float:
-    both = np.isposinf(weights).any() and np.isneginf(weights).any()
-    return 0.0 if both else float(weights.sum())
 
 
 def _lines(widths: list[int]) -> list[tuple[int, int]]:
@@ -224,7 +204,7 @@ def _value(evidence: Evidence) -> str:
     return "" if evidence.feature == END else shortened(_text(evidence.value), 8)
 
 
-def _text(symbol: Any) -> str:
+def _text(symbol: object) -> str:
     text = _UNKNOWN if symbol is None else str(symbol)
     return text if text.isprintable() else text.encode("unicode_escape").decode()
 

@@ -1,29 +1,34 @@
-"""The joint distribution of class and sequence, log P(x, c) = log P(c) + Σ_i log P(x_i | context, c)."""
+"""The joint distribution of class and sequence, log P(x, c) = log P(c) + Σ_i log P(x_i | context, c), and streams.
+
+The log-odds of a sequence are a sum over its symbols, so they can be updated while symbols arrive. Contexts are carried
+over from piece to piece: any way of splitting a sequence gives the same result. The end is no symbol that arrives; only
+``finish`` adds its log-probability.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
-from tunbridge._check import counted
-from tunbridge._memory import check_memory
-from tunbridge._threads import map_threads, row_pieces
-from tunbridge.classifiers.posteriors import Finish
+from tunbridge._core.check import counted
+from tunbridge._core.memory import check_memory
+from tunbridge._core.threads import map_threads, row_pieces
+from tunbridge.classifiers._classes import Finish, log_posterior, posterior
+from tunbridge.data import Variable
 from tunbridge.errors import DataError
-from tunbridge.sequences.alphabets import Rules
-from tunbridge.sequences.counting import Coded, coded
-from tunbridge.sequences.layout import Layout
-from tunbridge.sequences.levels import levels_of
-from tunbridge.sequences.orders import best_order, bic_scores
-from tunbridge.sequences.sequence_rows import Sequences, no_symbol
-from tunbridge.sequences.smoothing import estimates_of
-from tunbridge.sequences.statistics import SequenceStatistics
-from tunbridge.sequences.tables import ScoreTable, log_scores, symbol_scores, table_of
+from tunbridge.kernels.text.sequences import Coded
+from tunbridge.sequences.contexts import Layout, cut_spans, shares_of
+from tunbridge.sequences.reader import read_sequences, warn_unknown
+from tunbridge.sequences.smoothing import ScoreTable, estimates_of, levels_of, log_scores, symbol_scores, table_of
+from tunbridge.sequences.statistics import SequenceStatistics, Settings, best_order, bic_scores, check_lengths
+from tunbridge.sequences.symbols import Rules, Sequences, Symbol, no_symbol
 
 _PIECE_ROWS = 1 << 15
-_BYTES_PER_COUNT = 80  # what a level keeps of a context with an outcome, and of its estimate
+_BYTES_PER_COUNT = 80  # of a context with an outcome in a level, and of its estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,13 +40,13 @@ class SequenceModel:
     log_prior : ndarray
         log P(c).
     statistics : SequenceStatistics
-        What it was learned from.
+        The counts that the model is derived from.
     rules : Rules
-        What counts as which symbol.
+        Which values are the same symbol, and which are unknown.
     order : int
         The number of letters of the longest contexts.
     order_scores : tuple of float
-        The score of each order, where one was to be chosen.
+        The score of each order, if the order was chosen.
     strengths : tuple of tuple of float
         For each class the strength of each level of back-off.
     table : DenseTable or SparseTable
@@ -62,15 +67,17 @@ class SequenceModel:
         return self.statistics.layout.with_order(self.order)
 
     def coded(self, rows: Sequences, n_jobs: int | None = None) -> Coded:
-        """Return sequences in the codes of the model; raise where their length does not fit."""
+        """Return sequences in the codes of the model; raise if their length does not fit."""
         check_lengths(rows, self.statistics.length)
-        return coded(self.codes(rows, n_jobs), rows.offsets, len(self.statistics.alphabet))
+        return self.codes(rows, n_jobs)
 
-    def codes(self, rows: Sequences, n_jobs: int | None = None) -> np.ndarray:
-        """Return the symbols as codes; as long as no sequence has shown what places there are, all are unknown."""
-        alphabet = self.statistics.alphabet
-        found = self.rules.codes(rows, alphabet, n_jobs)
-        return np.full_like(found, no_symbol(len(alphabet))) if self.statistics.length == 0 else found
+    def codes(self, rows: Sequences, n_jobs: int | None = None) -> Coded:
+        """Return symbols in the codes of the model; all are unknown as long as the number of positions is."""
+        found = rows.coded(self.rules, self.statistics.alphabet, n_jobs)
+        if self.statistics.length != 0:
+            return found
+        unknown = np.full_like(found.codes, no_symbol(len(self.statistics.alphabet)))
+        return found._replace(codes=unknown, known=np.zeros_like(found.known))
 
     def joint(self, rows: Sequences, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
         """Return ``finish(log P(x, c))`` for each sequence, (n_rows, n_classes); finish works on class × row pieces."""
@@ -80,54 +87,124 @@ class SequenceModel:
         return found
 
     def symbol_terms(self, rows: Coded, row: int) -> np.ndarray:
-        """Return what each symbol of one sequence adds to log P(x, c), and at the end what the end adds."""
+        """Return what each symbol of one sequence adds to log P(x, c), and in the last row what the end adds."""
         start, stop = rows.offsets[row : row + 2].tolist()
         one = Coded(rows.codes[start:stop], np.array([0, stop - start]), rows.known[row : row + 1])
         return symbol_scores(self.table, one, len(self.log_prior))
 
 
-def model_of(
-    statistics: SequenceStatistics,
-    log_prior: np.ndarray,
-    rules: Rules,
-    *,
-    strength: float | None,
-    by_bic: bool = False,
-    n_jobs: int | None = None,
-) -> SequenceModel:
-    """Return the model that follows from counts, its estimates backed off.
-
-    ``strength`` is the number of imagined symbols of each level, None for the best. The order is that of the counts, or
-    the best one up to it by BIC.
-    """
-    layout = statistics.layout
+def model_of(statistics: SequenceStatistics, log_prior: np.ndarray, settings: Settings) -> SequenceModel:
+    """Return the model that follows from counts: of their order, or of the best one up to it by BIC."""
+    layout, n_jobs = statistics.layout, settings.n_jobs
     check_memory(
         f"the estimates of contexts of {counted(layout.order, 'symbol')}",
         float(_BYTES_PER_COUNT * (layout.depth + 1) * sum(len(each.keys) for each in statistics.counted)),
         ways_out="Lower the order.",
     )
     levels = map_threads(lambda each: levels_of(each, layout), statistics.counted, n_jobs)
-    estimates = map_threads(lambda each: estimates_of(each, layout.n_outcomes, strength), levels, n_jobs)
+    estimates = map_threads(lambda each: estimates_of(each, layout.n_outcomes, settings.strength), levels, n_jobs)
     scores, chosen = np.array(statistics.order_scores), layout.order
-    if by_bic:
+    if settings.choose_by == "bic":
         scores = sum((bic_scores(layout, each) for each in levels), np.zeros(1))
         chosen = best_order(scores)
     depth = chosen + layout.has_places + 1
     chains = [(a[:depth], b[:depth]) for a, b in zip(levels, estimates, strict=True)]
     strengths = tuple(tuple(e.strength for e in each) for _, each in chains)
     table = table_of(layout.with_order(chosen), chains)
-    return SequenceModel(log_prior, statistics, rules, chosen, tuple(scores.tolist()), strengths, table)
+    return SequenceModel(log_prior, statistics, settings.rules, chosen, tuple(scores.tolist()), strengths, table)
 
 
-def check_lengths(rows: Sequences, length: int | None) -> None:
-    """Raise unless the sequences of a position-specific model are all as long as they must be, or empty."""
-    if length is None:
-        return
-    lengths = rows.lengths
-    odd = (lengths > 0) & (lengths != length) if length else np.zeros(len(lengths), np.bool_)
-    if odd.any():
-        row = int(odd.argmax())
-        raise DataError(
-            f"sequences of a position-specific model must all have one length; row {row + 1} has "
-            f"{counted(int(lengths[row]), 'symbol')}, not {length}. Align them, or use model='markov'."
-        )
+class SequenceStream:
+    """The posterior of a sequence that arrives in pieces; :meth:`SequenceClassifier.stream` starts one.
+
+    Attributes
+    ----------
+    n_symbols : int
+        The number of symbols so far.
+    is_finished : bool
+        Whether the sequence has ended.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> clf = tb.SequenceClassifier(order=0, smoothing=1, ends=False).fit(["aab", "abb"], ["x", "y"])
+    >>> stream = clf.stream()
+    >>> round(stream.update("a").log_odds("x", "y"), 3), stream.update("ba").n_symbols
+    (0.511, 3)
+    >>> stream.proba.round(3).tolist() == clf.predict_proba(["aba"])[0].round(3).tolist()
+    True
+    """
+
+    def __init__(self, model: SequenceModel, target: Variable) -> None:
+        self._model, self._target = model, target
+        self._log_joint = model.log_prior.copy()
+        self._tail = model.codes(read_sequences([""])).codes
+        self.n_symbols, self.is_finished, self._any_known = 0, False, False
+        self._warned: set[Symbol] = set()
+
+    @property
+    def log_joint(self) -> np.ndarray:
+        """The logarithm of P(symbols so far, c) for each class."""
+        return self._log_joint.copy()
+
+    @property
+    def proba(self) -> np.ndarray:
+        """P(c | symbols so far), in the order of the classes."""
+        return posterior(self._possible)[:, 0]
+
+    @property
+    def log_proba(self) -> np.ndarray:
+        """The logarithm of P(c | symbols so far), in the order of the classes."""
+        return log_posterior(self._possible)[:, 0]
+
+    def log_odds(self, label: object, against: object) -> float:
+        """Return log P(label | symbols so far)/P(against | symbols so far)."""
+        c, d = self._target.code(label), self._target.code(against)
+        found = self._possible[:, 0]
+        return 0.0 if found[c] == found[d] else float(found[c] - found[d])
+
+    def update(self, piece: str | int | Iterable[Any]) -> Self:
+        """Add further symbols: a text, or a list of symbols, of any length."""
+        if self.is_finished:
+            raise DataError("a stream must not be updated after finish; got further symbols. Start a new one.")
+        rows = read_sequences([[piece] if isinstance(piece, int | np.integer) else piece])
+        model, length = self._model, self._model.statistics.length
+        if length and self.n_symbols + len(rows.codes) > length:
+            n = self.n_symbols + len(rows.codes)
+            raise DataError(f"a sequence of this model must have {length} symbols; got {n}.")
+        unknown = [s for s in model.rules.unknown(rows, model.statistics.alphabet) if s not in self._warned]
+        warn_unknown(unknown, model.statistics.alphabet)
+        self._warned.update(unknown)
+        new = model.codes(rows)
+        codes, first = np.concatenate([self._tail, new.codes]), len(self._tail)
+        self._any_known = self._any_known or bool(new.known.any())
+        self._add(codes, first, len(codes) + 1)
+        self.n_symbols += len(new.codes)
+        kept = len(codes) if length is not None else model.order + 1  # one more than contexts need: no beginning there
+        self._tail = codes[max(0, len(codes) - kept) :]
+        return self
+
+    def finish(self) -> Self:
+        """End the sequence, which adds evidence if the model knows ends."""
+        length = self._model.statistics.length
+        if length and 0 < self.n_symbols < length:
+            raise DataError(f"a sequence of this model must have {length} symbols; it ended after {self.n_symbols}.")
+        if not self.is_finished:
+            self._add(self._tail, len(self._tail), len(self._tail))
+            self.is_finished = True
+        return self
+
+    def _add(self, codes: np.ndarray, first: int, end: int) -> None:
+        """Add the symbols from ``first`` on; the sequence ends at ``end``, which may be beyond them."""
+        spans, begins = cut_spans(np.array([first, len(codes)]))
+        rows = Coded(codes, np.array([0, end]), np.array([self._any_known]))
+        for run in shares_of(begins):
+            out = np.zeros((len(spans[run]), len(self._log_joint)))
+            self._model.table.add(rows, spans[run], out)
+            self._log_joint += out.sum(axis=0)
+
+    @property
+    def _possible(self) -> np.ndarray:
+        """The logarithm of P(symbols so far, c) as a column; the prior if no class can produce them."""
+        lost = np.isneginf(self._log_joint.max())
+        return (self._model.log_prior if lost else self._log_joint)[:, None]

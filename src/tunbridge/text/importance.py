@@ -1,20 +1,20 @@
-"""What words tell about the class over all documents.
+"""The importance of words for the class over all documents.
 
-**Information.** Whether a word is in a document, and the class of the document, share
+**Information.** The mutual information of the presence of a word in a document and the class is
 
     N · I(W; C) = Σ_c [n(d_wc) + n(N_c − d_wc) − n(N_c)] − n(D_w) − n(N − D_w) + n(N),   n(x) = x log x,
 
-d_wc of the N_c documents of class c having the word, D_w and N being the sums over the classes. A class without the
-word adds nothing to the sum, so that only what occurs is looked at, whatever the number of classes.
+where d_wc of the N_c documents of class c contain the word, and D_w and N are the sums over the classes. A class
+without the word adds nothing, so only stored counts are read, for any number of classes.
 
 **Expected weight.** In the Bernoulli model a word is in a document of class c with probability p_c, and in one of the
-others with q_c, the mean of theirs. Being there or not it moves the log-odds of the true class on average by
+others with q_c, the mean of theirs. Its presence or absence moves the log-odds of the true class on average by
 
     Σ_c P(c) [p_c log p_c/q_c + (1 − p_c) log (1 − p_c)/(1 − q_c)],
 
-a mean of Kullback-Leibler divergences, which is never negative. The other models do not say how probable it is that a
-word is in a document, and its absence has no weight in them; the mean weight of its occurrences alone can be negative
-for a word that tells much about a rare class. It is no measure of importance, and is not given.
+a mean of Kullback-Leibler divergences, which is never negative. The other models have no probability that a word is in
+a document, and give its absence no weight; the mean weight of its occurrences alone can be negative for a word that is
+typical of a rare class. It is not a measure of importance, and is not offered.
 
 References
 ----------
@@ -27,21 +27,19 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit, rel_entr
 
-from tunbridge._threads import row_pieces
+from tunbridge._core.threads import row_pieces
 from tunbridge.counts.information import entropy, n_log_n
 from tunbridge.decisions.importance import Importance, importance
 from tunbridge.errors import DataError
-from tunbridge.text.naive import rest_of
+from tunbridge.text.documents import Documents, Vocabulary
+from tunbridge.text.naive import DenseWeights, Weights, WordScores, rest_of
 from tunbridge.text.statistics import TextStatistics
-from tunbridge.text.tokens import TokenCounts
-from tunbridge.text.vocabulary import Vocabulary
-from tunbridge.text.word_scores import DenseWeights, Weights, WordScores
 
 _CELLS_AT_ONCE = 1_000_000
 
 
 def word_importance(model: WordScores, statistics: TextStatistics, method: str) -> Importance:
-    """Return what each word that a model uses tells about the class, the most important first.
+    """Return the importance of each word of a model, the most important first.
 
     Parameters
     ----------
@@ -67,10 +65,11 @@ def word_importance(model: WordScores, statistics: TextStatistics, method: str) 
 
 
 def names_of(vocabulary: Vocabulary, what: str) -> list[str]:
-    """Return the words; raise where only their hashes were kept."""
+    """Return the words; raise if only their hashes were kept."""
     if len(vocabulary) and not len(vocabulary.ends):
         raise DataError(
-            f"{what} must have words with names; with n_buckets only their hashes are kept. Learn with n_buckets=0."
+            f"{what} must have words with names; with n_buckets only their hashes are kept. Use n_buckets=0.",
+            parameter="n_buckets",
         )
     return vocabulary.names()
 
@@ -91,20 +90,20 @@ def information(statistics: TextStatistics, words: np.ndarray) -> np.ndarray:
 def expected_weights(weights: Weights | DenseWeights, n_words: int, class_weight: np.ndarray) -> np.ndarray:
     """Return the expected weight of evidence of words, given the log-odds of their presence in each class."""
     found, others = np.zeros(n_words), class_weight.sum() - class_weight
-    told = (class_weight > 0) & (others > 0)  # a class that is alone, or without documents, is not told from others
-    if not told.any():
+    used = (class_weight > 0) & (others > 0)  # not a class without documents, or the only one
+    if not used.any():
         return found
-    share = class_weight[told] / class_weight[told].sum()
+    share = class_weight[used] / class_weight[used].sum()
     for start, stop in row_pieces(n_words, max(1, _CELLS_AT_ONCE // len(class_weight))):
         p = expit(weights.rows(np.arange(start, stop)))
-        q = ((p @ class_weight)[:, None] - p * class_weight)[:, told] / others[told]
-        p, q = p[:, told], np.clip(q, 0.0, 1.0)
+        q = ((p @ class_weight)[:, None] - p * class_weight)[:, used] / others[used]
+        p, q = p[:, used], np.clip(q, 0.0, 1.0)
         found[start:stop] = (rel_entr(p, q) + rel_entr(1.0 - p, 1.0 - q)) @ share
     return np.maximum(found, 0.0)
 
 
 def heaviest_words(model: WordScores, position: int, n: int) -> dict[str, float]:
-    """Return the n words that speak most for a class, where each is alone, against the mean of the others.
+    """Return the n words of largest weight for a class, each alone, against the mean of the other classes.
 
     Parameters
     ----------
@@ -128,8 +127,8 @@ def heaviest_words(model: WordScores, position: int, n: int) -> dict[str, float]
 
 
 def _alone(model: WordScores) -> np.ndarray:
-    """Return the value that each word has in a document that holds it once and nothing else."""
+    """Return the value of each word in a document that contains it once and nothing else."""
     n_words = len(model.vocabulary)
     each, once = np.arange(n_words, dtype=np.int32), np.ones(n_words, np.int32)
-    _, values = model.known(TokenCounts(model.vocabulary, np.arange(n_words + 1), each, once))
+    _, values = model.known(Documents(model.vocabulary, np.arange(n_words + 1), each, once))
     return values

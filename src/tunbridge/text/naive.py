@@ -7,16 +7,22 @@
 n_wc being how often w occurs in the documents of the class and n_c the sum of these. With a_w = 1 it is Laplace's rule
 of the textbooks, (n_wc + 1) / (n_c + |vocabulary|) (Mitchell 1997, section 6.10); with a_w = m p_w the m-estimate.
 
-**Bernoulli.** Every word is in a document or not, the known ones that are absent also speak:
-P(w in x | c) = (d_wc + a) / (N_c + 2 a), d_wc of N_c documents of the class having w.
+**Bernoulli.** Every word is in a document or not, and known words that are absent are evidence too:
+P(w in x | c) = (d_wc + a) / (N_c + 2 a), where d_wc of the N_c documents of the class contain w.
 
-**Complement.** Rennie et al. (2003) ask how badly a document fits everything *outside* a class, of which there is more,
-and more equally much for all classes:
+**Complement.** Rennie et al. (2003) measure how badly a document fits everything *outside* a class, of which there is
+more data, and about as much for every class:
 
     log P(x, c) = log P(c) − Σ_w v_w log (N_w − n_wc + a_w) / (N − n_c + Σ_w a_w),
 
-N_w and N being sums over all classes. Words that hang together weigh too much in classes that have many of them; the
-weights of a class may be divided by their sum (and multiplied with the mean of these sums, so that their scale stays).
+N_w and N being sums over all classes. Dependent words weigh too much in classes that have many of them; the weights of
+a class may be divided by their sum (and multiplied by the mean of these sums, which keeps their scale).
+
+**Scores.** In all of them log P(x, c) is a sum over the words of a document. A word w of value v (how often it occurs,
+or what :class:`~tunbridge.text.weighting.Weighting` makes of that) adds v (s_wc + a_w b_c + d_c) to the score of class
+c. Smoothing gives every word something in every class; for a word that never occurs in a class it is a product of
+something of the word and something of the class, a_w b_c + d_c, so that s is only needed where it occurs. Unknown words
+add nothing, and a document without known words gets the prior.
 
 References
 ----------
@@ -28,14 +34,138 @@ ICML, 616–623.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.sparse import csr_array
 
-from tunbridge.text.word_scores import Weights
+from tunbridge._core.threads import map_threads, row_pieces
+from tunbridge.classifiers._classes import Finish
+from tunbridge.kernels import compiled
+from tunbridge.kernels.text import tokens as kernels
+from tunbridge.text.documents import Documents, Vocabulary
+from tunbridge.text.weighting import Weighting
+
+_PIECE_ROWS = 512
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """What words add to the score of each class; s is kept only where words occur in classes.
+
+    Parameters
+    ----------
+    seen : csr_array of shape (n_words, n_classes)
+        s.
+    own : ndarray of shape (n_words,)
+        a.
+    each : ndarray of shape (2, n_classes)
+        b and d.
+    base : ndarray of shape (n_classes,)
+        What every document with a known word adds.
+    log_density : float
+        The log-density (up to a constant) of the prior for which the smoothed probabilities are the posterior mode; 0
+        if there is none.
+    """
+
+    seen: csr_array
+    own: np.ndarray
+    each: np.ndarray
+    base: np.ndarray
+    log_density: float = 0.0
+
+    def rows(self, words: np.ndarray) -> np.ndarray:
+        """Return what some words add, words × classes."""
+        return self.seen[words].toarray() + self.own[words, None] * self.each[0] + self.each[1]
+
+    def add(self, starts: np.ndarray, words: np.ndarray, values: np.ndarray, out: np.ndarray) -> None:
+        """Add the words of documents to their scores, documents × classes; unknown words are −1."""
+        run, seen = compiled.ready(kernels.add_scores, len(words)), self.seen
+        run(starts, words, values, seen.indptr, seen.indices, seen.data, self.own, self.each, out)
+
+
+@dataclass(frozen=True, eq=False)
+class DenseWeights:
+    """What words add to the score of each class, all of it kept.
+
+    Parameters
+    ----------
+    all : ndarray of shape (n_words, n_classes)
+        What each word adds.
+    base : ndarray of shape (n_classes,)
+        What every document with a known word adds.
+    """
+
+    all: np.ndarray
+    base: np.ndarray
+
+    log_density = 0.0
+
+    def rows(self, words: np.ndarray) -> np.ndarray:
+        """Return what some words add, words × classes."""
+        return self.all[words].astype(np.float64)
+
+    def add(self, starts: np.ndarray, words: np.ndarray, values: np.ndarray, out: np.ndarray) -> None:
+        """Add the words of documents to their scores, documents × classes; unknown words are −1."""
+        compiled.ready(kernels.add_dense_scores, len(words))(starts, words, values, self.all, out)
+
+
+@dataclass(frozen=True, eq=False)
+class WordScores:
+    """Documents scored by their words.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        The known words.
+    weights : Weights or DenseWeights
+        What they add to scores.
+    weighting : Weighting
+        What counts of words become before they are scored.
+    log_prior : ndarray of shape (n_classes,)
+        log P(c).
+    factors : ndarray of shape (n_words,), optional
+        The idf factor of each word.
+    """
+
+    vocabulary: Vocabulary
+    weights: Weights | DenseWeights
+    weighting: Weighting
+    log_prior: np.ndarray
+    factors: np.ndarray | None = None
+
+    def log_table_prior(self) -> float:
+        """Return the log-density (up to a constant) of the prior that smoothing stands for."""
+        return self.weights.log_density
+
+    def joint(self, batch: Documents, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
+        """Return ``finish(log P(x, c))`` for each document, (n_rows, n_classes); finish works on class × row pieces."""
+        (words, values), starts = self.known(batch), batch.starts
+        out = np.empty((batch.n_rows, len(self.log_prior)))
+
+        def fill(piece: tuple[int, int]) -> None:
+            begin, end = starts[piece[0]], starts[piece[1]]
+            scores = np.repeat(self.log_prior[None, :], piece[1] - piece[0], axis=0)
+            own = starts[piece[0] : piece[1] + 1] - begin
+            some = np.concatenate([[0], np.cumsum(words[begin:end] >= 0)])
+            scores[some[own[1:]] > some[own[:-1]]] += self.weights.base
+            self.weights.add(own, words[begin:end], values[begin:end], scores)
+            out[piece[0] : piece[1]] = finish(scores.T).T
+
+        map_threads(fill, row_pieces(batch.n_rows, _PIECE_ROWS), n_jobs)
+        return out
+
+    def known(self, batch: Documents) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of each word of each document among the known ones (−1: unknown), and its value."""
+        words = self.vocabulary.find(batch.vocabulary.hashes)[batch.words]
+        return words, self.weighting.of_known(batch, words, self.factors)
+
+
+# Models
 
 
 def multinomial(amounts: csr_array, added: np.ndarray) -> Weights:
-    """Return log P(w | c) from how much of each word there is in each class, and what is added to it.
+    """Return log P(w | c) from the amounts of words in classes, and what is added to them.
 
     Parameters
     ----------
@@ -58,7 +188,7 @@ def multinomial(amounts: csr_array, added: np.ndarray) -> Weights:
 
 
 def bernoulli(documents: csr_array, class_weight: np.ndarray, added: float) -> Weights:
-    """Return the log-odds of words from the documents that have them, and what their absence says.
+    """Return the log-odds of words from the documents that contain them, and the score of their absence.
 
     Parameters
     ----------
@@ -72,7 +202,8 @@ def bernoulli(documents: csr_array, class_weight: np.ndarray, added: float) -> W
     of_class = class_weight[documents.indices]
     present = _log(documents.data + added) - _log(of_class + 2.0 * added)
     absent = _log(rest_of(of_class, documents.data) + added) - _log(of_class + 2.0 * added)
-    never, not_there = np.log(added) - np.log(class_weight + 2.0 * added), _log1(class_weight, added)
+    never = np.log(added) - np.log(class_weight + 2.0 * added)
+    not_there = np.log(class_weight + added) - np.log(class_weight + 2.0 * added)
     more = np.bincount(documents.indices, absent - not_there[documents.indices], minlength=len(class_weight))
     unseen = documents.shape[0] * float((never + not_there).sum())
     seen = float((present + absent - (never + not_there)[documents.indices]).sum())
@@ -86,7 +217,7 @@ def bernoulli(documents: csr_array, class_weight: np.ndarray, added: float) -> W
 
 
 def complement(amounts: csr_array, added: np.ndarray, *, normalise: bool) -> Weights:
-    """Return −log P(w | not c), from how much of each word there is in each class.
+    """Return −log P(w | not c) from the amounts of words in classes.
 
     Parameters
     ----------
@@ -111,12 +242,12 @@ def complement(amounts: csr_array, added: np.ndarray, *, normalise: bool) -> Wei
 
 
 def scaled(amounts: csr_array, factors: np.ndarray) -> csr_array:
-    """Return amounts with those of each word multiplied with a factor."""
+    """Return amounts with those of each word multiplied by a factor."""
     return _like(amounts, amounts.data * factors[_words(amounts)])
 
 
 def _words(matrix: csr_array) -> np.ndarray:
-    """Return the word of each cell that is kept."""
+    """Return the word of each stored cell."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
@@ -126,15 +257,10 @@ def _like(matrix: csr_array, data: np.ndarray) -> csr_array:
 
 
 def rest_of(whole: np.ndarray | float, part: np.ndarray) -> np.ndarray:
-    """Return what is left; sums of weights in another order may be a little less than nothing."""
+    """Return whole − part; rounding may make it slightly negative, which becomes 0."""
     return np.maximum(whole - part, 0.0)
 
 
-def _log1(class_weight: np.ndarray, added: float) -> np.ndarray:
-    """Return the log-probability that a word is absent that was never there."""
-    return np.log(class_weight + added) - np.log(class_weight + 2.0 * added)
-
-
 def _log(values: np.ndarray) -> np.ndarray:
-    """Return logarithms; values are above zero unless there are no words at all."""
+    """Return logarithms; values are above zero unless there are no words."""
     return np.log(np.where(values > 0.0, values, 1.0))

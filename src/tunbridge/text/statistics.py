@@ -1,27 +1,27 @@
-"""What a text classifier keeps of documents: for each word and class, how much of it there was and in how many.
+"""What a text classifier keeps of documents: the amount of each word in each class, and the number of its documents.
 
-Most words occur in few classes, so only what occurs is kept. Statistics of further documents can be added: words and
-classes that are new come behind those that are there.
+Most words occur in few classes, so the counts are sparse. Statistics of further documents can be merged: new words and
+classes come last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from tunbridge.classifiers.rows.target import sorted_target
+from tunbridge._core.packing import pack, unpack
+from tunbridge.classifiers._classes import sorted_target
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
-from tunbridge.text.documents import Background, Documents, sparse_rows
-from tunbridge.text.linear import LinearWeights
-from tunbridge.text.nb_svm import linear_content, linear_of
-from tunbridge.text.plain import is_worth_a_kernel
-from tunbridge.text.tokens import TokenCounts, Tokens
-from tunbridge.text.vocabulary import Vocabulary, united
+from tunbridge.kernels import compiled
+from tunbridge.kernels.text.tokens import add_by_class
+from tunbridge.text.documents import Background, Documents, Vocabulary, sparse_rows, united
+from tunbridge.text.nb_svm import LinearWeights
+from tunbridge.text.tokens import Tokens
 from tunbridge.text.weighting import Weighting
 
 _CALLED = {"units": "tokens", "low": "ngrams", "high": "ngrams", "late": "model"}
@@ -43,20 +43,20 @@ class TextStatistics:
     occurrences : ndarray of shape (n_words,)
         How often each occurs in all documents.
     amounts : csr_array of shape (n_words, n_classes)
-        How much of each word there is in the documents of each class: how often it occurs, or the sum of what
-        :class:`Weighting` makes of that in each document.
+        The amount of each word in the documents of each class: how often it occurs, or the sum of its weighted counts
+        (:class:`Weighting`).
     documents : csr_array of shape (n_words, n_classes)
-        The number (or weight) of the documents of each class in which each word occurs; the same cells.
+        The number (or weight) of the documents of each class that contain each word; the same cells.
     tokens : Tokens
-        How the documents were cut.
+        How the documents were split.
     weighting : Weighting
         What their counts became.
     column : str, optional
-        What the column of documents was called.
+        The name of the column of documents.
     background : Background, optional
         What is known of the words from more documents than were counted.
     linear : LinearWeights, optional
-        What a linear model has learned of the words that are used, from all documents at once.
+        The linear model of the words that are used, learned from all documents at once.
     """
 
     target: Variable
@@ -73,23 +73,23 @@ class TextStatistics:
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """No features: a document is not a row of cells."""
+        """No features."""
         return ()
 
     @property
     def overall(self) -> Background:
-        """What is known of the words, whatever the class."""
+        """What is known of the words in all classes together."""
         if self.background is not None:
             return self.background
         amounts, documents = (np.asarray(matrix.sum(axis=1), np.float64) for matrix in (self.amounts, self.documents))
         return Background(self.occurrences, amounts, documents, float(self.class_weight.sum()))
 
     def merge(self, other: TextStatistics) -> TextStatistics:
-        """Return what would have been learned from the documents of both, which were cut and counted alike."""
+        """Return the statistics of the documents of both, which must have been split and counted alike."""
         _check_alike(self.tokens, other.tokens)
         _check_alike(self.weighting, other.weighting)
         if self.linear is not None or other.linear is not None:
-            raise DataError("a linear model must be learned from all documents at once; got further ones.")
+            raise DataError("nb-svm must be learned from all documents at once; got further ones.")
         target = sorted_target(self.target, other.target)
         vocabulary, numbers = united([self.vocabulary, other.vocabulary])
         shape = (len(vocabulary), target.n_states)
@@ -106,16 +106,53 @@ class TextStatistics:
         both = (target, weight, vocabulary, occurrences, amounts, documents)
         return TextStatistics(*both, self.tokens, self.weighting, column, background)
 
+    # Files
+
+    def content(self) -> dict[str, Any]:
+        """Return the statistics as content of a model file."""
+        own = {name: getattr(self, name) for name in ("target", "class_weight", "occurrences", "column")}
+        words = {"hashes": self.vocabulary.hashes, "pool": self.vocabulary.pool, "ends": self.vocabulary.ends}
+        amounts = self.amounts
+        cells = {"starts": amounts.indptr.astype(np.int64), "classes": amounts.indices.astype(np.int32)}
+        values = {"amounts": amounts.data, "documents": self.documents.data}
+        how = {name: pack(getattr(self, name)) for name in ("tokens", "weighting", "linear", "background")}
+        return {**own, **words, **cells, **values, **how}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> TextStatistics:
+        """Return the statistics in a model file; raise ValueError if they do not belong together."""
+        target, starts, classes = content["target"], content["starts"], content["classes"]
+        n_words, n_classes, n_cells = len(starts) - 1, target.n_states, len(classes)
+        lengths = {"class_weight": n_classes, "occurrences": n_words, "amounts": n_cells, "documents": n_cells}
+        if not _is_csr(starts, classes, n_classes) or not all(_are_amounts(content[k], n) for k, n in lengths.items()):
+            raise ValueError("its parts do not belong together")
+        vocabulary = Vocabulary(content["hashes"], content["pool"], content["ends"])
+        if not vocabulary.is_whole() or len(vocabulary) != n_words:
+            raise ValueError("its words do not belong together")
+        if (content["documents"] > _ROUNDING * content["class_weight"][classes]).any():
+            raise ValueError("it has words in more documents than there are")
+        amounts, documents = (sparse_rows(content[k], classes, starts, n_classes) for k in ("amounts", "documents"))
+        background = unpack(Background | None, content["background"])
+        if background is not None and not background.is_whole(n_words):
+            raise ValueError("its background does not belong to its words")
+        column, linear = unpack(str | None, content["column"]), content["linear"]
+        if linear is not None:
+            linear = LinearWeights(**{**linear, "trace": tuple(map(float, linear["trace"]))})
+            if not linear.is_whole(n_classes):
+                raise ValueError("its linear weights do not belong to its classes")
+        found = (target, content["class_weight"], vocabulary, content["occurrences"], amounts, documents)
+        how = (Tokens(**content["tokens"]), Weighting(**content["weighting"]))
+        return cls(*found, *how, column, background, linear)
+
 
 def _check_alike(before: Tokens | Weighting, now: Tokens | Weighting) -> None:
-    """Raise where further documents are cut or counted in another way than those before them."""
+    """Raise if further documents are split or counted in another way than earlier ones."""
     for field in fields(before):
         old, new = getattr(before, field.name), getattr(now, field.name)
         if old != new:
             name = _CALLED.get(field.name, field.name)
-            raise DataError(
-                f"{name} must stay as it was for further documents; got {new!r} after {old!r}. fit learns anew."
-            )
+            rule = f"{name} must not change between calls of partial_fit; got {new!r} after {old!r}."
+            raise DataError(f"{rule} Call fit to start again.", parameter=name)
 
 
 def collect(
@@ -126,12 +163,11 @@ def collect(
     weighting: Weighting,
     tokens: Tokens,
 ) -> TextStatistics:
-    """Return the statistics of documents; those without weight say nothing, not even which words there are."""
-    found, mass = rows.counts, _mass(rows, weights)
-    amounts, documents = _by_class(rows, classes, target.n_states, mass, weighting.within(found))
-    occurrences = np.bincount(found.words, _spread(found, mass) * found.counts, minlength=len(found.vocabulary))
+    """Return the statistics of documents; those of weight zero add nothing, not even words."""
+    mass, vocabulary = _mass(rows, weights), rows.vocabulary
+    amounts, documents = _by_class(rows, classes, target.n_states, mass, weighting.within(rows))
+    occurrences = np.bincount(rows.words, rows.spread(mass) * rows.counts, minlength=len(vocabulary))
     weight = np.bincount(classes, mass, minlength=target.n_states).astype(np.float64)
-    vocabulary = found.vocabulary
     if rows.background is None:
         occurs = np.flatnonzero(np.diff(amounts.indptr))
         vocabulary, occurrences = vocabulary.take(occurs), occurrences[occurs]
@@ -141,11 +177,11 @@ def collect(
 
 
 def overall_of(rows: Documents, weights: np.ndarray | None, weighting: Weighting) -> Background:
-    """Return what documents say of words, whatever the class."""
-    found, mass = rows.counts, _mass(rows, weights)
-    each, n_words = _spread(found, mass), len(found.vocabulary)
-    values = (found.counts, weighting.within(found), np.ones(len(found.words)))
-    occurrences, amounts, documents = (np.bincount(found.words, each * v, minlength=n_words) for v in values)
+    """Return what documents say of words in all classes together."""
+    mass = _mass(rows, weights)
+    each, n_words = rows.spread(mass), len(rows.vocabulary)
+    values = (rows.counts, weighting.within(rows), np.ones(len(rows.words)))
+    occurrences, amounts, documents = (np.bincount(rows.words, each * v, minlength=n_words) for v in values)
     return Background(occurrences, amounts, documents, float(mass.sum()))
 
 
@@ -153,83 +189,27 @@ def _mass(rows: Documents, weights: np.ndarray | None) -> np.ndarray:
     return np.ones(rows.n_rows) if weights is None else np.require(weights, np.float64, ["C", "W"])
 
 
-def _spread(found: TokenCounts, mass: np.ndarray) -> np.ndarray:
-    """Return the weight of the document in which each word stands."""
-    return np.repeat(mass, np.diff(found.starts))
-
-
 def _by_class(
     rows: Documents, classes: np.ndarray, n_classes: int, mass: np.ndarray, values: np.ndarray
 ) -> tuple[csr_array, ...]:
-    """Return what there is of each word in each class, words × classes: the sum of its values, and the documents."""
-    from tunbridge.kernels.tokens import add_by_class
-
-    found = rows.counts
-    n_words, n = len(found.vocabulary), len(found.words)
+    """Return the sum of the values of each word in each class, words × classes, and the weight of its documents."""
+    n_words, n = len(rows.vocabulary), len(rows.words)
     some = np.flatnonzero(mass > 0)
     order = some[np.argsort(classes[some], kind="stable")]
-    if not is_worth_a_kernel(add_by_class, n):
-        of_class = csr_array((mass[order], (classes[order], order)), shape=(n_classes, rows.n_rows))
-        cells = (sparse_rows(v, found.words, found.starts, n_words) for v in (values, np.ones(n)))
-        return tuple(_transposed((of_class @ each).tocsr()) for each in cells)
     limits = np.searchsorted(classes[order], np.arange(n_classes + 1))
     words, sums, documents = np.empty(n, np.int32), np.empty(n), np.empty(n)
     starts, places = np.zeros(n_classes + 1, np.int64), np.full(n_words, -1, np.int64)
-    add_by_class(order, limits, found.starts, found.words, values, mass, places, starts, words, sums, documents)
+    run = compiled.ready(add_by_class, n)
+    run(order, limits, rows.starts, rows.words, values, mass, places, starts, words, sums, documents)
     cut = slice(0, starts[-1])
     return tuple(_transposed(sparse_rows(each[cut], words[cut], starts, n_words)) for each in (sums, documents))
 
 
 def _transposed(matrix: csr_array) -> csr_array:
-    """Return the transposed matrix, by rows again."""
+    """Return the transposed matrix, stored by rows."""
     by_column = matrix.tocsc()
     by_column.sort_indices()
     return sparse_rows(by_column.data, by_column.indices, by_column.indptr, matrix.shape[0])
-
-
-def statistics_content(statistics: TextStatistics) -> dict[str, Any]:
-    """Return statistics as content of a native file."""
-    amounts = statistics.amounts
-    return {
-        "target": statistics.target,
-        "class_weight": statistics.class_weight,
-        "hashes": statistics.vocabulary.hashes,
-        "pool": statistics.vocabulary.pool,
-        "ends": statistics.vocabulary.ends,
-        "occurrences": statistics.occurrences,
-        "starts": amounts.indptr.astype(np.int64),
-        "classes": amounts.indices.astype(np.int32),
-        "amounts": amounts.data,
-        "documents": statistics.documents.data,
-        "tokens": asdict(statistics.tokens),
-        "weighting": asdict(statistics.weighting),
-        "column": statistics.column,
-        "linear": linear_content(statistics.linear),
-        "background": None if statistics.background is None else asdict(statistics.background),
-    }
-
-
-def statistics_of(content: Mapping[str, Any]) -> TextStatistics:
-    """Return the statistics that a native file holds; raise ValueError where they do not belong together."""
-    target, starts, classes = content["target"], content["starts"], content["classes"]
-    n_words, n_classes, n_cells = len(starts) - 1, target.n_states, len(classes)
-    lengths = {"class_weight": n_classes, "occurrences": n_words, "amounts": n_cells, "documents": n_cells}
-    if not _is_csr(starts, classes, n_classes) or not all(_are_amounts(content[k], n) for k, n in lengths.items()):
-        raise ValueError("its parts do not belong together")
-    vocabulary = Vocabulary(content["hashes"], content["pool"], content["ends"])
-    if not vocabulary.is_whole() or len(vocabulary) != n_words:
-        raise ValueError("its words do not belong together")
-    if (content["documents"] > _ROUNDING * content["class_weight"][classes]).any():
-        raise ValueError("it has words in more documents than there are")
-    amounts, documents = (sparse_rows(content[k], classes, starts, n_classes) for k in ("amounts", "documents"))
-    background = None if content["background"] is None else Background(**content["background"])
-    if background is not None and not background.is_whole(n_words):
-        raise ValueError("its background does not belong to its words")
-    found = (target, content["class_weight"], vocabulary, content["occurrences"], amounts, documents)
-    if not (content["column"] is None or isinstance(content["column"], str)):
-        raise ValueError("the name of its column is no text")
-    how = (Tokens(**content["tokens"]), Weighting(**content["weighting"]), content["column"])
-    return TextStatistics(*found, *how, background, linear_of(content["linear"], n_classes))
 
 
 def _is_csr(starts: np.ndarray, columns: np.ndarray, n_columns: int) -> bool:
@@ -241,14 +221,14 @@ def _is_csr(starts: np.ndarray, columns: np.ndarray, n_columns: int) -> bool:
 
 
 def _are_amounts(values: Any, n: int) -> bool:
-    """Return whether values are n numbers, none of them negative or infinite."""
+    """Return whether values are n finite numbers, none of them negative."""
     if not isinstance(values, np.ndarray) or values.shape != (n,) or values.dtype != np.float64:
         return False
     return bool(np.isfinite(values).all() and (values >= 0).all())
 
 
 def _placed(matrix: csr_array, words: np.ndarray, classes: np.ndarray, shape: tuple[int, int]) -> csr_array:
-    """Return a matrix with its rows and columns in new places; rows that stay where they are are not moved."""
+    """Return a matrix with its rows and columns in new places; rows that keep their places are not moved."""
     same = len(classes) == shape[1]
     if len(words) and (words[-1] != len(words) - 1 or not (np.diff(words) == 1).all()):
         whole = matrix.tocoo()

@@ -1,9 +1,13 @@
-"""What an occurrence of a word counts: as it is, damped, once a document, less in long documents, less if common.
+"""Which words are used, and what their counts become: raw, damped, binary, scaled by length, less if common.
 
-Word counts in text are burstier than the multinomial thinks: who writes a word once writes it again. Rennie et al.
-(2003) damp them, log(1 + n), take words that are in every document for less, and give long documents no more to say
-than short ones. They weigh words before lengths are made equal; here it comes after, so that what a document counts
-does not depend on documents that are still to come, and counts can be added up as they arrive.
+Word counts in text are burstier than the multinomial model assumes: a word that occurs once tends to occur again.
+Rennie et al. (2003) damp them, log(1 + n), give less weight to words that are in many documents, and give long
+documents the same total as short ones. They weigh words before they normalise lengths; here it comes after, so that the
+values of a document do not depend on later documents, and counts can be added up as they arrive.
+
+Rare words say little, and the most common ones say the same about every class: both may be left out. This follows from
+counts as well, and so from all documents so far. It is our own code rather than scikit-learn's ``TfidfTransformer`` and
+``CountVectorizer(min_df=…)`` because those need all documents at once.
 
 References
 ----------
@@ -13,13 +17,16 @@ ICML, 616–623.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from numbers import Integral
 
 import numpy as np
 
-from tunbridge._check import check_choice, check_number
+from tunbridge._core.check import check_choice, check_integer, check_number, shortened
 from tunbridge.errors import DataError
-from tunbridge.text.tokens import TokenCounts
+from tunbridge.text.documents import Background, Documents, Vocabulary
+from tunbridge.text.tokens import Tokens
 
 COUNTS = ("raw", "log", "binary")
 UNIT = "unit"
@@ -34,13 +41,13 @@ class Weighting:
     counts : {"raw", "log", "binary"}
         n, log(1 + n), or 1 for every word that occurs.
     length : None, float or "unit"
-        As they are; divided so that they add up to a number in every document, which then has as much to say as one of
-        so many words; or so that their squares add up to one.
+        Unchanged; scaled so that they add up to a number in every document, which then counts as much as one of that
+        many words; or so that their squares add up to one.
     idf : bool
-        Whether the values of a word are then multiplied with 1 + log (N + 1)/(n_w + 1), where n_w of N documents
-        have it.
+        Whether the values of a word are then multiplied by 1 + log (N + 1)/(n_w + 1), where n_w of N documents have
+        it.
     late: bool
-        Whether lengths are made equal after that, and of the known words only, as Rennie et al. do: for models that see
+        Whether lengths are normalised after that, and of the known words only, as Rennie et al. do: for models that see
         all documents at once.
     """
 
@@ -52,46 +59,94 @@ class Weighting:
     def __post_init__(self) -> None:
         check_choice("counts", self.counts, COUNTS)
         if isinstance(self.length, str) and self.length != UNIT:
-            raise DataError(f"length must be None, a number of words or 'unit'; got {self.length!r}.")
+            raise DataError(
+                f"length must be None, a number of words or 'unit'; got {self.length!r}.", parameter="length"
+            )
         if self.length is not None and not isinstance(self.length, str):
             check_number("length", self.length, above=0)
 
-    def within(self, found: TokenCounts) -> np.ndarray:
-        """Return the value of each word in each document before words are told apart, as it is counted."""
-        values = self._damped(found)
-        return values if self.late else self._scaled(values, found.starts)
+    def within(self, found: Documents) -> np.ndarray:
+        """Return the value of each word in each document as it is counted, before idf."""
+        values = found.counts.astype(np.float64)
+        if self.counts != "raw":
+            values = np.log1p(values) if self.counts == "log" else np.ones_like(values)
+        return values if self.late else self._scaled(values, found)
 
-    def of_known(self, found: TokenCounts, words: np.ndarray, factors: np.ndarray | None) -> np.ndarray:
+    def of_known(self, found: Documents, words: np.ndarray, factors: np.ndarray | None) -> np.ndarray:
         """Return the value of each word in each document, as it is scored.
 
-        ``words`` are numbers among the words that are known, −1 for others, and ``factors`` what :meth:`factors` gives
-        for these.
+        ``words`` are the numbers of known words, −1 for others, and ``factors`` are those of :meth:`factors` for these.
         """
         values = self.within(found)
         if factors is not None and len(factors):
             values = values * factors[words]
         if self.late:
-            values = self._scaled(np.where(words >= 0, values, 0.0), found.starts)
+            values = self._scaled(np.where(words >= 0, values, 0.0), found)
         return values
 
-    def _damped(self, found: TokenCounts) -> np.ndarray:
-        if self.counts == "binary":
-            return np.ones(len(found.counts))
-        values = found.counts.astype(np.float64)
-        return np.log1p(values) if self.counts == "log" else values
-
-    def _scaled(self, values: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Return values that make all documents equally long; documents without any stay without."""
+    def _scaled(self, values: np.ndarray, found: Documents) -> np.ndarray:
+        """Return values that make all documents equally long; empty documents stay empty."""
         if self.length is None or not len(values):
             return values
-        n_documents = len(starts) - 1
-        rows = np.repeat(np.arange(n_documents), np.diff(starts))
+        rows, powers = found.spread(np.arange(found.n_rows)), values * values if self.length == UNIT else values
+        sizes = np.bincount(rows, powers, minlength=found.n_rows)
+        sizes = np.where(sizes > 0.0, sizes, 1.0)
         if self.length == UNIT:
-            sizes = np.sqrt(np.bincount(rows, values * values, minlength=n_documents))
-            return values / np.where(sizes > 0.0, sizes, 1.0)[rows]
-        sizes = np.bincount(rows, values, minlength=n_documents)
-        return values * (float(self.length) / np.where(sizes > 0.0, sizes, 1.0))[rows]
+            return values / np.sqrt(sizes)[rows]
+        return values * (float(self.length) / sizes)[rows]
 
     def factors(self, documents: np.ndarray, n_documents: float) -> np.ndarray | None:
-        """Return what the values of each word are multiplied with, n_w and N being given; None where with nothing."""
+        """Return the idf factor of each word, given n_w and N; None without idf."""
         return 1.0 + np.log((n_documents + 1.0) / (documents + 1.0)) if self.idf else None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which words are used.
+
+    Parameters
+    ----------
+    min_documents : float
+        The minimum number of documents that contain a word.
+    min_count : float
+        The minimum number of occurrences.
+    stop_words : int or collection of str
+        How many of the most common words are left out, or which words.
+    tokens : Tokens
+        How documents are split.
+    """
+
+    min_documents: float = 1
+    min_count: float = 1
+    stop_words: int | Collection[str] = 0
+    tokens: Tokens = field(default_factory=Tokens)
+
+    def __post_init__(self) -> None:
+        check_number("min_documents", self.min_documents, low=0)
+        check_number("min_count", self.min_count, low=0)
+        if isinstance(self.stop_words, Integral):
+            check_integer("stop_words", self.stop_words, low=0)
+        elif isinstance(self.stop_words, str) or not isinstance(self.stop_words, (Collection, np.ndarray)):
+            got = shortened(repr(self.stop_words))
+            rule = f"stop_words must be a number of words or a list of them; got {got}."
+            raise DataError(rule, parameter="stop_words")
+        elif wrong := [word for word in self.stop_words if not isinstance(word, str)]:
+            got = shortened(repr(wrong[0]))
+            raise DataError(f"stop_words must be texts; got {got} among them.", parameter="stop_words")
+
+    def words(self, vocabulary: Vocabulary, overall: Background) -> np.ndarray:
+        """Return the numbers of the words that are used, in their order."""
+        kept = overall.documents > 0  # others are only in documents of weight zero
+        for fewest, found in ((self.min_documents, overall.documents), (self.min_count, overall.occurrences)):
+            if fewest > 1:  # for 1 it is enough to occur, also in a document of weight below 1
+                kept &= found >= fewest
+        kept[self._stopped(vocabulary, overall.occurrences)] = False
+        return np.flatnonzero(kept)
+
+    def _stopped(self, vocabulary: Vocabulary, occurrences: np.ndarray) -> np.ndarray:
+        if isinstance(self.stop_words, int | np.integer):
+            most = int(self.stop_words)
+            return np.lexsort((vocabulary.hashes, -occurrences))[:most] if most else np.empty(0, np.int64)
+        words = [word.lower() if self.tokens.lower_case else word for word in self.stop_words]
+        found = vocabulary.find(self.tokens.hashes_of([word.encode(errors="replace") for word in words]))
+        return found[found >= 0]

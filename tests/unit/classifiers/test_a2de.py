@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tunbridge as tb
-from tunbridge.classifiers.averages.triple_counts import TripleCounts, forecast_triples
-from tunbridge.classifiers.averages.triple_statistics import TripleStatistics
+from tunbridge.classifiers._statistics import Statistics
+from tunbridge.classifiers.averages.a2de import TripleCounts, forecast_triples
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, MemoryForecastError
 
@@ -21,7 +21,7 @@ def random_rows(n=300, n_features=5, seed=0):
     return X, rng.integers(0, 3, n)
 
 
-def statistics_of(X, y, **parameters) -> TripleStatistics:
+def statistics_of(X, y, **parameters) -> Statistics:
     return tb.A2DEClassifier(categorical="all").fit(X, y, **parameters).statistics_
 
 
@@ -37,14 +37,14 @@ class TestTriples:
         ]
         codes = np.array(codes)
         for f, g, h in combinations(range(5), 3):
-            table = found.triples.table(f, g, h)
+            table = found.triples.counts.table(f, g, h)
             for a, b, k, c in product(range(3), range(3), range(3), range(3)):
                 rows = (codes[f] == a) & (codes[g] == b) & (codes[h] == k) & (y == c)
                 assert table[a, b, k, c] == weights[rows].sum()
-        assert found.triples.cells.dtype == (np.float64 if weighted else np.int64)
+        assert found.triples.counts.cells.dtype == (np.float64 if weighted else np.int64)
 
     def test_beside_a_pair_stand_all_others(self):
-        counts = statistics_of(*random_rows()).triples
+        counts = statistics_of(*random_rows()).triples.counts
         for f, g in combinations(range(5), 2):
             found = counts.beside(f, g)
             for h in range(5):
@@ -62,22 +62,22 @@ class TestTriples:
         merged = parts[0].merge(parts[1])
         order = [[merged.variables[j].code(s) for s in v.states] for j, v in enumerate(whole.variables)]
         for f, g, h in combinations(range(5), 3):
-            again = merged.triples.table(f, g, h)[np.ix_(order[f], order[g], order[h])]
-            np.testing.assert_array_equal(again, whole.triples.table(f, g, h))
+            again = merged.triples.counts.table(f, g, h)[np.ix_(order[f], order[g], order[h])]
+            np.testing.assert_array_equal(again, whole.triples.counts.table(f, g, h))
 
     def test_merging_is_symmetric_in_classes_and_states_that_are_new(self):
         one = statistics_of({"a": ["u"], "b": ["p"], "c": ["0"]}, ["y"])
         two = statistics_of({"a": ["w"], "b": ["p"], "c": ["1"]}, ["x"])
         merged = one.merge(two)
-        assert merged.triples.table(0, 1, 2).tolist() == [[[[0, 1], [0, 0]]], [[[0, 0], [1, 0]]]]
+        assert merged.triples.counts.table(0, 1, 2).tolist() == [[[[0, 1], [0, 0]]], [[[0, 0], [1, 0]]]]
 
 
 class TestForecast:
     def test_the_arrays_are_as_large_as_forecast(self):
         X, y = random_rows()
         clf = tb.A2DEClassifier(categorical="all").fit(X, y)
-        found = tb.A2DEClassifier.forecast(clf.statistics_.coding.coded, n_classes=3)
-        assert found.counts == clf.statistics_.triples.cells.nbytes
+        found = tb.A2DEClassifier.forecast(clf.statistics_.encoding.coded, n_classes=3)
+        assert found.counts == clf.statistics_.triples.counts.cells.nbytes
         assert found.tables == clf._model.tables.nbytes
         assert found.n_triples == 10
         assert found == tb.A2DEClassifier.forecast([3] * 5, 3)
@@ -102,7 +102,7 @@ class TestForecast:
             (7, 2, "features must be a list of variables or of numbers of states; got int"),
             ("abc", 2, "features must be a list"),
             ([2, -1], 2, "the number of states must be at least 0; got -1"),
-            ([2.5], 2, "the number of states must be a whole number"),
+            ([2.5], 2, "the number of states must be an integer"),
             ([Variable("age")], 2, "features must have states; 'age' is continuous. Give the number of intervals"),
             ([Variable("a", ["u"])], 0, "n_classes must be at least 1; got 0"),
         ],

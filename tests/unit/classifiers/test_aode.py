@@ -271,4 +271,4 @@ def test_tables_of_too_many_states_are_forecast(monkeypatch):
     with pytest.raises(
         MemoryForecastError, match=r"the tables of all pairs of 600 states for 2 classes would need 11\.0 MiB"
     ):
-        clf._derive(clf.statistics_, clf.class_log_prior_)
+        clf.derive(clf.statistics_, clf.class_log_prior_)

@@ -31,8 +31,8 @@ class TestBoth:
         y = rng.integers(0, 2, 300)
         X = np.column_stack([rng.normal(3 * y, 1), rng.normal(size=300)])
         clf = cls().fit(X, y)
-        assert len(clf.statistics_.coding.cuts[0].cuts) >= 1
-        assert clf.statistics_.coding.cuts[1].cuts == ()
+        assert len(clf.statistics_.encoding.cuts[0].cuts) >= 1
+        assert clf.statistics_.encoding.cuts[1].cuts == ()
         assert clf.score(X, y) > 0.9
 
     def test_each_parameter_changes_the_result(self, cls):

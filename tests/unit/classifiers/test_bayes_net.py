@@ -91,7 +91,7 @@ class TestPrediction:
         }
         if numeric == "discretise":
             assert model.network_.variable("x1").n_states > 1
-            cuts = model.statistics_.columns.coding.cuts
+            cuts = model.statistics_.encoding.cuts
             states = {n: (*model.network_.variable(n).states, None) for n in asked}
             told = {n: np.array([states[n][k] for k in cuts[j].codes(c)]) for j, (n, c) in enumerate(asked.items())}
         else:
@@ -156,14 +156,14 @@ class TestExplanations:
     def test_add_up_to_the_posterior(self, target, holes):
         model = tb.BayesNetClassifier(class_prior=[0.7, 0.3]).fit(asia(), target)
         asked = without(with_holes(columns_of(asia(60, 2)), holes), target)
-        told = model._model.terms(model._batch(asked)).sum(axis=0).T + model.class_log_prior_
+        told = model._model.terms(model._rows(asked)).sum(axis=0).T + model.class_log_prior_
         told -= logsumexp(told, axis=1, keepdims=True)
         np.testing.assert_allclose(told, model.predict_log_proba(asked), rtol=1e-9, atol=1e-9)
 
     def test_features_outside_the_blanket_weigh_nothing(self):
         model = tb.BayesNetClassifier(structure=tb.example_network("asia").dag).fit(asia(), "either")
         row = {name: "no" for name in NODES if name != "either"}
-        terms = model._model.terms(model._batch(row))[..., 0]
+        terms = model._model.terms(model._rows(row))[..., 0]
         names = [v.name for v in model.variables_]
         for name in ("asia", "smoke"):
             np.testing.assert_allclose(np.ptp(terms[names.index(name)]), 0.0, atol=1e-12)
@@ -329,7 +329,7 @@ class TestHoles:
         X["smoke"] = np.where(y == "yes", None, X["smoke"])
         model = tb.BayesNetClassifier(missing="state").fit(X, y)
         assert model.score(X, y) > 0.9 > tb.BayesNetClassifier().fit(X, y).score(X, y)
-        told = model._model.terms(model._batch(X)).sum(axis=0).T + model.class_log_prior_
+        told = model._model.terms(model._rows(X)).sum(axis=0).T + model.class_log_prior_
         told -= logsumexp(told, axis=1, keepdims=True)
         np.testing.assert_allclose(told, model.predict_log_proba(X), rtol=1e-8, atol=1e-9)
 
@@ -369,7 +369,9 @@ class TestStructures:
     def test_a_category_below_a_number_is_told(self):
         X, y = numbers(50)
         dag = tb.DAG(arcs=[("x1", "class"), ("class", "x2")])
-        with pytest.raises(DataError, match=r"a category must have categories as its parents; 'class' has 'x1'\. Turn"):
+        with pytest.raises(
+            DataError, match=r"a categorical variable must have categorical parents; 'class' has 'x1'\. Reverse"
+        ):
             tb.BayesNetClassifier(structure=dag, numeric="gaussian").fit(X, y)
         assert tb.BayesNetClassifier(structure=dag).fit(X, y).markov_blanket_ == ("x1", "x2")
 
@@ -379,7 +381,7 @@ class TestParameters:
         ("parameters", "message"),
         [
             ({"search": "climbing"}, r"search must be one of 'hill-climbing'.*got 'climbing'\. Did you mean"),
-            ({"search": "tan"}, r"search 'tan' must be told the class"),
+            ({"search": "tan"}, r"search 'tan' must be an object with its target"),
             ({"criterion": "bics"}, r"score must be .*got 'bics'"),
             ({"constraints": ["a->b"]}, r"constraints must be a Constraints object"),
             ({"max_parents": -1}, r"max_parents must be .*got -1"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tunbridge as tb
-from tunbridge.classifiers.rows.folds import deal_folds
+from tunbridge.classifiers._rows import Examples
 
 
 def pair(**settings):
@@ -38,10 +38,10 @@ class TestWeights:
         frame, y = dependent()
         model = pair(folds=4, random_state=3).fit(frame, y)
         plain = tb.NaiveBayesClassifier().fit(frame, y)
-        folds = deal_folds(plain._batch(frame), y, None, n_folds=4, seed=3)
+        folds = Examples(plain._rows(frame), y, plain.statistics_.target).folds(4, seed=3)
         total = 0.0
-        for fold in range(4):
-            held = folds.held_out(fold) > 0
+        for share in folds:
+            held = share > 0
             parts = [{n: np.array(c)[which].tolist() for n, c in frame.items()} for which in (~held, held)]
             shares = tb.NaiveBayesClassifier().fit(parts[0], y[~held]).predict_proba(parts[1])
             total += np.log(shares[np.arange(held.sum()), y[held]]).sum()
@@ -285,7 +285,7 @@ class TestFilesAndErrors:
             ({"folds": 1}, r"folds must be at least 2; got 1\."),
             ({"gibbs": "yes"}, r"gibbs must be True or False; got 'yes'\."),
             ({"prefit": 1}, r"prefit must be True or False; got 1\."),
-            ({"random_state": -1}, r"random_state must be a whole number from 0"),
+            ({"random_state": -1}, r"random_state must be a non-negative integer"),
             ({"weights": [1, 0, 0], "prior": [0, 1, 1]}, r"some hypothesis must be possible"),
         ],
     )

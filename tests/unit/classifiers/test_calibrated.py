@@ -11,7 +11,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 import tunbridge as tb
-from tunbridge.classifiers.wrappers.calibration import (
+from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers.wrappers._calibration import (
     METHODS,
     Calibration,
     HeldOut,
@@ -218,13 +219,11 @@ def test_out_of_fold_posteriors_make_the_map(method):
     y = rng.integers(0, 2, 120)
     X = rng.normal(y[:, None], 2.0, (120, 3))
     clf = tb.CalibratedClassifier(method=method, folds=4).fit(X, y)
-    batch = clf._batch(X)
-    from tunbridge.classifiers.rows.folds import deal_folds
-
-    folds = deal_folds(batch, y, None, n_folds=4, seed=0)
+    batch = clf._rows(X)
+    folds = Examples(batch, y, clf.statistics_.target).folds(4, seed=0)
     joints, classes = [], []
-    for fold in range(4):
-        out = folds.held_out(fold) > 0
+    for share in folds:
+        out = share > 0
         assert 29 <= out.sum() <= 31
         joints.append(tb.NaiveBayesClassifier().fit(X[~out], y[~out]).predict_joint_log_proba(X[out]).T)
         classes.append(y[out])
@@ -421,8 +420,8 @@ def test_german_credit(shared_data):
     [
         ({"method": "isotonc"}, "method must be one of .*; got 'isotonc'. Did you mean 'isotonic'"),
         ({"folds": 1}, "folds must be at least 2; got 1"),
-        ({"folds": 2.5}, "folds must be a whole number"),
-        ({"random_state": "x"}, "random_state must be a whole number"),
+        ({"folds": 2.5}, "folds must be an integer"),
+        ({"random_state": "x"}, "random_state must be a non-negative integer"),
         ({"estimator": RandomForestClassifier()}, "must be a classifier of Tunbridge.*CalibratedClassifierCV"),
         ({"estimator": tb.TANClassifier}, r"must be a classifier of Tunbridge.*Make one: TANClassifier\(\)"),
         ({"estimator": tb.NaiveBayesClassifier(variance="odd")}, "variance must be one of"),

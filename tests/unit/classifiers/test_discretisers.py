@@ -123,10 +123,10 @@ class TestGivenCuts:
         ("method", "message"),
         [
             ({"a": [1], "c": [1]}, "method must name columns of X; got 'c'"),
-            ({"a": [1]}, "method must give cut points for every column; it has none for 'b'"),
-            ([[1]], "method must give cut points for each of 2 columns; got 1 lists"),
+            ({"a": [1]}, "method must give bin edges for every column; it has none for 'b'"),
+            ([[1]], "method must give bin edges for each of 2 columns; got 1 lists"),
             ([1, 2], "cuts must be a list of numbers; got 1"),
-            (3, "method must be one of 'width', 'frequency', 'mdl', or cut points for each column; got 3"),
+            (3, "method must be one of 'width', 'frequency', 'mdl', or bin edges for each column; got 3"),
             (None, "method must be one of"),
             ("mld", "Did you mean 'mdl'"),
         ],

@@ -7,11 +7,12 @@ import pytest
 from sklearn.base import clone
 
 import tunbridge as tb
-from tunbridge.classifiers.averages.exponents import fit_exponents
-from tunbridge.classifiers.dependence.family_statistics import check_acyclic
-from tunbridge.classifiers.rows.batch import Batch, categorical_mask
-from tunbridge.classifiers.rows.distinct_rows import distinct_rows
-from tunbridge.data import Variable
+from tunbridge.classifiers._reading import categorical_mask
+from tunbridge.classifiers._rows import Examples, distinct_rows
+from tunbridge.classifiers._statistics import parents_first
+from tunbridge.classifiers.averages._members import fit_exponents
+from tunbridge.data import Column, Table, Variable
+from tunbridge.data.table import natural_type
 from tunbridge.errors import DataError, MemoryForecastError
 
 GOING_ON = [
@@ -102,7 +103,7 @@ class TestWide:
         model = tb.TANClassifier(numeric="gaussian").fit(X, y)
         X[0, ::7] = np.nan
         X[1, 50:] = np.nan
-        batch = model._batch(X[:5])
+        batch = model._rows(X[:5])
         exact = model._model.exact_joint(batch)
         np.testing.assert_allclose(model.predict_joint_log_proba(X[:5]), exact, rtol=1e-9, atol=0)
         terms = model._model.terms(batch).sum(axis=0).T + model.class_log_prior_
@@ -111,7 +112,7 @@ class TestWide:
     def test_parents_come_first_in_a_chain(self):
         n = 5000
         structure = tuple(() if j == n - 1 else (j + 1,) for j in range(n))
-        assert check_acyclic(structure) == list(range(n))[::-1]
+        assert parents_first(structure) == list(range(n))[::-1]
 
     def test_many_columns_are_named(self):
         names = [f"x{j}" for j in range(5000)]
@@ -131,12 +132,12 @@ class TestOrder:
         while left:
             free = sorted(j for j in left if set(parents[j]) <= set(order))
             order, left = order + free, left - set(free)
-        assert check_acyclic(tuple(parents)) == order
+        assert parents_first(tuple(parents)) == order
 
     @pytest.mark.parametrize("parents", [((1,), (0,)), ((0,),), (None, (0,)), ((7,),), ((-1,),)])
     def test_other_structures_are_refused(self, parents):
         with pytest.raises(ValueError, match="a cycle, or a parent that is not used"):
-            check_acyclic(parents)
+            parents_first(parents)
 
 
 class TestWeights:
@@ -173,27 +174,28 @@ class TestForest:
             tb.BayesForestClassifier(4, n_jobs=4).fit(X, rng.integers(0, 2, 4000))
 
     def test_tries_are_forecast(self, monkeypatch):
-        from tunbridge.classifiers.averages.back_off_tries import Rows, grow_trie
+        from tunbridge.classifiers.averages._tries import TrieRows, grow_trie
 
         codes = np.stack([np.arange(600) % 300] * 3).astype(np.int32)
-        rows = Rows(codes, np.zeros(600, np.int64), np.ones(600), (300, 300, 300), 1)
+        rows = TrieRows(codes, np.zeros(600, np.int64), np.ones(600), (300, 300, 300), 1)
         monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "1e5")
         with pytest.raises(MemoryForecastError, match=r"configurations of a feature and its parents.*smaller max_par"):
             grow_trie(rows, 0, [1, 2])
 
     def test_rows_and_classes_are_forecast(self, monkeypatch):
         monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "1e6")
-        with pytest.raises(MemoryForecastError, match="what 400 different rows say of 400 classes"):
+        with pytest.raises(MemoryForecastError, match="the estimates of 400 distinct rows for 400 classes"):
             tb.BayesForestClassifier(2, n_jobs=1).fit(np.arange(400.0)[:, None], np.arange(400))
 
     def test_equal_rows_stand_together_even_where_keys_do_not_tell_them_apart(self, monkeypatch):
         v = Variable("v", ["a", "b"])
-        batch = Batch((v, Variable("x")), {0: np.array([0, 1, 0, 1, -1])}, [np.array([0.0, 1.0, -0.0, 1.0, np.nan])], 5)
+        columns = (v, np.array([0, 1, 0, 1, -1])), (Variable("x"), np.array([0.0, 1.0, -0.0, 1.0, np.nan]))
+        batch = Table.of([Column(u, values, natural_type(u)) for u, values in columns])
         classes, weights = np.array([0, 0, 0, 1, 0]), np.array([1.0, 2.0, 3.0, 4.0, 0.0])
-        for keys in (Batch.keys, lambda batch, seed: np.zeros(batch.n_rows, np.uint64)):
-            monkeypatch.setattr(Batch, "keys", keys)
-            which, weight = distinct_rows(batch, classes, weights)
-            found = {(int(batch.codes[0][i]), int(classes[i])): float(w) for i, w in zip(which, weight, strict=True)}
+        for keys in (Table.keys, lambda batch, seed: np.zeros(batch.n_rows, np.uint64)):
+            monkeypatch.setattr(Table, "keys", keys)
+            which, weight = distinct_rows(Examples(batch, classes, Variable("c", [0, 1]), weights))
+            found = {(int(batch.codes("v")[i]), int(classes[i])): float(w) for i, w in zip(which, weight, strict=True)}
             assert found == {(0, 0): 4.0, (1, 0): 2.0, (1, 1): 4.0}
 
     def test_the_smallest_penalty_has_an_answer(self):

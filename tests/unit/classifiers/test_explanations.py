@@ -13,8 +13,8 @@ from sklearn.base import clone
 import tunbridge as tb
 from contract.test_estimators import CLASSIFIERS
 from tunbridge.classifiers.explanation import contributions
-from tunbridge.classifiers.explanation.boundaries import inside, nearest_flips, rounded
-from tunbridge.classifiers.explanation.contributions import conditional_terms
+from tunbridge.classifiers.explanation.contributions import conditional_terms, hidden
+from tunbridge.classifiers.explanation.what_if import inside, nearest_flips, rounded
 from tunbridge.errors import DataError, ZeroProbabilityWarning
 
 DAY = {"outlook": "Sunny", "temperature": "Cool", "humidity": "High", "wind": "Strong"}
@@ -84,6 +84,11 @@ class TestEveryClassifier:
         assert all(0 <= share <= 1 for share in found.shares.values())
 
 
+def without(rows, features):
+    """Return a mask of all values of some features."""
+    return np.isin(np.arange(rows.n_columns), list(features))[:, None] & np.ones(rows.n_rows, bool)
+
+
 class TestConditionalTerms:
     def test_a_complete_row_has_the_logs_of_its_tables(self):
         clf = tb.TANClassifier().fit(tb.datasets.play_tennis(), "play")
@@ -109,25 +114,25 @@ class TestConditionalTerms:
 
     def test_terms_are_those_of_the_slow_way(self):
         clf = tb.KDBClassifier().fit(*mixed_rows(150, 1, missing=0.2))
-        batch = clf._batch(mixed_rows(12, 2, missing=0.4)[0])
+        batch = clf._rows(mixed_rows(12, 2, missing=0.4)[0])
         order = [2, 0, 3, 1]
         slow = np.zeros((4, 3, 12))
-        before = clf._model.joint(batch.without(range(4)), lambda joint: joint)
+        before = clf._model.joint(hidden(batch, without(batch, range(4))), lambda joint: joint)
         for i, feature in enumerate(order):
-            now = clf._model.joint(batch.without(order[i + 1 :]), lambda joint: joint)
+            now = clf._model.joint(hidden(batch, without(batch, order[i + 1 :])), lambda joint: joint)
             slow[feature], before = (now - before).T, now
         np.testing.assert_allclose(conditional_terms(clf._model, batch, order), slow, rtol=1e-9, atol=1e-12)
 
     def test_pieces_make_no_difference(self, monkeypatch):
         clf = tb.TANClassifier().fit(*mixed_rows(150, 1, missing=0.0))
-        batch = clf._batch(mixed_rows(12, 2, missing=0.4)[0])
+        batch = clf._rows(mixed_rows(12, 2, missing=0.4)[0])
         whole = conditional_terms(clf._model, batch, [0, 1, 2, 3])
         monkeypatch.setattr(contributions, "_CELLS_AT_ONCE", 5)
         np.testing.assert_allclose(conditional_terms(clf._model, batch, [0, 1, 2, 3]), whole, rtol=1e-12, atol=1e-13)
 
     def test_a_model_without_codes_is_asked_with_missing_cells(self):
         clf = tb.NaiveBayesClassifier().fit(*mixed_rows(150, 1, missing=0.1))
-        batch = clf._batch(mixed_rows(12, 2, missing=0.4)[0])
+        batch = clf._rows(mixed_rows(12, 2, missing=0.4)[0])
         found = conditional_terms(clf._model, batch, [3, 1, 2, 0])
         np.testing.assert_allclose(found, clf._model.terms(batch), rtol=1e-9, atol=1e-12)
         assert (conditional_terms(clf._model, batch, [1])[[0, 2, 3]] == 0).all()
@@ -200,7 +205,7 @@ class TestWhatIf:
     def test_intervals_of_a_cut_number(self):
         x = np.arange(60.0)
         clf = tb.NaiveBayesClassifier(numeric="discretise").fit({"x": x}, np.repeat(["u", "v", "w"], 20))
-        assert clf.statistics_.cuts[0].cuts == (19.5, 39.5)
+        assert clf.statistics_.encoding.cuts[0].cuts == (19.5, 39.5)
         found = {c.interval: c.new_value for c in clf.what_if({"x": 45.0}).changes if c.interval}
         assert found == {"≤ 19.5": 19.0, "19.5 – 39.5": 39.0}
         found = {c.interval: c.new_value for c in clf.what_if({"x": 45.0}, features={"x": (10, 30)}).changes}
@@ -223,7 +228,7 @@ class TestWhatIf:
             warnings.simplefilter("error")
             found = clf.what_if({"a": "u", "b": "s"})
         assert {(c.feature, c.new_value) for c in found.changes} == {("a", None), ("b", None)}
-        with pytest.raises(DataError, match="a what-if must start from a row that some class can have"):
+        with pytest.raises(DataError, match="a what-if must start from a possible row"):
             clf.what_if({"a": "u", "b": "t"})
 
     def test_arrays_of_whole_numbers(self):
@@ -353,7 +358,7 @@ class TestImportance:
         clf = tb.NaiveBayesClassifier(numeric="kernel").fit(x[:, None], y)
         share = np.array([80, 50]) / 130
         at = np.linspace(-12, 14, 200_001)
-        p = np.exp(clf._model.terms(clf._batch(at[:, None]))[0])
+        p = np.exp(clf._model.terms(clf._rows(at[:, None]))[0])
         mixed = share @ p
         expected = integrate.trapezoid((share[:, None] * p * np.log(p / mixed)).sum(axis=0), at)
         assert clf.importance()["x0"] == pytest.approx(expected, rel=1e-5)  # nodes half a bandwidth apart

@@ -2,19 +2,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from tunbridge.classifiers.rows.batch import Batch
-from tunbridge.classifiers.rows.folds import deal_folds
-from tunbridge.data import Variable
+from tunbridge.classifiers._rows import Examples
+from tunbridge.data import Column, Table, Variable
+from tunbridge.data.table import natural_type
+
+TARGET = Variable("class", [0, 1, 2])
+
+
+def table(*columns):
+    return Table.of([Column(v, values, natural_type(v)) for v, values in columns])
 
 
 def batch(n=60, seed=0):
     rng = np.random.default_rng(seed)
-    variables = (Variable("a", ["p", "q", "r"]), Variable("x"), Variable("y"))
-    return Batch(variables, {0: rng.integers(-1, 3, n)}, rng.normal(size=(n, 2)).round(1), n)
+    codes, numbers = rng.integers(-1, 3, n), rng.normal(size=(n, 2)).round(1)
+    return table(
+        (Variable("a", ["p", "q", "r"]), codes), (Variable("x"), numbers[:, 0]), (Variable("y"), numbers[:, 1])
+    )
+
+
+def deal_folds(rows, classes, weights, *, n_folds, seed):
+    return Examples(rows, classes, TARGET, weights).folds(n_folds, seed)
 
 
 def shares(folds):
-    return np.stack([folds.held_out(f) for f in range(folds.n_folds)])
+    return np.stack(folds)
 
 
 def test_every_row_is_held_out_once_and_classes_are_spread_evenly():
@@ -55,7 +67,7 @@ def test_folds_follow_what_rows_hold():
 
 def test_classes_of_equal_rows_are_spread_evenly():
     """All rows have one key, so the classes must be kept apart by themselves."""
-    rows = Batch((Variable("a", ["p"]),), {0: np.zeros(24, np.int64)}, np.empty((24, 0)), 24)
+    rows = table((Variable("a", ["p"]), np.zeros(24, np.int64)))
     classes = np.arange(24) % 3
     found = shares(deal_folds(rows, classes, None, n_folds=3, seed=0))
     for k in range(3):
@@ -64,16 +76,15 @@ def test_classes_of_equal_rows_are_spread_evenly():
 
 def test_keys_do_not_depend_on_the_order_of_states_and_columns():
     rows = batch()
-    other = (Variable("y"), Variable("a", ["r", "q", "p"]), Variable("x"))
-    codes = np.where(rows.codes[0] < 0, -1, 2 - rows.codes[0])
-    same = Batch(other, {1: codes}, rows.numbers[:, ::-1], rows.n_rows)
+    codes = np.where(rows.codes("a") < 0, -1, 2 - rows.codes("a"))
+    a = Variable("a", ["r", "q", "p"])
+    same = table((Variable("y"), rows.floats("y")), (a, codes), (Variable("x"), rows.floats("x")))
     np.testing.assert_array_equal(rows.keys(3), same.keys(3))
     assert len(set(rows.keys(3))) > 55
 
 
 def test_missing_and_signed_zero_have_keys():
-    variables = (Variable("x"),)
-    keys = Batch(variables, {}, np.array([[0.0], [-0.0], [np.nan], [-np.nan], [1.0]]), 5).keys(0)
+    keys = table((Variable("x"), np.array([0.0, -0.0, np.nan, -np.nan, 1.0]))).keys(0)
     assert keys[0] == keys[1]
     assert keys[2] == keys[3]
     assert len(set(keys.tolist())) == 3

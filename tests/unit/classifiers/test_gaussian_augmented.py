@@ -10,10 +10,9 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 import tunbridge as tb
-from tunbridge.classifiers.networks.gaussian_structure import MixedInformation, mixed_information
-from tunbridge.classifiers.networks.mixed_pairs import PairMoments, pair_moments
-from tunbridge.classifiers.networks.network_tables import borrowed, gaussian_table
-from tunbridge.counts.cross_moments import CrossMoments, cross_moments
+from tunbridge.classifiers.dependence._pairs import PairMoments, pair_moments
+from tunbridge.classifiers.networks._mixed import MixedInformation, borrowed, gaussian_table, mixed_information
+from tunbridge.counts.moments import CrossMoments, cross_moments
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, FormatError
 from tunbridge.formats.native import read_model, write_model
@@ -117,7 +116,7 @@ class TestAnswers:
         X, y = mixed(200)
         model = made(kind).fit(X, y)
         for holes in (0.0, 0.3):
-            batch = model._batch(mixed(40, seed=2, holes=holes)[0])
+            batch = model._rows(mixed(40, seed=2, holes=holes)[0])
             told = model._model.terms(batch).sum(axis=0).T + model.class_log_prior_
             exact = model._model.joint(batch, lambda joint: joint)
             np.testing.assert_allclose(told, exact, rtol=1e-9, atol=1e-9)
@@ -204,7 +203,7 @@ class TestLearning:
         X["a"] = np.where(y == "c0", None, X["a"])  # that it is missing gives the class away
         model = made(kind, missing="state").fit(X, y)
         assert model.score(X, y) > made(kind).fit(X, y).score(X, y)
-        batch = model._batch(X)
+        batch = model._rows(X)
         told = model._model.terms(batch).sum(axis=0).T + model.class_log_prior_
         np.testing.assert_allclose(told, model.predict_joint_log_proba(X), rtol=1e-9, atol=1e-9)
 

@@ -131,7 +131,7 @@ class TestErrors:
             ({"search": "bsej"}, "search must be one of 'backward', 'forward'; got 'bsej'."),
             ({"criterion": "auc"}, "criterion must be one of 'accuracy', 'log-loss'; got 'auc'."),
             ({"max_states": 0}, "max_states must be at least 1; got 0."),
-            ({"patience": 1.5}, "patience must be a whole number; got 1.5."),
+            ({"patience": 1.5}, "patience must be an integer; got 1.5."),
         ],
     )
     def test_parameters(self, parameters, message):

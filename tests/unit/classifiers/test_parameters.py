@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tunbridge as tb
-from tunbridge.classifiers.parameters import class_of, fitted_content, fitted_of, parameters_content, parameters_of
+from tunbridge.classifiers._parameters import class_of, fitted_content, fitted_of, parameters_content, parameters_of
 from tunbridge.formats.native import read_model, write_model
 
 VALUES = {

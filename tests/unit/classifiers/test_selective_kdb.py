@@ -9,10 +9,8 @@ import pytest
 
 import tunbridge as tb
 from oracles import leave_one_out as oracle
-from tunbridge.classifiers.dependence import leave_one_out
-from tunbridge.classifiers.dependence.leave_one_out import best_model
-from tunbridge.classifiers.dependence.prefixes import left_out
-from tunbridge.classifiers.rows import several_passes
+from tunbridge.classifiers.dependence import _leave_one_out as leave_one_out, _passes as several_passes
+from tunbridge.classifiers.dependence._leave_one_out import best_model, left_out
 from tunbridge.errors import DataError, FormatError, MemoryForecastError
 
 SIZES = (2, 3, 2, 3, 2)
@@ -263,7 +261,7 @@ def test_a_damaged_file_is_refused(change, tmp_path):
     ("settings", "message"),
     [
         ({"max_k": -1}, "max_k must be at least 0; got -1."),
-        ({"max_k": 1.5}, "max_k must be a whole number; got 1.5."),
+        ({"max_k": 1.5}, "max_k must be an integer; got 1.5."),
         ({"criterion": "logloss"}, "criterion must be one of 'log-loss', 'rmse', 'error'; got 'logloss'."),
         ({"max_cells": 0}, "max_cells must be at least 1; got 0."),
         ({"missing": "drop"}, "missing must be one of"),
@@ -298,7 +296,7 @@ def assert_same(a: tb.SelectiveKDBClassifier, b: tb.SelectiveKDBClassifier, fram
     assert (a.k_, a.selected_, a.parents_) == (b.k_, b.selected_, b.parents_)
     assert a.classes_.tolist() == b.classes_.tolist()
     assert [v.states for v in a.variables_] == [v.states for v in b.variables_]
-    assert a.statistics_.coding.cuts == b.statistics_.coding.cuts
+    assert a.statistics_.encoding.cuts == b.statistics_.encoding.cuts
     np.testing.assert_array_equal(a.predict_proba(frame), b.predict_proba(frame))
     np.testing.assert_array_equal(a.feature_names_in_, b.feature_names_in_)
 
@@ -364,16 +362,16 @@ def test_cut_points_come_from_a_sample_of_all_rows():
     y = np.repeat(["a", "b"], 500)
     X = {"age": np.where(y == "a", 20.0, 60.0) + rng.normal(0, 3, 1000), "y": y}
     clf = tb.SelectiveKDBClassifier(0).fit_batches(batches_of(X, 100), "y", sample_rows=50)
-    (cut,) = clf.statistics_.coding.cuts[0].cuts
+    (cut,) = clf.statistics_.encoding.cuts[0].cuts
     assert 28 < cut < 52
     assert clf.score(X, "y") > 0.99
     same = tb.SelectiveKDBClassifier(0).fit_batches(batches_of(X, 1000), "y", sample_rows=50)
-    assert same.statistics_.coding.cuts[0].cuts == (cut,)
+    assert same.statistics_.encoding.cuts[0].cuts == (cut,)
 
 
 def test_a_sample_is_drawn_evenly():
     sample = several_passes._Sample(100)
-    batch = several_passes.Batch((tb.Variable("x"),), {}, [np.arange(1000.0)], 1000)
+    batch = tb.as_table({"x": np.arange(1000.0)})
     for _ in range(10):
         sample.add(batch, np.zeros(1000, np.intp), None)
     sample._thin_out()

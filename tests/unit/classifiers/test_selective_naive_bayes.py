@@ -166,7 +166,7 @@ class TestErrors:
     def test_a_file_with_another_structure(self):
         model = tb.SelectiveNaiveBayesClassifier("backward").fit(tb.datasets.play_tennis(), "play")
         content = model.to_content()
-        parents = content["statistics"]["families"]["parents"]
+        parents = content["statistics"]["parents"]
         parents[0], parents[2] = [2], []
         with pytest.raises(ValueError):
             tb.SelectiveNaiveBayesClassifier.from_content(content)

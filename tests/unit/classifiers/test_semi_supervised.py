@@ -10,7 +10,8 @@ from sklearn.base import clone
 
 import tunbridge as tb
 from oracles.semi_naive import naive_bayes_em
-from tunbridge.classifiers.wrappers.expectation import Labelled, climb
+from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers.wrappers.semi_supervised import climb
 
 GOING_ON = [
     tb.NaiveBayesClassifier, tb.SelectiveNaiveBayesClassifier, tb.JoinedNaiveBayesClassifier,
@@ -43,7 +44,7 @@ class TestExpectationMaximisation:
         codes = [rng.integers(-1, r, 60) for r in (2, 3, 4)]
         y = np.where(np.arange(60) < 12, rng.integers(0, 3, 60), -1)
         frame = {f"x{f}": [f"s{v}" if v >= 0 else None for v in c] for f, c in enumerate(codes)}
-        with pytest.warns(tb.ConvergenceWarning, match="EM did not settle within 7 iterations: the last raised"):
+        with pytest.warns(tb.ConvergenceWarning, match="EM did not converge in 7 iterations: the last raised"):
             model = tb.SemiSupervisedClassifier(
                 tb.NaiveBayesClassifier(smoothing=gamma), unlabelled_weight=weight, max_iter=7, tol=0.0
             ).fit(frame, y)
@@ -151,7 +152,7 @@ class TestExpectationMaximisation:
     def test_pieces_do_not_matter(self, monkeypatch):
         frame, y = mixture()
         whole = tb.SemiSupervisedClassifier().fit(frame, hidden(y, 4))
-        monkeypatch.setattr("tunbridge.classifiers.wrappers.expectation._BYTES_AT_ONCE", 800)
+        monkeypatch.setattr("tunbridge.classifiers.wrappers.semi_supervised._BYTES_AT_ONCE", 800)
         parts = tb.SemiSupervisedClassifier().fit(frame, hidden(y, 4))
         np.testing.assert_allclose(whole.predict_proba(frame), parts.predict_proba(frame), rtol=1e-9)
 
@@ -159,21 +160,21 @@ class TestExpectationMaximisation:
         frame, y = mixture(n=60)
         inner = tb.NaiveBayesClassifier()
         model = tb.SemiSupervisedClassifier(inner).fit(frame, hidden(y, 4))
-        batch = model._batch(frame)
-        rows = Labelled(batch, hidden(y, 4), model.statistics_.target, None)
+        batch = model._rows(frame)
+        rows = Examples(batch, hidden(y, 4), model.statistics_.target, None)
 
         class Falling(tb.NaiveBayesClassifier):
             """Naive Bayes whose prior gets worse every time that it is asked for."""
 
             asked = 0
 
-            def _log_prior(self, statistics):
+            def log_prior(self, statistics):
                 Falling.asked += 1
-                return super()._log_prior(statistics) - 50.0 * (Falling.asked > 2)
+                return super().log_prior(statistics) - 50.0 * (Falling.asked > 2)
 
         found = climb(Falling(), rows, 1.0, max_iter=20, tol=0.0, n_jobs=1)
         assert len(found.trace) == 2
-        assert found.settled
+        assert found.converged
 
 
 class TestLabels:
@@ -258,7 +259,7 @@ class TestChosenWeight:
         assert scores["auto"] > scores[1.0] + 0.1
 
     def test_auto_needs_two_rows_of_a_class(self):
-        with pytest.warns(tb.TunbridgeWarning, match="'auto' must have a class with two rows or more"):
+        with pytest.warns(tb.TunbridgeWarning, match="'auto' must have a class with at least two rows"):
             model = tb.SemiSupervisedClassifier(unlabelled_weight="auto").fit({"x": ["a", "b", "a"]}, [0, 1, -1])
         assert model.unlabelled_weight_ == 0.0
 
@@ -320,12 +321,12 @@ class TestManners:
             ({"max_iter": 0}, r"max_iter must be at least 1; got 0\."),
             ({"tol": -1}, r"tol must be at least 0; got -1\."),
             ({"folds": 1}, r"folds must be at least 2; got 1\."),
-            ({"random_state": "x"}, r"random_state must be a whole number from 0"),
+            ({"random_state": "x"}, r"random_state must be a non-negative integer"),
             ({"estimator": "nb"}, r"estimator must be a classifier of Tunbridge; got 'nb'\."),
             ({"estimator": tb.TANClassifier}, r"got <class .*\. Make one: TANClassifier\(\)\."),
             (
                 {"estimator": tb.SemiSupervisedClassifier()},
-                r"must be able to add rows to what it has learned; SemiSupervisedClassifier\(.*\) has no partial_fit",
+                r"must have partial_fit; SemiSupervisedClassifier\(.*\) has none",
             ),
             ({"estimator": tb.BayesOptimalClassifier()}, r"must have a joint distribution P\(x, c\)"),
             ({"estimator": tb.TANClassifier(missing="x")}, r"missing must be one of"),

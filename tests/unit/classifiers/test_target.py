@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import tunbridge as tb
-from tunbridge.classifiers.rows.target import split_target
+from tunbridge.classifiers._classes import labels_of
+from tunbridge.classifiers._reading import split_target
 from tunbridge.errors import DataError
 
 
@@ -28,7 +29,8 @@ def test_states_of_every_kind_are_classes(states, kind):
 
 
 def test_whole_numbers_are_not_objects():
-    _, classes, _, name = split_target(table([3, 7]), "y", None, None)
+    _, column, _, name = split_target(table([3, 7]), "y", None, None)
+    classes = labels_of(column)
     assert (classes.dtype.kind, classes.tolist(), name) == ("i", [3, 7, 7, 3], "y")
 
 

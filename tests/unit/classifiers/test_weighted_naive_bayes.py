@@ -40,7 +40,7 @@ class TestWeights:
     def test_the_optimum_is_that_of_a_plain_minimiser(self):
         table = tb.datasets.play_tennis()
         model = tb.WeightedNaiveBayesClassifier(leave_one_out=False, tol=1e-10, max_weight=2.0).fit(table, "play")
-        terms = tb.NaiveBayesClassifier().fit(table, "play")._model.terms(model._batch(table))
+        terms = tb.NaiveBayesClassifier().fit(table, "play")._model.terms(model._rows(table))
         prior, y = np.log([5 / 14, 9 / 14]), table.column("play").values
 
         def loss(w):
@@ -114,7 +114,7 @@ class TestManners:
 
     def test_an_unsettled_search_warns(self):
         frame, y = copied()
-        with pytest.warns(tb.ConvergenceWarning, match="did not settle within 1 iteration. Raise max_iter or tol"):
+        with pytest.warns(tb.ConvergenceWarning, match="did not converge in 1 iteration. Raise max_iter or tol"):
             tb.WeightedNaiveBayesClassifier(max_iter=1, tol=1e-12).fit(frame, y)
 
     @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 
 import tunbridge as tb
-from tunbridge.cli.bayes import _named
+from tunbridge.cli.verbs.bayes import _named
 
 CANCER = ("bayes", "--prior", "cancer=0.008", "--likelihood", "cancer=0.98,healthy=0.03")
 
@@ -87,16 +87,16 @@ def test_priors_in_one_option_or_in_several(run):
         (
             "cancer",
             "cancer=1,b=0",
-            "--prior must be NAME=P, or several of them with commas between; got 'cancer'. Such as",
+            "--prior must be NAME=P, or several separated by commas; got 'cancer'. Example",
         ),
-        ("cancer=0,008", "cancer=1,b=0", "got '008'. Decimals are written with a point, and names hold no commas."),
-        ("=0.5", "a=1,b=0", "--prior must be NAME=P, or several of them with commas between; got '=0.5'."),
+        ("cancer=0,008", "cancer=1,b=0", "got '008'. Write decimals with a point, and names without commas."),
+        ("=0.5", "a=1,b=0", "--prior must be NAME=P, or several separated by commas; got '=0.5'."),
         ("a=half", "a=1,b=0", "--prior of 'a' must be a number such as 0.25, 1/4 or 25%; got 'half'."),
         ("a=1.5", "a=1,b=0", "--prior of 'a' must lie between 0 and 1; got 3/2."),
         ("a=0.5,a=0.5", "a=1,b=0", "--prior must name a hypothesis once; got 'a' twice."),
         ("a=0.5", "a=98,b=0", "--likelihood of 'a' must lie between 0 and 1; got 98. It looks like a percentage"),
-        ("a=0.5", "a=1", "--likelihood must name every hypothesis, two of them at least; got 'a=1'. Such as"),
-        ("a=0.5", "", "--likelihood must be NAME=P, or several of them with commas between; got ''."),
+        ("a=0.5", "a=1", "--likelihood must name every hypothesis, at least two; got 'a=1'. Example"),
+        ("a=0.5", "", "--likelihood must be NAME=P, or several separated by commas; got ''."),
     ],
 )
 def test_wrong_usage(run, prior, likelihood, message):
@@ -108,8 +108,8 @@ def test_wrong_usage(run, prior, likelihood, message):
     [
         ("a=0.5,b=0.4", "a=1,b=0", "the prior must sum to 1; got 0.9."),
         ("a=0.5,flu=0.2", "a=1,b=0", "the likelihood must name hypotheses; got 'b'. Known: 'a', 'flu'."),
-        ("a=0.5", "a=1,b=0,c=1", "the prior must name every hypothesis, or all but one; 'b', 'c' is not there."),
-        ("uniform", "a=0,b=0", "E has probability 0 under each of 'a', 'b'."),
+        ("a=0.5", "a=1,b=0,c=1", "the prior must name every hypothesis, or all but one; 'b', 'c' are missing."),
+        ("uniform", "a=0,b=0", "E has probability 0 under 'a', 'b'."),
     ],
 )
 def test_hypotheses_that_do_not_fit(run, prior, likelihood, message):
@@ -138,7 +138,7 @@ def test_neither_verb_waits_for_heavy_libraries():
         "import sys, tunbridge as tb\nfrom typer.testing import CliRunner\nfrom tunbridge.cli.app import app\n"
         "tb.HypothesisSpace({'a': {'H': 1}}).update('H')\n"
         f"assert all(CliRunner().invoke(app, w).exit_code == 0 for w in {words!r})\n"
-        "print([m for m in ('sklearn', 'matplotlib', 'numba', 'scipy') if m in sys.modules])"
+        "print([m for m in ('sklearn', 'matplotlib', 'numba') if m in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

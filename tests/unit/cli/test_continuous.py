@@ -32,46 +32,48 @@ def file(body: tb.BayesianNetwork, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def rows(run, file, tmp_path) -> Path:
-    run("sample", file, "-n", 300, "--seed", 1, "-o", "rows.csv")
+    run("network", "sample", file, "-n", 300, "--seed", 1, "-o", "rows.csv")
     return tmp_path / "rows.csv"
 
 
 def test_numbers_are_findings(run, body, file):
-    told = run("query", file, "-t", "Sex", "--given", "Weight=80", "--json").stdout
+    told = run("network", "query", file, "-t", "Sex", "--given", "Weight=80", "--json").stdout
     assert json.loads(told)["posteriors"]["Sex"] == pytest.approx(dict(body.posterior("Sex", {"Weight": 80})))
 
 
 def test_the_distribution_of_a_number(run, body, file):
-    told = run("query", file, "-t", "Height", "--given", "Weight=80").stdout.splitlines()
+    told = run("network", "query", file, "-t", "Height", "--given", "Weight=80").stdout.splitlines()
     assert told[0] == "Height: 178.022 ± 5.68"
     assert told[1] == "95 % between 166.632 and 188.891"
     assert told[3].split() == ["0.874759", "178.867", "5.26804"]
-    found = json.loads(run("query", file, "-t", "Height", "--given", "Weight=80", "--json").stdout)
+    found = json.loads(run("network", "query", file, "-t", "Height", "--given", "Weight=80", "--json").stdout)
     exact = body.posterior("Height", {"Weight": 80})
     height = found["posteriors"]["Height"]
     assert (height["mean"], height["standard_deviation"]) == (pytest.approx(exact.mean), pytest.approx(exact.std))
     assert [part["weight"] for part in height["mixture"]] == pytest.approx(exact.weights.tolist())
-    top = json.loads(run("query", file, "-t", "Height", "--top", 1, "--json").stdout)
+    top = json.loads(run("network", "query", file, "-t", "Height", "--top", 1, "--json").stdout)
     assert len(top["posteriors"]["Height"]["mixture"]) == 1
-    assert "… the weightiest of 2" in run("query", file, "-t", "Height", "--top", 1).stdout
+    assert "… the weightiest of 2" in run("network", "query", file, "-t", "Height", "--top", 1).stdout
 
 
 def test_all_variables_in_short(run, file):
-    told = run("query", file, "--given", "Sex=male", "--do", "Height=180").stdout.splitlines()
+    told = run("network", "query", file, "--given", "Sex=male", "--do", "Height=180").stdout.splitlines()
     assert told[0].split("  ")[0] == "variable"
     assert told[2].split() == ["Height", "180", "±", "0"]
     assert told[3].split() == ["Weight", "80", "±", "8"]
 
 
 def test_densities_explanations_forecasts(run, body, file):
-    told = run("query", file, "--probability", "--given", "Weight=80", "--given", "Sex=female").stdout.split()
+    told = run(
+        "network", "query", file, "--probability", "--given", "Weight=80", "--given", "Sex=female"
+    ).stdout.split()
     assert (told[0], float(told[3])) == (
         "density",
         pytest.approx(body.log_probability({"Weight": 80, "Sex": "female"}), rel=1e-5),
     )
-    assert "Weight = 80" in run("query", file, "-t", "Sex", "--given", "Weight=80", "--explain").stdout
-    assert "it fits" in run("query", file, "--forecast").stdout
-    told = run("query", file, "--most-probable", "-t", "Sex", "--given", "Weight=95").stdout
+    assert "Weight = 80" in run("network", "query", file, "-t", "Sex", "--given", "Weight=80", "--explain").stdout
+    assert "it fits" in run("network", "query", file, "--forecast").stdout
+    told = run("network", "query", file, "--most-probable", "-t", "Sex", "--given", "Weight=95").stdout
     assert told.splitlines()[1].split() == ["Sex", "male"]
 
 
@@ -97,9 +99,9 @@ def test_networks_are_learned_and_fitted(run, file, rows):
     told = run("learn", rows, "--cuts", "none", "-o", "learned.tb").stdout
     net = tb.read_network("learned.tb")
     assert isinstance(net.cpt("Height"), tb.LinearGaussian)
-    command = next(line for line in told.splitlines() if line.startswith("  tunbridge query"))
+    command = next(line for line in told.splitlines() if line.startswith("  tunbridge network query"))
     run(*command.split()[1:])
-    run("fit", file, rows, "-o", "fitted.tb")
+    run("network", "fit", file, rows, "-o", "fitted.tb")
     assert tb.read_network("fitted.tb") == tb.fit_parameters(tb.read_network(file), tb.read_table(rows))
 
 
@@ -117,7 +119,7 @@ def test_networks_are_learned_and_fitted(run, file, rows):
             2,
             "--given must be NAME=STATE; got 'Weight'. Write Weight=1.5, for example.",
         ),
-        (["query", "--most-probable"], 1, "'Height', 'Weight': continuous. Name categories with --target."),
+        (["query", "--most-probable"], 1, "continuous: 'Height', 'Weight'. Name categorical variables with --target."),
         (
             ["query", "-t", "Sex", "-t", "Height", "--joint"],
             1,
@@ -126,7 +128,7 @@ def test_networks_are_learned_and_fitted(run, file, rows):
         (
             ["convert", "b.bif"],
             1,
-            "a network in bif must have states for every variable; 'Height', 'Weight' are continuous.",
+            "a network in bif must have categorical variables only; 'Height', 'Weight' are continuous.",
         ),
     ],
 )
@@ -138,5 +140,5 @@ def test_mistakes(run, file, arguments, code, message):
 def test_mistakes_about_tables(run, file, rows):
     assert "'Weight' is continuous" in run("predict", file, rows, "-t", "Weight", "--proba", code=2).stderr
     assert "must end in '.tb'; got 'x.bif'" in run("learn", rows, "--cuts", "none", "-o", "x.bif", code=2).stderr
-    assert "with none nothing is cut" in run("learn", rows, "--cuts", "none", "--bins", 3, code=2).stderr
-    assert "--cuts none takes them for Gaussian variables" in run("learn", rows, code=1).stderr
+    assert "with none nothing is discretized" in run("learn", rows, "--cuts", "none", "--bins", 3, code=2).stderr
+    assert "--cuts none makes them Gaussian variables" in run("learn", rows, code=1).stderr

@@ -54,11 +54,11 @@ def test_findings_are_numbers(run, visits, tmp_path):
     run("learn", visits, "--cuts", "width", "--bins", "3", "-o", "v.bif")
     net = tb.read_network(tmp_path / "v.bif")
     label = net.variable("age").states[net.variable("age").find(37)]
-    by_number = run("query", "v.bif", "--target", "ill", "--given", "age=37").stdout
-    assert by_number == run("query", "v.bif", "--target", "ill", "--given", f"age={label}").stdout
-    either = run("query", "v.bif", "--target", "pulse", "--given", "age=5|80").stdout
-    assert either != run("query", "v.bif", "--target", "pulse").stdout
-    wrong = run("query", "v.bif", "--target", "ill", "--given", "age=old", code=1).stderr
+    by_number = run("network", "query", "v.bif", "--target", "ill", "--given", "age=37").stdout
+    assert by_number == run("network", "query", "v.bif", "--target", "ill", "--given", f"age={label}").stdout
+    either = run("network", "query", "v.bif", "--target", "pulse", "--given", "age=5|80").stdout
+    assert either != run("network", "query", "v.bif", "--target", "pulse").stdout
+    wrong = run("network", "query", "v.bif", "--target", "ill", "--given", "age=old", code=1).stderr
     assert "--given must give a state of 'age'; got 'old'. Known: " in wrong
     assert wrong.endswith(" A finite number will do too.\n")
 
@@ -76,11 +76,11 @@ def test_the_commands_that_come_next_work(run, visits, tmp_path):
 
 
 def test_what_uai_loses_is_told(run, visits):
-    assert "the cut points of 'age', 'pulse'" in run("learn", visits, "--bins", "3", "-o", "v.uai").stdout
+    assert "the bin edges of 'age', 'pulse'" in run("learn", visits, "--bins", "3", "-o", "v.uai").stdout
     run("learn", visits, "--bins", "3", "-o", "v.tb")
-    assert "v.uai does not keep the names" in (lost := run("convert", "v.tb", "v.uai").stderr)
-    assert "the cut points of 'age', 'pulse'" in lost
-    assert "cut points" not in run("convert", "v.tb", "v.bif").stderr
+    assert "v.uai does not keep the names" in (lost := run("network", "convert", "v.tb", "v.uai").stderr)
+    assert "the bin edges of 'age', 'pulse'" in lost
+    assert "cut points" not in run("network", "convert", "v.tb", "v.bif").stderr
 
 
 def test_a_real_table(run, shared_data, tmp_path):

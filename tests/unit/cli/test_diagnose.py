@@ -20,13 +20,17 @@ def test_a_rare_cancer(run):
     out = run(*CANCER).stdout
     assert value_of(out, "PPV")[-1] == "0.2085"
     assert value_of(out, "likelihood ratio +")[-1] == "32.67"
-    assert "So 376 test positive, and 78 of these are ill (20.9 %)" in out
+    assert "So 376 test positive, and 78 of these are diseased (20.9 %)" in out
     assert "interval" not in out
 
 
 def test_counts_of_an_allergy(run):
     out = run(*STUDY).stdout
-    assert out.splitlines()[:3] == ["          ill  well", "positive  400   210", "negative  310  1200"]
+    assert out.splitlines()[:3] == [
+        "          diseased  healthy",
+        "positive       400      210",
+        "negative       310     1200",
+    ]
     found = {name: round(float(value_of(out, name)[-4]), 3) for name in ("PPV", "NPV", "sensitivity", "specificity")}
     assert found == {"PPV": 0.656, "NPV": 0.795, "sensitivity": 0.563, "specificity": 0.851}
     assert value_of(out, "PPV")[-3:] == ["0.6172", "…", "0.6924"]
@@ -45,12 +49,17 @@ def test_json_has_the_answers_of_the_library(run, options, level, method):
 
 def test_results_of_a_patient(run):
     out = run(*CANCER, "--result", "+", "--result", "+", "--exact").stdout
-    assert "After ++ P(ill) is 89.6 % = 2401/2680; most probable: ill." in out
-    assert "After +- P(ill) is 0.54 %; most probable: well." in run(*CANCER, "--result", "+-").stdout
+    assert "After ++ P(diseased) is 89.6 % = 2401/2680; most probable: diseased." in out
+    assert "After +- P(diseased) is 0.54 %; most probable: healthy." in run(*CANCER, "--result", "+-").stdout
     told = json.loads(run(*CANCER, "--result", "-", "--json").stdout)["posterior"]
     test = tb.DiagnosticTest(0.008, 0.98, 0.97)
     expected = test.posterior("-")
-    assert told == {"results": ["-"], "ill": expected["ill"], "well": expected["well"], "map": "well"}
+    assert told == {
+        "results": ["-"],
+        "diseased": expected["diseased"],
+        "healthy": expected["healthy"],
+        "map": "healthy",
+    }
 
 
 def test_which_prevalence(run):
@@ -65,25 +74,27 @@ def test_without_a_prevalence(run):
     out = run("test", "--sensitivity", "98%", "--specificity", "0.97", "--derivation").stdout
     assert "Predictive values need a --prevalence." in out
     assert "PPV" not in out
-    assert "LR+ = P(+ | ill) / P(+ | well) = 0.98 / 0.03 = 32.6667" in out
+    assert "LR+ = P(+ | diseased) / P(+ | healthy) = 0.98 / 0.03 = 32.6667" in out
 
 
 def test_so_many_people(run):
     out = run(*STUDY, "--per", "2120").stdout
-    assert "Of 2 120 people 710 are ill and 1 410 are well." in out
+    assert "Of 2 120 people 710 are diseased and 1 410 are healthy." in out
     assert "rounded" not in out
 
 
 def test_derivations(run):
     out = run(*CANCER, "--derivation").stdout
-    assert "P(+, ill) = P(+ | ill) × P(ill) = 0.98 × 0.008 = 0.00784" in out
-    assert "P(well | -) = P(-, well) / P(-)" in out
-    assert "P(ill | +) = TP / (TP + FP) = 400 / (400 + 210) = 40/61 ≈ 0.655738" in run(*STUDY, "--derivation").stdout
-    assert "P(ill | +(1), +(2))" in run(*CANCER, "--result", "++", "--derivation").stdout
+    assert "P(+, diseased) = P(+ | diseased) × P(diseased) = 0.98 × 0.008 = 0.00784" in out
+    assert "P(healthy | -) = P(-, healthy) / P(-)" in out
+    assert (
+        "P(diseased | +) = TP / (TP + FP) = 400 / (400 + 210) = 40/61 ≈ 0.655738" in run(*STUDY, "--derivation").stdout
+    )
+    assert "P(diseased | +(1), +(2))" in run(*CANCER, "--result", "++", "--derivation").stdout
     assert run(*CANCER, "--latex").stdout.startswith("\\begin{aligned}\n")
     never = run("test", "--prevalence", "0.1", "--sensitivity", "0", "--specificity", "1", "--latex").stdout
-    assert r"P(\text{well} \mid \text{-})" in never  # the PPV is 0/0
-    assert "P(ill | +)" in json.loads(run(*CANCER, "--derivation", "--json").stdout)["derivation"]
+    assert r"P(\text{healthy} \mid \text{-})" in never  # the PPV is 0/0
+    assert "P(diseased | +)" in json.loads(run(*CANCER, "--derivation", "--json").stdout)["derivation"]
 
 
 def test_fractions_beside_decimals(run):
@@ -104,7 +115,7 @@ RATES = ("test", "--sensitivity", "0.9", "--specificity", "0.9")
     ("words", "message"),
     [
         (("test",), "a test must have --sensitivity and --specificity, or --counts TP,FP,FN,TN; got neither."),
-        (("test", "--sensitivity", "0.9"), "--specificity is not there."),
+        (("test", "--sensitivity", "0.9"), "--specificity is missing."),
         (
             ("test", "--sensitivity", "98", "--specificity", "97"),
             "--sensitivity must lie between 0 and 1; got 98. It looks",
@@ -117,12 +128,12 @@ RATES = ("test", "--sensitivity", "0.9", "--specificity", "0.9")
         ((*RATES, "--level", "0.9"), "--level must come with --counts: without counts there are no intervals."),
         ((*RATES, "--interval", "beta"), "--interval must come with --counts"),
         ((*RATES, "--result", "+"), "--result must come with --prevalence: the probability before the test."),
-        ((*RATES, "--per", "10"), "--per must come with --prevalence: how many of N people are ill?"),
-        ((*CANCER, "--result", "maybe"), "--result must be +, - or a row of them, such as ++-; got 'maybe'."),
+        ((*RATES, "--per", "10"), "--per must come with --prevalence, which says how many of N people are diseased."),
+        ((*CANCER, "--result", "maybe"), "--result must be +, - or several of them, such as ++-; got 'maybe'."),
         ((*CANCER, "--ppv", "two"), "--ppv must be a number such as"),
         (
             ("test", "--sensitivity", "1", "--specificity", "1", "--ppv", "0.5"),
-            "--ppv must be one that the test can have",
+            "--ppv must be a value that the test can have",
         ),
         ((*CANCER, "--latex", "--json"), "an answer must have one form; got --latex and --json."),
         ((*STUDY, "--interval", "wald"), "wald"),
@@ -135,7 +146,7 @@ def test_wrong_usage(run, words, message):
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
-        ("0,2,0,5", "the counts must have cases that are ill; got none."),
+        ("0,2,0,5", "the counts must have diseased cases; got none."),
         ("-1,2,3,4", "true_positives must be at least 0"),
     ],
 )

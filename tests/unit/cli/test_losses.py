@@ -56,7 +56,7 @@ def test_the_last_cost_of_a_pair_counts(run, loans):
 def test_the_expected_loss_is_told(run, loans):
     told = run("predict", *loans, "-o", "out.csv", "--cost", "bad=5", "--reject", "0.4").stdout
     decided = tb.load("loans.tb").decisions(tb.read_table("loans.csv"), {"bad": 5}, reject=0.4)
-    assert f"Expected loss: {decided.total_risk:.6g} in all, {decided.mean_risk:.4g} a row" in told
+    assert f"Expected loss: {decided.total_risk:.6g} in total, {decided.mean_risk:.4g} per row" in told
     assert "Expected loss" not in run("predict", *loans, "-o", "out.csv").stdout
 
 
@@ -97,7 +97,7 @@ def test_learning_a_calibrated_model(run, loans, method):
 
 
 def test_calibration_is_for_classifiers(run, loans):
-    assert "--calibrate must come with a classifier" in run("learn", "loans.csv", "--calibrate", "platt", code=2).stderr
+    assert "has no option --calibrate; it belongs" in run("learn", "loans.csv", "--calibrate", "platt", code=2).stderr
     told = run("evaluate", "loans.tb", "loans.csv", "--calibrate", "platt", code=2).stderr
     assert "--calibrate must be left out when a model is evaluated" in told
     told = run("evaluate", "loans.csv", "-t", "class", "--models", "forest", "--calibrate", "platt", code=2).stderr

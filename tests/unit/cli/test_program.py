@@ -14,12 +14,11 @@ import typer
 from typer.testing import CliRunner
 
 import tunbridge as tb
-from tunbridge.cli import describe as describe_module
 from tunbridge.cli.app import app
-from tunbridge.cli.failures import guarded, sentence
-from tunbridge.cli.options import Learning, Reading, spread
-from tunbridge.cli.output import say_table, tracked
-from tunbridge.cli.writers import replacing, text_lines
+from tunbridge.cli.files import text_lines
+from tunbridge.cli.options import Kind, Reading, spread
+from tunbridge.cli.output import guarded, in_options, replacing, say_table, tracked
+from tunbridge.cli.verbs import describe as describe_module
 from tunbridge.errors import DataError, DataWarning
 
 
@@ -89,9 +88,10 @@ def test_warnings_are_lines(capsys):
 
 
 def test_sentences_name_options():
-    assert "--download" in sentence(DataError("To look for it, use download=True."))
-    assert "--format 'csv'" in sentence(DataError("Give the format, as in format='csv'."))
-    assert sentence(DataError("class_prior must sum to one.")) == "--prior must sum to one."
+    names = {"download": "--download", "format": "--format", "class_prior": "--prior"}
+    assert "--download" in in_options("To look for it, use download=True.", names)
+    assert "--format csv" in in_options("Give the format, as in format='csv'.", names)
+    assert in_options("class_prior must sum to one.", names) == "--prior must sum to one."
 
 
 def test_the_help_of_the_program_imports_nothing_heavy():
@@ -114,15 +114,25 @@ def test_spread_puts_options_in_the_place_of_records():
     import inspect
 
     found = inspect.signature(spread(describe_module.describe)).parameters
-    assert list(found) == ["data", "holes", "missing", "not_missing", "delimiter", "encoding", "format"]
+    assert list(found) == [
+        "data",
+        "missing_values",
+        "missing",
+        "delimiter",
+        "not_missing",
+        "encoding",
+        "format",
+        "help_all",
+    ]
     assert found["encoding"].default == "utf-8"
 
 
 def test_markers_are_added_to_the_usual_ones():
     assert Reading().markers == ("", "?", "NA", "NaN", "null")
     assert Reading(missing=["-9"], not_missing=["NA"]).markers == ("", "?", "NaN", "null", "-9")
-    assert Learning(prior=["a=b=0.5", "c=0.5"]).class_prior == {"a=b": 0.5, "c": 0.5}
-    assert Learning(prior=["uniform"]).class_prior == "uniform"
+    prior = Kind.of('None, "uniform" or mapping of class to probability', "")
+    assert prior.read_all("--prior", ["a=b=0.5", "c=0.5"]) == {"a=b": 0.5, "c": 0.5}
+    assert prior.read_all("--prior", ["uniform"]) == "uniform"
 
 
 def test_long_tables_lose_nothing(capsys):

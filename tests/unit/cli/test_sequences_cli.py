@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 import tunbridge as tb
-from tunbridge.cli.text_models import text_model_names
+from tunbridge.cli.models import model_names
 
 NAMES = [
     *[("f", name) for name in ("anna", "hanna", "nina", "maria", "paula")],
@@ -88,13 +88,13 @@ def test_the_best_of_both_models_is_taken(run, aligned, names):
     told = run("learn", names, "-t", "sex", "--sequence", "--model", "auto", "--folds", "2")
     assert tb.load("names.tb").model == "markov"  # the names are not of one length
     assert "position" in told.stderr
-    assert text_model_names("--model", ["auto"], "sequence") == ("markov", "position")
+    assert model_names("--model", ["auto"], "sequence") == ("markov", "position")
 
 
 def test_sequences_without_a_class_are_learned_from(run, tmp_path):
     write(tmp_path / "d.csv", "name,sex\n" + "".join(f"{n},{s}\n" for s, n in NAMES) + "susanna,\nrita,?\n")
     told = run("learn", "d.csv", "-t", "sex", "--sequence", "--unlabelled-weight", "0.2").stdout
-    assert "2 rows without sex, of weight 0.2" in told
+    assert "2 rows without sex, weight 0.2" in told
     found = tb.load("d.tb")
     assert isinstance(found, tb.SemiSupervisedClassifier)
     assert (found.unlabelled_weight, found.estimator_.statistics_.column) == (0.2, "name")
@@ -148,24 +148,24 @@ def test_unknown_letters_are_named_once(run, model, tmp_path):
 LEARN = ("learn", "names.csv", "-t", "sex", "--sequence")
 MISTAKES = {
     "no target": (["learn", "names.csv", "--sequence"], 2, "when sequences are learned from."),
-    "order": ([*LEARN, "--order", "two"], 2, "--order must be a number of letters, cv or bic; got 'two'."),
-    "ngrams": ([*LEARN, "--ngrams", "2"], 2, "--ngrams must come with --text."),
+    "order": ([*LEARN, "--order", "two"], 2, "--order must be an integer, cv or bic; got 'two'."),
+    "ngrams": ([*LEARN, "--ngrams", "2"], 2, "no option --ngrams; it belongs"),
     "max order": ([*LEARN, "--max-order", "-1"], 2, "--max-order"),
     "model": ([*LEARN, "--model", "markow"], 2, "got 'markow'. Did you mean 'markov'?"),
-    "model of texts": ([*LEARN, "--model", "bernoulli"], 2, "With --sequence there are markov, position, auto."),
+    "model of texts": ([*LEARN, "--model", "bernoulli"], 2, "Known: markov, position, auto."),
     "lengths": ([*LEARN, "--model", "position"], 1, "length"),
-    "search": ([*LEARN, "--search", "tabu"], 2, "--sequence must come without --search"),
+    "search": ([*LEARN, "--search", "tabu"], 2, "no option --search; it belongs"),
     "numbers": (["learn", "n.csv", "-t", "sex", "--sequence"], 1, "'height' hold numbers."),
     "column of numbers": (
         ["learn", "n.csv", "-t", "sex", "--sequence", "--column", "height"], 1, "sequences; it holds numbers.",
     ),
     "typed numbers": (["learn", "n.parquet", "-t", "sex", "--sequence"], 1, "it holds other values than text"),
-    "empty column": (["learn", "e.csv", "-t", "sex", "--sequence"], 1, "must hold sequences; every cell is empty."),
+    "empty column": (["learn", "e.csv", "-t", "sex", "--sequence"], 1, "must hold sequences; every value is empty."),
     "folder": (["predict", "sex.tb", "."], 1, "sequences must be in a table or in a text file; '.' is a folder."),
     "empty text file": (["predict", "sex.tb", "empty.txt"], 1, "'empty.txt' is empty."),
     "texts": (["predict", "sex.tb", "sms.csv"], 1, "learned from, 'name'; it has 'label', 'body', 'source'."),
     "what if": (["explain", "sex.tb", "nora", "--what-if"], 2, "this one reads sequences."),
-    "importance": (["explain", "sex.tb", "--importance"], 2, "--importance must come with a model that reads columns"),
+    "importance": (["explain", "sex.tb", "--importance"], 2, "--importance must come with a model of columns"),
     "given": (["explain", "sex.tb", "--given", "nora"], 2, "--given must be name=… where the model reads sequences"),
     "row": (["explain", "sex.tb", "names.csv", "--row", "11"], 1, "which has 10 rows; got 11."),
     "line": (["explain", "sex.tb", "two.txt", "--row", "3"], 1, "which has 2 sequences; got 3."),

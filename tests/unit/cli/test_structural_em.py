@@ -21,7 +21,7 @@ def holes(tmp_path: Path) -> Path:
 
 def test_graph_and_tables_are_found_together(run, holes):
     told = run("learn", "holes.csv", "--structural-em", "--seed", "3", "--max-parents", "2", "-o", "net.tb").stdout
-    assert "every row counts: what is missing is inferred along with the network" in told
+    assert "every row counts: missing values are inferred along with the network" in told
     assert "structural EM, " in told
     assert "at the start" in told
     found = tb.StructuralEM().fit(tb.read_table(holes), max_parents=2, random_state=3)
@@ -62,8 +62,8 @@ def test_without_holes_it_is_the_usual_search(run, tmp_path):
         (["--bootstrap", "5"], "--bootstrap must come with a single search; got --structural-em, which makes several"),
         (["--trace", "t.png"], "--trace must come with a single search; got --structural-em, which makes several"),
         (["--search", "sparse-candidate", "--checkpoint", "c"], "--checkpoint must come with a single search"),
-        (["--cuts", "none"], "--structural-em must come with states or intervals; got --cuts none"),
-        (["--target", "lung"], "--structural-em must come with --search, or without --target"),
+        (["--cuts", "none"], "--structural-em must come with states or bins; got --cuts none"),
+        (["--target", "lung"], "no option --structural-em; it belongs"),
     ],
 )
 def test_what_does_not_go_with_it(run, holes, options, message):
@@ -83,11 +83,11 @@ def test_it_is_the_usual_way_where_cells_are_missing(run, holes):
 def test_another_score_points_to_it(run, holes):
     told = run("learn", "holes.csv", "--score", "bic", "--no-structural-em", "-o", "net.tb", code=1).stderr
     assert "Use --score nal" in told
-    assert told.endswith("or --structural-em.\n")
+    assert told.endswith("or structural EM.\n")
 
 
 def test_an_interruption_is_told_and_leaves_the_best(run, holes, monkeypatch):
-    from tunbridge.learning.structural_turns import Task
+    from tunbridge.learning.missing.structural_em import Task
 
     def interrupted(self, best, n_round):
         raise KeyboardInterrupt

@@ -10,11 +10,10 @@ import pytest
 from pyarrow import parquet
 
 import tunbridge as tb
-from tunbridge.cli import text_training
-from tunbridge.cli.explained_texts import file_of
-from tunbridge.cli.text_models import text_model_names
-from tunbridge.cli.text_options import Texts
-from tunbridge.text.recipe import MODELS
+from tunbridge.cli import training as text_training
+from tunbridge.cli.models import model_names
+from tunbridge.cli.verbs.explain import file_of
+from tunbridge.text.text_classifier import MODELS
 
 HAM = [
     "See you at noon.",
@@ -202,7 +201,7 @@ def test_rows_without_a_class_are_left_out_unless_they_are_wanted(run, tmp_path)
     assert "Left out  2 rows without label" in told
     assert isinstance(tb.load("d.tb"), tb.TextClassifier)
     told = run("learn", "d.csv", "-t", "label", "--text", "--unlabelled-weight", "0.5").stdout
-    assert "2 rows without label, of weight 0.5" in told
+    assert "2 rows without label, weight 0.5" in told
     assert "Left out" not in told
     found = tb.load("d.tb")
     labels, texts = zip(*[(label or None, text) for label, text in rows], strict=True)
@@ -210,7 +209,7 @@ def test_rows_without_a_class_are_left_out_unless_they_are_wanted(run, tmp_path)
     np.testing.assert_allclose(found.predict_proba(["tablets"]), expected.predict_proba(["tablets"]), rtol=1e-9, atol=0)
     assert found.predict(["tablets"]).tolist() == ["spam"]
     told = run("learn", "d.csv", "-t", "label", "--text", "--unlabelled-weight", "auto", "--seed", "3").stdout
-    assert "chosen by rows held out" in told
+    assert "chosen by cross-validation" in told
     assert run("predict", "d.tb", "d.csv", "--only").stdout.count("\n") == len(rows) + 1
 
 
@@ -239,9 +238,9 @@ def test_the_best_of_several_models_is_taken(run, sms):
 
 
 def test_names_of_models():
-    assert text_model_names("--model", ["auto"], "text") == MODELS
-    assert text_model_names("--model", ["nb, AUTO"], "text")[0] == "multinomial"
-    assert len(text_model_names("--model", ["nb, AUTO"], "text")) == len(MODELS)
+    assert model_names("--model", ["auto"], "text") == MODELS
+    assert model_names("--model", ["nb, AUTO"], "text")[0] == "multinomial"
+    assert len(model_names("--model", ["nb, AUTO"], "text")) == len(MODELS)
 
 
 def test_the_column_is_the_one_called_text_or_the_only_one_of_text(run, tmp_path):
@@ -260,7 +259,7 @@ def test_a_column_of_texts_is_pointed_out_where_it_is_taken_for_categories(run, 
         tmp_path / "d.csv", csv_of([(label, f"{text} and number {n}") for n, (label, text) in enumerate(DOCUMENTS * 3)])
     )
     told = run("learn", "d.csv", "-t", "label").stdout
-    assert "text holds texts: --text --column text learns from their words" in told
+    assert "text holds texts: tunbridge text learn --column text learns from their words" in told
     assert "identifier" not in told
 
 
@@ -394,7 +393,7 @@ def test_words_have_an_importance(run, spam):
 
 
 def test_colours_are_for_terminals(run, spam, monkeypatch):
-    from tunbridge.cli.explain import _show
+    from tunbridge.cli.verbs.explain import _show
 
     printed = []
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
@@ -411,14 +410,14 @@ def test_colours_are_for_terminals(run, spam, monkeypatch):
 def test_a_folder_is_described(run, mails):
     told = run("describe", "mails").stdout
     assert told.splitlines()[0] == "mails: 8 documents"
-    assert "ham            4                     25       36" in told
+    assert "ham            4               25       36" in told
     write(mails.parent / "flat" / "a.txt", "one")
     assert "(no subfolder)" in run("describe", "flat").stdout
     assert "is a folder" in run("describe", "mails", "--holes", code=1).stderr
 
 
 def test_a_model_of_texts_is_no_network(run, spam):
-    assert "For classifiers there are tunbridge predict and explain." in run("describe", spam, code=1).stderr
+    assert "tunbridge predict and explain" in run("describe", spam, code=1).stderr
 
 
 # Mistakes
@@ -442,38 +441,38 @@ MISTAKES = {
         ["learn", "n.csv", "-t", "label", "--text", "--column", "age"], 1,
         "column 'age' of n.csv must hold documents; it holds numbers. Name another one with --column.",
     ),
-    "empty column": (["learn", "e.csv", "-t", "label", "--text"], 1, "must hold documents; every cell is empty."),
+    "empty column": (["learn", "e.csv", "-t", "label", "--text"], 1, "must hold documents; every value is empty."),
     "empty file": (["learn", "empty.csv", "-t", "label", "--text"], 1, "it is empty."),
     "one class": (["learn", "o.csv", "-t", "label", "--text"], 1, "at least two classes"),
     "other categories": ([*LEARN, "--categorical", "text"], 2, "--categorical must name the target, if anything"),
-    "search": ([*LEARN, "--search", "tabu"], 2, "--text must come without --search, which learns a network."),
-    "score": ([*LEARN, "--score", "bic"], 2, "--score must come with --search"),
-    "seed": ([*LEARN, "--seed", "1"], 2, "--seed must come with a model that needs chance"),
+    "search": ([*LEARN, "--search", "tabu"], 2, "no option --search; it belongs"),
+    "score": ([*LEARN, "--score", "bic"], 2, "no option --score; it belongs"),
+    "seed": ([*LEARN, "--seed", "1"], 2, "--seed must come with a model that uses random numbers"),
     "folds": ([*LEARN, "--folds", "3"], 2, "--folds must come with --model auto"),
-    "numeric": ([*LEARN, "--numeric", "kernel"], 2, "--numeric must be left out with --text"),
-    "both": ([*LEARN, "--sequence"], 2, "--text and --sequence must not come together."),
-    "order": ([*LEARN, "--order", "2"], 2, "--order must come with --sequence."),
-    "no text": (["learn", "sms.csv", "-t", "label", "--ngrams", "2"], 2, "--ngrams must come with --text."),
-    "no idf": (["learn", "sms.csv", "-t", "label", "--no-idf"], 2, "--idf must come with --text."),
-    "column alone": (["learn", "sms.csv", "--column", "text"], 2, "--column must come with --text or --sequence."),
+    "numeric": ([*LEARN, "--numeric", "kernel"], 2, "no option --numeric; it belongs"),
+    "both": ([*LEARN, "--sequence"], 2, "no such option: --sequence"),
+    "order": ([*LEARN, "--order", "2"], 2, "no option --order; it belongs"),
+    "no text": (["learn", "sms.csv", "-t", "label", "--ngrams", "2"], 2, "no option --ngrams; it belongs"),
+    "no idf": (["learn", "sms.csv", "-t", "label", "--no-idf"], 2, "no option --no-idf; it belongs"),
+    "column alone": (["learn", "sms.csv", "--column", "text"], 2, "no option --column; it belongs"),
     "weight alone": (
         ["learn", "sms.csv", "-t", "label", "--unlabelled-weight", "1"], 2,
-        "--unlabelled-weight must come with --text or --sequence.",
+        "no option --unlabelled-weight; it belongs",
     ),
-    "weight": ([*LEARN, "--unlabelled-weight", "2"], 2, "must be a number from 0 to 1, or auto; got '2'."),
+    "weight": ([*LEARN, "--unlabelled-weight", "2"], 2, "must be a number from 0 to 1, or auto; got 2.0."),
     "weight of a word": ([*LEARN, "--unlabelled-weight", "much"], 2, "or auto; got 'much'."),
     "weight and calibration": ([*LEARN, "--unlabelled-weight", "1", "--calibrate", "platt"], 2, "without --calibrate"),
     "weight and several": ([*LEARN, "--unlabelled-weight", "1", "--model", "auto"], 2, "must come with one --model"),
     "weight and complement": (
-        [*LEARN, "--unlabelled-weight", "1", "--model", "complement"], 2, "'complement' does not.",
+        [*LEARN, "--unlabelled-weight", "1", "--model", "complement"], 2, "'complement' is none.",
     ),
     "model": ([*LEARN, "--model", "multinomail"], 2, "got 'multinomail'. Did you mean 'multinomial'?"),
-    "model of tables": ([*LEARN, "--model", "kdb2"], 2, "--model must name models; got 'kdb2'. With --text there are"),
+    "model of tables": ([*LEARN, "--model", "kdb2"], 2, "--model must name models; got 'kdb2'. Known: multinomial"),
     "no model": ([*LEARN, "--model", ","], 2, "--model must name a model, such as multinomial; got ','."),
-    "ngrams": ([*LEARN, "--ngrams", "many"], 2, "--ngrams must be a number of words, or two as in 2-3; got 'many'."),
+    "ngrams": ([*LEARN, "--ngrams", "many"], 2, "--ngrams must be an integer or A-B; got 'many'."),
     "no ngrams": ([*LEARN, "--ngrams", "0"], 2, "--ngrams must be at least 1"),
     "buckets": ([*LEARN, "--buckets", "9999999999"], 2, "--buckets must be at most 2³⁰"),
-    "length": ([*LEARN, "--length", "long"], 2, "--length must be a number of words, unit or none; got 'long'."),
+    "length": ([*LEARN, "--length", "long"], 2, "--length must be a number, auto, unit or none; got 'long'."),
     "negative length": ([*LEARN, "--length", "-1"], 2, "--length must be greater than 0"),
     "smoothing": ([*LEARN, "--smoothing", "0"], 2, "--smoothing must be above 0 for words"),
     "stop words": ([*LEARN, "--stop-words", "stopp.txt"], 2, "or a file that exists; got 'stopp.txt'."),
@@ -481,11 +480,11 @@ MISTAKES = {
     "text file": (["learn", "mail.txt", "-t", "label", "--text"], 1, "got the text file 'mail.txt'."),
     "flat folder": (["learn", "flat"], 1, "must have a subfolder for each class; 'flat' holds files only."),
     "empty folder": (["learn", "nothing"], 1, "'nothing' has no file."),
-    "stray file": (["learn", "mixed"], 1, "'stray.txt' stands beside the subfolders."),
+    "stray file": (["learn", "mixed"], 1, "'stray.txt' is beside the subfolders."),
     "folder and target": (["learn", "mails", "-t", "label"], 2, "--target must be left out with a folder"),
     "folder and column": (["learn", "mails", "--column", "text"], 2, "--column must come with a table; 'mails'"),
     "folder and weights": (["learn", "mails", "--weights", "n"], 2, "--weights must come with a table; 'mails'"),
-    "folder and sequence": (["learn", "mails", "--sequence"], 2, "--sequence must come with a table"),
+    "folder and sequence": (["learn", "mails", "--sequence"], 2, "sequences must come in a table"),
     "folder and encoding": (["learn", "mails", "--encoding", "utf-9"], 1, "--encoding must be a text encoding"),
     "encoding": (["learn", "latin.csv", "-t", "label", "--text"], 1, "latin.csv' must be utf-8 text"),
     "output": ([*LEARN, "-o", "sms.csv"], 1, "must not replace a file that is no model"),
@@ -507,8 +506,8 @@ MISTAKES = {
     "column of a text": (["explain", "spam.tb", "a prize", "--column", "x"], 2, "--column must come with a file"),
     "given twice": (["explain", "spam.tb", "--given", "text=a", "--given", "text=b"], 2, "--given must come once"),
     "given other": (["explain", "spam.tb", "--given", "wind=a"], 2, "must be text=… where the model reads texts"),
-    "what if": (["explain", "spam.tb", "a prize", "--what-if"], 2, "--what-if must come with a model that reads"),
-    "nomogram": (["explain", "spam.tb", "--nomogram", "n.png"], 2, "--nomogram must come with a model that reads"),
+    "what if": (["explain", "spam.tb", "a prize", "--what-if"], 2, "--what-if must come with a model of columns"),
+    "nomogram": (["explain", "spam.tb", "--nomogram", "n.png"], 2, "--nomogram must come with a model of columns"),
     "page of nothing": (["explain", "spam.tb", "--importance", "--html", "p.html"], 2, "--html must have"),
     "page of another name": (["explain", "spam.tb", "a prize", "--html", "p.txt"], 1, "must end in '.html', '.htm'"),
     "column of columns": (["explain", "tennis.tb", "tennis.csv", "--column", "wind"], 2, "reads several columns"),
@@ -557,12 +556,6 @@ def test_lines_may_end_in_any_way(run, tmp_path):
     )
     run("learn", "q.csv", "-t", "label", "--text", "-o", "b.tb")
     assert tb.load("b.tb").statistics_.vocabulary.names() == ["see", "you", "at", "noon", "prize", "for", "ten"]
-
-
-def test_what_options_mean():
-    assert Texts(text=True, ngrams="2").given == ["--text", "--ngrams"]
-    assert Texts(idf=False).given == ["--idf"]
-    assert Texts().given == []
 
 
 def test_real_messages_are_learned_predicted_and_explained(run, shared_data):

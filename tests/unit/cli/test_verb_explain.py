@@ -129,8 +129,8 @@ class TestAllRows:
         assert both.stdout.startswith("no rather than yes")
 
     def test_wrong_use(self, run, model, tennis):
-        assert "--importance must stand alone" in run("explain", model, tennis, "--importance", code=2).stderr
-        assert "--importance must stand alone" in run("explain", model, "--importance", "--what-if", code=2).stderr
+        assert "--importance must come alone" in run("explain", model, tennis, "--importance", code=2).stderr
+        assert "--importance must come alone" in run("explain", model, "--importance", "--what-if", code=2).stderr
         assert "about all classes" in run("explain", model, "--importance", "--label", "yes", code=2).stderr
         assert "--plot must have something to draw" in run("explain", model, "--plot", "a.png", code=2).stderr
         assert "must end in '.png'" in run("explain", model, "--nomogram", "n.bmp", code=1).stderr

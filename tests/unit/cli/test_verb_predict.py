@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tunbridge as tb
-from tunbridge.cli import rows as rows_module
-from tunbridge.cli import writers
+from tunbridge.cli import files as files_module, output as writers, rows as rows_module
 
 HEAD = "outlook,temperature,humidity,wind"
 
@@ -165,7 +164,7 @@ def test_an_interrupt_leaves_what_was_there(run, model, tennis, tmp_path: Path, 
     def interrupted(*_: object) -> bytes:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(writers, "text_lines", interrupted)
+    monkeypatch.setattr(files_module, "text_lines", interrupted)
     assert run("predict", model, tennis, "-o", out, code=130).stderr == "tunbridge: interrupted.\n"
     assert out.read_text() == "precious"
     assert sorted(p.name for p in tmp_path.glob(".*")) == []
@@ -175,7 +174,7 @@ def test_a_closed_pipe_is_quiet(run, model, tennis, monkeypatch):
     def closed(*_: object) -> bytes:
         raise BrokenPipeError
 
-    monkeypatch.setattr(writers, "text_lines", closed)
+    monkeypatch.setattr(files_module, "text_lines", closed)
     from typer.testing import CliRunner
 
     from tunbridge.cli.app import app
@@ -211,9 +210,7 @@ def test_wrong_use(run, model, tennis, tmp_path: Path):
     assert "folder that exists" in run("predict", model, tennis, "-o", "no/out.csv", code=1).stderr
     assert "must not replace the input" in run("predict", model, tennis, "-o", tennis, code=1).stderr
     assert "--keep must name a column" in run("predict", model, tennis, "--keep", "x", code=1).stderr
-    assert (
-        "--only must stand without --keep" in run("predict", model, tennis, "--only", "--keep", "wind", code=2).stderr
-    )
+    assert "--only must come without --keep" in run("predict", model, tennis, "--only", "--keep", "wind", code=2).stderr
     assert "Missing argument 'ROWS'".lower() in run("predict", model, code=2).stderr.lower()
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import tunbridge as tb
 
@@ -15,7 +13,7 @@ def test_describe_shows_every_column(run, tmp_path: Path):
         ",".join(names) + "\n" + ",".join(["-9"] * 60) + "\n" + ",".join(["b"] * 60) + "\n"
     )
     told = run("describe", "wide.csv", "--missing", "-9").stdout
-    assert "2 rows, 60 columns, 60 missing cells" in told
+    assert "2 rows, 60 columns, 60 missing values" in told
     assert all(f"  {name} " in told for name in names)
     assert "1 missing (-9)" in told
 
@@ -25,7 +23,7 @@ def test_describe_bad_files(run, tmp_path: Path):
     (tmp_path / "d.csv").write_text("a,a\n1,2\n")
     assert "must be distinct" in run("describe", "d.csv", code=1).stderr
     (tmp_path / "d.weird").write_text("a\n1\n")
-    assert "as in --format 'csv'" in run("describe", "d.weird", code=1).stderr
+    assert "as in --format csv" in run("describe", "d.weird", code=1).stderr
 
 
 def test_datasets_are_listed_and_shown(run):
@@ -64,7 +62,6 @@ def _folder(tmp_path: Path) -> Path:
 
 def test_warmup_compiles_and_says_so(run, monkeypatch):
     calls: list[int] = []
-    fake = SimpleNamespace(warm_up=lambda: calls.append(1))
-    monkeypatch.setitem(sys.modules, "tunbridge.kernels.warmup", fake)
+    monkeypatch.setattr("tunbridge.cli.verbs.warmup.warm_up", lambda: calls.append(1))
     assert "All kernels are compiled; that took" in run("warmup").stdout
     assert calls == [1]

@@ -15,8 +15,8 @@ import pytest
 
 import tunbridge as tb
 from tunbridge.cli import rows as rows_module
-from tunbridge.cli import sample as sample_module
-from tunbridge.cli.convert import losses
+from tunbridge.cli.files import losses
+from tunbridge.cli.verbs import sample as sample_module
 from tunbridge.formats import NetworkParts, read_network_parts, write_network_parts
 
 FORMATS = ("bif", "xmlbif", "net", "dsc", "uai", "tb")
@@ -47,7 +47,7 @@ def table_of(text: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize("after", FORMATS)
 def test_any_pair_of_formats(run, net, before, after):
     net.write(f"a.{before}")
-    told = run("convert", f"a.{before}", f"b.{after}")
+    told = run("network", "convert", f"a.{before}", f"b.{after}")
     assert told.stdout.startswith(f"a.{before}: 8 variables, 8 arcs in b.{after} (")
     assert told.stdout.count("\n") == 1
     found, expected = tb.read_network(f"b.{after}"), tb.read_network(f"a.{before}")
@@ -60,7 +60,7 @@ def test_any_pair_of_formats(run, net, before, after):
 @pytest.mark.parametrize("format", FORMATS)
 def test_what_is_lost_is_what_is_told(run, learned, tmp_path: Path, format):
     write_network_parts(tmp_path / "lawn.tb", learned)
-    warning = run("convert", "lawn.tb", f"new.{format}").stderr
+    warning = run("network", "convert", "lawn.tb", f"new.{format}").stderr
     back = read_network_parts(tmp_path / f"new.{format}")
     assert ("names of variables" in warning) == (
         [v.name for v in back.variables] != [v.name for v in learned.variables]
@@ -76,28 +76,28 @@ def test_what_is_lost_is_what_is_told(run, learned, tmp_path: Path, format):
 
 
 def test_the_format_may_be_said(run, asia, net, tmp_path: Path):
-    run("convert", asia, "asia.tb")
+    run("network", "convert", asia, "asia.tb")
     for own in ("tb", "native"):
-        run("convert", asia, "own.dat", "--to", own)
+        run("network", "convert", asia, "own.dat", "--to", own)
         assert (tmp_path / "own.dat").read_bytes() == (tmp_path / "asia.tb").read_bytes()
-    run("convert", asia, "asia.txt", "--to", "XMLBIF")
+    run("network", "convert", asia, "asia.txt", "--to", "XMLBIF")
     assert (tmp_path / "asia.txt").read_text().startswith("<?xml")
-    run("convert", "asia.txt", "again.net.gz", "--from", ".xml")
+    run("network", "convert", "asia.txt", "again.net.gz", "--from", ".xml")
     assert tb.read_network(tmp_path / "again.net.gz") == net
 
 
 def test_converting_bad_input(run, asia, tmp_path: Path):
     text = asia.read_bytes()
-    assert "must not replace the input" in run("convert", asia, asia, code=1).stderr
-    assert "must not replace the input" in run("convert", asia, asia, "--to", "net", code=1).stderr
+    assert "must not replace the input" in run("network", "convert", asia, asia, code=1).stderr
+    assert "must not replace the input" in run("network", "convert", asia, asia, "--to", "net", code=1).stderr
     assert asia.read_bytes() == text
-    assert "come with --to, such as --to bif." in run("convert", asia, "asia.txt", code=2).stderr
-    assert "come with --from, such as --from bif." in run("convert", "asia.txt", "b.bif", code=2).stderr
-    assert "--to must be one of 'bif', 'xmlbif'" in run("convert", asia, "b.bif", "--to", "bfi", code=2).stderr
-    assert "Did you mean 'asia.bif'?" in run("convert", "asai.bif", "b.net", code=1).stderr
-    assert "must not end in '.gz'" in run("convert", asia, "b.tb.gz", code=1).stderr
+    assert "come with --to, such as --to bif." in run("network", "convert", asia, "asia.txt", code=2).stderr
+    assert "come with --from, such as --from bif." in run("network", "convert", "asia.txt", "b.bif", code=2).stderr
+    assert "--to must be one of 'bif', 'dsc'" in run("network", "convert", asia, "b.bif", "--to", "bfi", code=2).stderr
+    assert "Did you mean 'asia.bif'?" in run("network", "convert", "asai.bif", "b.net", code=1).stderr
+    assert "must not end in '.gz'" in run("network", "convert", asia, "b.tb.gz", code=1).stderr
     (tmp_path / "broken.net").write_text("net { }\nnode a { states = }\n")
-    assert "line 2, column" in run("convert", "broken.net", "b.bif", code=1).stderr
+    assert "line 2, column" in run("network", "convert", "broken.net", "b.bif", code=1).stderr
     assert not (tmp_path / "b.bif").exists()
 
 
@@ -106,10 +106,13 @@ def test_converting_bad_input(run, asia, tmp_path: Path):
 
 def test_equal_seeds_give_equal_files_whatever_their_length(run, asia, tmp_path: Path, monkeypatch):
     monkeypatch.setattr(sample_module, "_MOST_ROWS", 1000)
-    assert run("sample", asia, "-n", "2500", "-o", "a.csv", "--seed", "7").stdout == "2500 rows in a.csv; seed 7\n"
-    run("sample", asia, "-n", "2500", "-o", "b.csv", "--seed", "7")
-    run("sample", asia, "-n", "1300", "-o", "short.csv", "--seed", "7")
-    run("sample", asia, "-n", "2500", "-o", "other.csv", "--seed", "8")
+    assert (
+        run("network", "sample", asia, "-n", "2500", "-o", "a.csv", "--seed", "7").stdout
+        == "2500 rows in a.csv; seed 7\n"
+    )
+    run("network", "sample", asia, "-n", "2500", "-o", "b.csv", "--seed", "7")
+    run("network", "sample", asia, "-n", "1300", "-o", "short.csv", "--seed", "7")
+    run("network", "sample", asia, "-n", "2500", "-o", "other.csv", "--seed", "8")
     text = (tmp_path / "a.csv").read_text()
     assert (tmp_path / "b.csv").read_text() == text
     assert text.startswith((tmp_path / "short.csv").read_text())
@@ -120,7 +123,7 @@ def test_equal_seeds_give_equal_files_whatever_their_length(run, asia, tmp_path:
 
 
 def test_rows_follow_the_network(run, asia, net, tmp_path: Path):
-    run("sample", asia, "-n", "20000", "-o", "rows.parquet", "--seed", "0")
+    run("network", "sample", asia, "-n", "20000", "-o", "rows.parquet", "--seed", "0")
     rows = pq.read_table(tmp_path / "rows.parquet").to_pydict()
     assert list(rows) == list(net.nodes)
     share = np.mean(np.array(rows["dysp"]) == "yes")
@@ -130,7 +133,7 @@ def test_rows_follow_the_network(run, asia, net, tmp_path: Path):
 
 
 def test_rows_given_findings_and_interventions(run, asia, net):
-    told = run("sample", asia, "-n", "4000", "--given", "dysp=yes", "--do", "smoke=no", "--seed", "1")
+    told = run("network", "sample", asia, "-n", "4000", "--given", "dysp=yes", "--do", "smoke=no", "--seed", "1")
     rows = table_of(told.stdout)
     assert told.stderr == ""
     assert {row["dysp"] for row in rows} == {"yes"}
@@ -142,23 +145,23 @@ def test_rows_given_findings_and_interventions(run, asia, net):
 
 
 def test_a_new_seed_is_told(run, asia):
-    result = run("sample", asia, "-n", "30")
+    result = run("network", "sample", asia, "-n", "30")
     seed = result.stderr.removeprefix("Note: the seed was ").removesuffix(".\n")
-    assert run("sample", asia, "-n", "30", "--seed", seed).stdout == result.stdout
-    told = run("sample", asia, "-n", "30", "-o", "rows.tsv").stdout
+    assert run("network", "sample", asia, "-n", "30", "--seed", seed).stdout == result.stdout
+    told = run("network", "sample", asia, "-n", "30", "-o", "rows.tsv").stdout
     assert told.startswith("30 rows in rows.tsv; seed ")
 
 
 def test_sampling_bad_input(run, asia, tmp_path: Path):
-    assert "missing option" in run("sample", asia, code=2).stderr
-    assert "invalid value for '--rows'" in run("sample", asia, "-n", "0", code=2).stderr
-    assert "must end in '.csv'" in run("sample", asia, "-n", "5", "-o", "rows.xlsx", code=1).stderr
+    assert "missing option" in run("network", "sample", asia, code=2).stderr
+    assert "invalid value for '--rows'" in run("network", "sample", asia, "-n", "0", code=2).stderr
+    assert "must end in '.csv'" in run("network", "sample", asia, "-n", "5", "-o", "rows.xlsx", code=1).stderr
     told = run(
-        "sample", asia, "-n", "5", "--given", "either=no", "--given", "lung=yes", "-o", "rows.csv", code=1
+        "network", "sample", asia, "-n", "5", "--given", "either=no", "--given", "lung=yes", "-o", "rows.csv", code=1
     ).stderr
     assert "have probability zero together" in told
     assert not (tmp_path / "rows.csv").exists()
-    assert "Did you mean 'yes'?" in run("sample", asia, "-n", "5", "--given", "lung=yess", code=1).stderr
+    assert "Did you mean 'yes'?" in run("network", "sample", asia, "-n", "5", "--given", "lung=yess", code=1).stderr
 
 
 # predict
@@ -277,7 +280,7 @@ def test_describe_shows_a_network(run, asia, net):
     lines = told.splitlines()
     assert lines[0].endswith("asia.bif: 8 variables, 8 arcs, 18 parameters")
     assert "name             asia" in lines
-    assert "states           2 a variable, 16 in all" in lines
+    assert "states           2 per variable, 16 in total" in lines
     assert any(line.startswith("largest table    either given tub, lung: 4 rows of 2 states") for line in lines)
     assert "tables" not in told
     start = lines.index(next(line for line in lines if line.startswith("variable")))
@@ -297,9 +300,9 @@ def test_describe_refuses_classifiers(run, model):
 
 @pytest.mark.parametrize("suffix", ["bif", "tb"])
 def test_verbs_of_classifiers_say_that_it_is_a_network(run, asia, tennis, suffix):
-    run("convert", asia, f"net.{suffix}")
+    run("network", "convert", asia, f"net.{suffix}")
     for words in (["explain", f"net.{suffix}", "--given", "a=b"], ["evaluate", f"net.{suffix}", tennis]):
-        assert "is a network. Ask it with tunbridge query." in run(*words, code=1).stderr
+        assert "is a network. Query it with tunbridge network query." in run(*words, code=1).stderr
 
 
 def test_loading_and_predicting_with_a_network_does_without_scikit_learn(run, net, tmp_path: Path):
@@ -318,10 +321,12 @@ def test_loading_and_predicting_with_a_network_does_without_scikit_learn(run, ne
 def test_networks_of_the_repositories(run, shared_data: Path):
     alarm = shared_data / "networks" / "alarm.bif"
     data = json.loads(
-        run("query", alarm, "-t", "HYPOVOLEMIA", "--given", "HR=HIGH", "--given", "CVP=LOW", "--json").stdout
+        run("network", "query", alarm, "-t", "HYPOVOLEMIA", "--given", "HR=HIGH", "--given", "CVP=LOW", "--json").stdout
     )
     assert sum(data["posteriors"]["HYPOVOLEMIA"].values()) == pytest.approx(1.0, rel=1e-12)
     child = shared_data / "networks" / "child.bif"
-    told = run("query", child, "-t", "Disease", "--given", "CO2Report=<7.5", "--given", "Age=0-3_days|4-10_days").stdout
+    told = run(
+        "network", "query", child, "-t", "Disease", "--given", "CO2Report=<7.5", "--given", "Age=0-3_days|4-10_days"
+    ).stdout
     assert "PAIVS" in told
     assert "37 variables, 46 arcs, 509 parameters" in run("describe", alarm).stdout

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import tunbridge as tb
-from tunbridge.counts import families as module
-from tunbridge.counts.families import count_families
+from tunbridge.counts import Counter, counter as module
 from tunbridge.data import Column
 from tunbridge.errors import DataError
 
@@ -31,11 +30,13 @@ def test_the_same_as_the_counter(n_rows: int, monkeypatch: pytest.MonkeyPatch) -
     table = random_table(n_rows)
     asked = []
     monkeypatch.setattr(
-        module, "_by_planes", lambda *a, plain=module._by_planes: (asked.append(len(a[1])), plain(*a))[1]
+        module,
+        "families_by_planes",
+        lambda *a, plain=module.families_by_planes, **k: (asked.append(len(a[1])), plain(*a, **k))[1],
     )
-    found = count_families(table, FAMILIES)
+    found = Counter(table).families(FAMILIES)
     assert asked == [9]  # the others have too many states or cells
-    for one, other in zip(found, tb.Counter(table).families(FAMILIES), strict=True):
+    for one, other in zip(found, [tb.Counter(table).family(*f) for f in FAMILIES], strict=True):
         assert (one.child, one.parents) == (other.child, other.parents)
         np.testing.assert_array_equal(one.table, other.table)
         assert one.is_sparse == other.is_sparse
@@ -43,8 +44,10 @@ def test_the_same_as_the_counter(n_rows: int, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("table", [random_table(50), random_table(4000, np.ones(4000))], ids=["small", "weighted"])
 def test_small_and_weighted_tables_are_left_to_the_counter(table: tb.Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_by_planes", None)
-    for one, other in zip(count_families(table, FAMILIES), tb.Counter(table).families(FAMILIES), strict=True):
+    monkeypatch.setattr(module, "families_by_planes", None)
+    for one, other in zip(
+        Counter(table).families(FAMILIES), [Counter(table).family(*f) for f in FAMILIES], strict=True
+    ):
         np.testing.assert_array_equal(one.table, other.table)
 
 
@@ -59,4 +62,4 @@ def test_small_and_weighted_tables_are_left_to_the_counter(table: tb.Table, monk
 def test_mistakes_are_named(family: tuple[str, tuple[str, ...]], message: str) -> None:
     for families in ([family], [*FAMILIES, family]):
         with pytest.raises(DataError, match=message):
-            count_families(random_table(), families)
+            Counter(random_table()).families(families)

@@ -7,8 +7,7 @@ from math import log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import oracles.counts as oracle
 from tunbridge.counts import (

@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 from tunbridge.counts import radix
-from tunbridge.counts.configurations import configuration_codes, configuration_numbers, product_numbers
-from tunbridge.counts.radix import is_dense, joint_codes, joint_table, sparse_table
+from tunbridge.counts.radix import (
+    configuration_codes,
+    configuration_numbers,
+    is_dense,
+    joint_codes,
+    joint_table,
+    product_numbers,
+    sparse_table,
+)
 
 
 def test_a_table_is_dense_up_to_the_size_of_the_data() -> None:

@@ -5,8 +5,8 @@ import datetime as dt
 import pyarrow as pa
 import pytest
 
-from tunbridge.data import arff
-from tunbridge.data.arff import Attribute, numbered, read_batches, read_header
+from tunbridge.data.formats import arff
+from tunbridge.data.formats.arff import Attribute, numbered, read_batches, read_header
 from tunbridge.errors import FormatError
 
 

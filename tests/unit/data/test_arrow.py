@@ -19,7 +19,7 @@ from tunbridge.data.arrow import as_arrow, is_pandas
 from tunbridge.errors import DataError
 
 NAN = float("nan")
-PLAIN = "column 'x' must hold text, numbers, truth values, dates or times"
+PLAIN = "column 'x' must hold text, numbers, booleans, dates or times"
 UTC = dt.UTC
 
 

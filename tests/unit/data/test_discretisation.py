@@ -49,9 +49,9 @@ class TestDiscretisation:
             ((2.0, 1.0), "cuts must be strictly increasing; got 1.0 after 2.0"),
             ((1.0, 1.0), "cuts must be strictly increasing; got 1.0 after 1.0"),
             ((-0.0, 0.0), "cuts must be strictly increasing"),
-            ((1.0, float("inf")), "a cut point must be finite; got inf"),
-            ((NAN,), "a cut point must be finite; got nan"),
-            (("1",), "a cut point must be a number; got '1'"),
+            ((1.0, float("inf")), "a bin edge must be finite; got inf"),
+            ((NAN,), "a bin edge must be finite; got nan"),
+            (("1",), "a bin edge must be a number; got '1'"),
             ("12", "cuts must be a list of numbers; got '12'"),
             (3.5, "cuts must be a list of numbers; got 3.5"),
             ({1.0: 2.0}, "cuts must be a list of numbers"),
@@ -325,8 +325,8 @@ class TestMDL:
     @pytest.mark.parametrize(
         ("classes", "message"),
         [
-            ([0.0, 1.0], "classes must be whole-number codes; got float64"),
-            (["a", "b"], "classes must be whole-number codes"),
+            ([0.0, 1.0], "classes must be integer codes; got float64"),
+            (["a", "b"], "classes must be integer codes"),
             ([0, 1, 1], r"classes must be one code a row; got shape \(3,\) for 2 rows"),
             ([[0, 1]], "classes must be one code a row"),
         ],

@@ -10,7 +10,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from tunbridge.data import delimited, readers
+from tunbridge.data.formats import delimited
 from tunbridge.data.readers import DEFAULT_MISSING, iter_batches, read_table
 from tunbridge.data.table import Table
 from tunbridge.errors import DataError, DataWarning, FormatError, MemoryForecastError
@@ -81,7 +81,7 @@ class TestDelimited:
         assert table.read_as_missing == {"x": {"": 1, "?": 2, "nan": 1}}
 
     def test_markers_in_numbers_of_a_large_file_are_not_told_apart(self, write, monkeypatch) -> None:
-        monkeypatch.setattr(readers, "_SECOND_LOOK", 10)
+        monkeypatch.setattr(delimited, "_SECOND_LOOK", 10)
         table = read_table(write("x,y\n1.5,a\n?,NA\n2.5,b\n"))
         assert table.read_as_missing == {"y": {"NA": 1}}
         assert table.missing == {"x": 1, "y": 1}
@@ -105,7 +105,7 @@ class TestDelimited:
 
     def test_a_marker_with_blanks_is_a_state_with_a_warning(self, write) -> None:
         path = write("x,y\n1, ?\n2, a\n")
-        with pytest.warns(DataWarning, match=r"column 'y' holds ' \?': missing markers but for the blanks"):
+        with pytest.warns(DataWarning, match=r"column 'y' holds ' \?': missing markers with blanks around them"):
             table = read_table(path)
         assert states(table, "y") == (" ?", " a")
         assert read_table(path, missing=[" ?"]).missing == {"y": 1}

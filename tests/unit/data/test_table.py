@@ -133,7 +133,7 @@ def test_columns_that_do_not_fit_are_refused() -> None:
 def test_a_table_without_columns_has_the_rows_of_its_weights(weather: Table) -> None:
     assert Table.of([]).n_rows == 0
     assert weather.select([]).n_rows == 4
-    assert repr(weather.select([])) == "Table: 4 rows × 0 columns, 0 missing cells, weighted"
+    assert repr(weather.select([])) == "Table: 4 rows × 0 columns, 0 missing values, weighted"
     assert weather.select([]).to_arrow().num_columns == 0
 
 
@@ -337,7 +337,7 @@ def test_repr() -> None:
     }
     table = as_table(data, kinds={"number": "continuous"})
     assert repr(table).splitlines() == [
-        "Table: 2 rows × 8 columns, 3 missing cells",
+        "Table: 2 rows × 8 columns, 3 missing values",
         "  sky     categorical  clear                                           1 missing, constant",
         "  wind    continuous   2.5 … 7",
         "  number  continuous   0 … 9007199254740992",
@@ -352,10 +352,12 @@ def test_repr() -> None:
 def test_one_row_one_column() -> None:
     assert (
         repr(as_table({"x": [1.5]}, weights=[2]))
-        == "Table: 1 row × 1 column, 0 missing cells, weighted\n  x  continuous  1.5"
+        == "Table: 1 row × 1 column, 0 missing values, weighted\n  x  continuous  1.5"
     )
-    assert repr(as_table({})) == "Table: 0 rows × 0 columns, 0 missing cells"
-    assert repr(as_table({"x": np.empty(0)})) == "Table: 0 rows × 1 column, 0 missing cells\n  x  continuous  no values"
+    assert repr(as_table({})) == "Table: 0 rows × 0 columns, 0 missing values"
+    assert (
+        repr(as_table({"x": np.empty(0)})) == "Table: 0 rows × 1 column, 0 missing values\n  x  continuous  no values"
+    )
 
 
 def test_what_was_read_as_missing_is_told() -> None:
@@ -382,7 +384,7 @@ def test_many_states_are_counted() -> None:
 def test_many_columns_are_counted() -> None:
     table = as_table(np.eye(3, 500))
     lines = repr(table).splitlines()
-    assert lines[0] == "Table: 3 rows × 500 columns, 0 missing cells"
+    assert lines[0] == "Table: 3 rows × 500 columns, 0 missing values"
     assert len(lines) == 42
     assert lines[-1] == "  … and 460 more columns"
     assert len(table.summary().splitlines()) == 500

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tunbridge.data.columns import Column
-from tunbridge.data.texts import holds_text, marker_counts, nulled, text_column, texts_of_nan, without_markers
+from tunbridge.data.formats.request import holds_text, marker_counts, nulled, text_column, texts_of_nan, without_markers
 from tunbridge.data.variable import Variable
 
 

@@ -75,12 +75,12 @@ def test_names_of_subclasses_become_plain_text(name: str) -> None:
         (["a", "b", "a"], "the states of 'x' must be distinct; got 'a' more than once."),
         ([0, 1, True], "the states of 'x' must be distinct; got 1 more than once."),
         ([["a"], ["b"]], "the states of 'x' must be plain values; unhashable type: 'list'."),
-        (["a", None], "the states of 'x' must be values; got None. Leave it out: a missing cell is in no state."),
+        (["a", None], "the states of 'x' must be values; got None. Leave it out: a missing value is in no state."),
         (
             [1.5, float("nan")],
-            "the states of 'x' must be values; got nan. Leave it out: a missing cell is in no state.",
+            "the states of 'x' must be values; got nan. Leave it out: a missing value is in no state.",
         ),
-        ([pd.NaT], "the states of 'x' must be values; got NaT. Leave it out: a missing cell is in no state."),
+        ([pd.NaT], "the states of 'x' must be values; got NaT. Leave it out: a missing value is in no state."),
     ],
 )
 def test_bad_states_are_refused(states: object, message: str) -> None:

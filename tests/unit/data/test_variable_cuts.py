@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 
 import tunbridge as tb
-from tunbridge.counts.states import merge_states
+from tunbridge.counts.records import merge_states
 from tunbridge.data import MISSING, Variable, encode
 from tunbridge.data.columns import encode_column, infer_column, to_floats
-from tunbridge.data.intervals import number_of
+from tunbridge.data.variable import number_of
 from tunbridge.errors import DataError
 
 FEVER = Variable("fever", ["none", "mild", "high"], cuts=[37.5, 38.5])
@@ -84,10 +84,10 @@ def test_variables_with_cuts_are_pickled_copied_renamed_and_shown() -> None:
     [
         ([2, 1], "the cuts of 'x' must be strictly increasing; got 1.0 after 2.0. Sort them, drop repeats."),
         ([1, 1], "the cuts of 'x' must be strictly increasing; got 1.0 after 1.0. Sort them, drop repeats."),
-        ([1, NAN], "a cut point of 'x' must be finite; got nan."),
-        ([float("inf")], "a cut point of 'x' must be finite; got inf."),
-        (["1"], "a cut point of 'x' must be a number; got '1'."),
-        ([True], "a cut point of 'x' must be a number; got True."),
+        ([1, NAN], "a bin edge of 'x' must be finite; got nan."),
+        ([float("inf")], "a bin edge of 'x' must be finite; got inf."),
+        (["1"], "a bin edge of 'x' must be a number; got '1'."),
+        ([True], "a bin edge of 'x' must be a number; got True."),
         ("12", "the cuts of 'x' must be a list of numbers; got '12'."),
         (3.5, "the cuts of 'x' must be a list of numbers; got 3.5."),
         ({1: 2}, "the cuts of 'x' must be a list of numbers; got {1: 2}."),
@@ -314,7 +314,7 @@ def test_other_cut_points_are_not_merged() -> None:
 
 
 def test_nor_are_intervals_of_other_names() -> None:
-    with pytest.raises(DataError, match="of which its states must be in both; got 'young', 'adult', 'old'"):
+    with pytest.raises(DataError, match="so its states must be bins in both; got 'young', 'adult', 'old'"):
         merge_states(AGE, Variable("age", ["young", "adult", "old"], cuts=AGE.cuts))
 
 
@@ -323,8 +323,8 @@ def test_nothing_is_added_to_intervals(swap: bool) -> None:
     pair = (AGE, Variable("age", ["≤ 18", "unknown", "23"]))
     with pytest.raises(DataError) as error:
         merge_states(*(pair[::-1] if swap else pair))
-    rule = "'age' is cut into intervals, of which its states must be in both; got 'unknown', '23'."
-    assert str(error.value) == f"{rule} Discretise both at the same cut points."
+    rule = "'age' has bins, so its states must be bins in both; got 'unknown', '23'."
+    assert str(error.value) == f"{rule} Discretise both at the same bin edges."
 
 
 def test_counts_of_two_tables_cut_alike_add_up() -> None:

@@ -62,10 +62,10 @@ def test_text():
         (lambda: calibration_table([], []), "equally long"),
         (lambda: calibration_table([True, False], [0.5, 1.5]), "between 0 and 1; got 1.5"),
         (lambda: calibration_table([True, False], [0.5, float("nan")]), "between 0 and 1; got nan"),
-        (lambda: calibration_table([0, 2], [0.5, 0.5]), "a truth value a row"),
+        (lambda: calibration_table([0, 2], [0.5, 0.5]), "a boolean a row"),
         (
             lambda: calibration_table(["x", "y"], [0.5, 0.5]),
-            "came_true must be numbers or truth values; got .*Compare the classes",
+            "came_true must be numbers or booleans; got .*Compare the classes",
         ),
         (lambda: calibration_table([0, 1], [0.5, 0.5], n_bins=0), "n_bins must be at least 1"),
         (lambda: calibration_table([0, 1], [0.5, 0.5], sample_weight=[1]), "sample_weight must be 2 finite numbers"),

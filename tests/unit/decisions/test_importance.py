@@ -26,7 +26,7 @@ def test_it_is_a_mapping_in_order():
 
 
 def test_what_is_not_there():
-    with pytest.raises(DataError, match=r"an importance must be asked by feature; got 'z'. Known: '<b>', 'a', 'c'"):
+    with pytest.raises(DataError, match=r"an importance must be looked up by feature; got 'z'. Known: '<b>', 'a', 'c'"):
         example()["z"]
 
 

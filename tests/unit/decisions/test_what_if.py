@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from tunbridge.decisions.what_if import Change, WhatIf, what_if
+from tunbridge.decisions.evidence import Change, WhatIf, what_if
 
 
 def example(n: int = 3, **rest) -> WhatIf:

@@ -48,7 +48,7 @@ def test_one_standard_error_prefers_the_first_that_is_as_good():
 
 
 def test_the_reason_of_one_standard_error_names_the_best():
-    from tunbridge.evaluation.choice import _reason
+    from tunbridge.evaluation.cross_validation import _reason
 
     comparison = tb.compare_classifiers(dependent(), "y", ["nb", "tan"], folds=3)
     said = (

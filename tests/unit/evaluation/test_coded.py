@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import tunbridge as tb
 from tunbridge.errors import DataError, MemoryForecastError, UnseenStateWarning
-from tunbridge.evaluation.coded import Coded, weight_arguments
+from tunbridge.evaluation.labelled import Coded, weight_arguments
 
 
 def mixed(n=200, seed=0):
@@ -102,7 +102,7 @@ def test_weights_go_to_the_last_step_of_a_pipeline_or_are_refused():
     pipeline = make_pipeline(StandardScaler(), LogisticRegression())
     assert list(weight_arguments(pipeline, [1.0])) == ["logisticregression__sample_weight"]
     assert weight_arguments(KNeighborsClassifier(), None) == {}
-    with pytest.raises(DataError, match="must take weights where rows have them; KNeighborsClassifier takes none"):
+    with pytest.raises(DataError, match="must take weights if rows have them; KNeighborsClassifier takes none"):
         weight_arguments(KNeighborsClassifier(), [1.0])
 
 

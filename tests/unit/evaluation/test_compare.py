@@ -19,7 +19,7 @@ import tunbridge as tb
 from tunbridge.errors import DataError
 from tunbridge.evaluation import Coded, Estimate
 from tunbridge.evaluation.comparison import standard_error
-from tunbridge.evaluation.folds import assign_folds
+from tunbridge.evaluation.cross_validation import assign_folds
 
 
 def rows(n=240, seed=0, n_classes=2):
@@ -237,7 +237,7 @@ def test_when_nothing_is_learned_the_verdict_says_so():
     noise = {f"x{j}": rng.choice(list("abcdefgh"), 60) for j in range(12)}
     found = tb.compare_classifiers({**noise, "y": rng.choice(["u", "v"], 60)}, "y", ["nb", "tan"], folds=5)
     assert found.summary(found.best)["log-loss"].mean > found.baseline_summary()["log-loss"].mean
-    assert "No model has less log-loss than the frequencies of the classes" in str(found)
+    assert "No model has less log-loss than the class frequencies" in str(found)
 
 
 def test_the_baseline_has_the_frequencies_of_the_classes():
@@ -296,6 +296,18 @@ def test_names_of_models_are_checked():
         found.difference("nb", metric="auc")
 
 
+def test_frames():
+    found = tb.compare_classifiers(rows(), "y", ["nb", "tan"], folds=3)
+    frame = found.to_pandas()
+    assert frame.index.tolist() == [*found.ranked, f"always {found.usual}"]
+    assert frame.loc["nb", "accuracy"] == found.summary("nb")["accuracy"].mean
+    assert frame.loc["nb", "log_loss_error"] == found.summary("nb")["log-loss"].error
+    assert frame["fit_seconds"].isna().tolist() == [False, False, True]
+    by_class = found.scores("nb").to_pandas()
+    assert by_class["recall"].tolist() == found.scores("nb").recall.tolist()
+    assert by_class.index.tolist() == list(found.scores("nb").classes)
+
+
 def test_progress_is_told():
     told = []
     tb.compare_classifiers(rows(), "y", ["nb", "tan"], folds=2, progress=lambda what, share: told.append((what, share)))
@@ -306,7 +318,8 @@ def test_progress_is_told():
 
 def test_the_terminal_shows_a_bar(monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    monkeypatch.setattr("tunbridge.evaluation.progress._QUIET", 0.0)
+    monkeypatch.setattr("tunbridge._core.progress._FIRST_SECONDS", 0.0)
+    monkeypatch.setattr("tunbridge._core.progress._SECONDS_BETWEEN", 0.0)
     tb.compare_classifiers(rows(), "y", ["nb", "tan"], folds=2)
     shown = capsys.readouterr().err
     assert "tan, fold 2 (Ctrl-C keeps what is done)" in shown

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tunbridge.errors import DataError
-from tunbridge.evaluation.folds import assign_folds, possible_folds
+from tunbridge.evaluation.cross_validation import assign_folds, possible_folds
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -13,9 +13,8 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from tunbridge.evaluation import ranking as ranking_module
-from tunbridge.evaluation.ranking import Ranking, log_odds
-from tunbridge.evaluation.scores import METRICS, Scores, merged
+from tunbridge.evaluation import scores as ranking_module
+from tunbridge.evaluation.scores import METRICS, Ranking, Scores, log_odds, merged
 
 EXACT = {"rtol": 1e-12, "atol": 0}
 

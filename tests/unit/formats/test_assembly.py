@@ -8,10 +8,10 @@ from string import ascii_letters
 import numpy as np
 import pytest
 
+from tunbridge._core.registry import entry
 from tunbridge.errors import FormatError, MemoryForecastError
-from tunbridge.formats import assembly
-from tunbridge.formats.assembly import Declared, Draft, Given, Rows, assemble, product_up_to
-from tunbridge.formats.network_files import _READERS
+from tunbridge.formats import _assembly as assembly
+from tunbridge.formats._assembly import Declared, Draft, Given, Rows, assemble, product_up_to
 
 NAMES = [a + b + c for a in ascii_letters for b in ascii_letters for c in ascii_letters][:1500]
 WORDS = " ".join(NAMES)
@@ -62,7 +62,7 @@ def test_no_text_takes_more_memory_than_was_forecast(format, n, monkeypatch):
     assembly.check_size(len(text))
     tracemalloc.start()
     try:
-        _READERS[format](text)
+        entry("network_format", format).load().read(text)
     except FormatError:
         pass
     finally:
@@ -76,7 +76,7 @@ def test_a_network_that_would_not_fit_is_not_built(monkeypatch):
     monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", str(60 * len(text)))
     assembly.check_size(len(text))
     with pytest.raises(MemoryForecastError, match="reading the network would need"):
-        _READERS["uai"](text)
+        entry("network_format", "uai").load().read(text)
 
 
 def test_a_product_is_not_taken_further_than_needed():

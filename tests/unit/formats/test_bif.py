@@ -8,9 +8,9 @@ import pytest
 from network_examples import LAWN, ODD_NETWORK, SPARSE_NETWORK, described, refused
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
+from tunbridge.formats import NetworkParts
+from tunbridge.formats._scanner import StateCodes
 from tunbridge.formats.bif import read_bif, write_bif
-from tunbridge.formats.parts import NetworkParts
-from tunbridge.formats.rows import StateCodes
 from tunbridge.probability import CPT, SparseCPT, noisy_or
 
 AB = """network unknown {

@@ -11,12 +11,11 @@ import pytest
 
 from tunbridge.data import Variable
 from tunbridge.errors import FormatError
-from tunbridge.formats import read_network_parts, write_network_parts
+from tunbridge.formats import NetworkParts, read_network_parts, write_network_parts
 from tunbridge.formats.bif import read_bif, write_bif
 from tunbridge.formats.dsc import write_dsc
 from tunbridge.formats.native import FORMAT_VERSION, read_model, write_model
 from tunbridge.formats.net import write_net
-from tunbridge.formats.parts import NetworkParts
 from tunbridge.formats.xmlbif import write_xmlbif
 from tunbridge.probability import CPT
 
@@ -85,12 +84,12 @@ def test_a_file_written_by_hand():
             "2 1",
             "the cuts of 'fever' must be strictly increasing; got 1.0 after 2.0. Sort them, drop repeats.",
         ),
-        ("a, b, c", "1 high", "the cut points of 'fever' must be numbers; got 'high'."),
-        ("a, b, c", "1, 2", "the cut points of 'fever' must be numbers; got '1,'."),
-        ("a, b, c", "1 nan", "a cut point of 'fever' must be finite; got nan."),
-        ("a, b, c", "1 1e999", "a cut point of 'fever' must be finite; got inf."),
+        ("a, b, c", "1 high", "the bin edges of 'fever' must be numbers; got 'high'."),
+        ("a, b, c", "1, 2", "the bin edges of 'fever' must be numbers; got '1,'."),
+        ("a, b, c", "1 nan", "a bin edge of 'fever' must be finite; got nan."),
+        ("a, b, c", "1 1e999", "a bin edge of 'fever' must be finite; got inf."),
         ("a, b, 3", "1 2", "the states of 'fever', which has cuts, must be no numbers; got '3'."),
-        ("a, b, c", "1 %ff", "a name that is percent-encoded must be UTF-8; got other bytes."),
+        ("a, b, c", "1 %ff", "a percent-encoded name must be UTF-8; got other bytes."),
     ],
 )
 def test_wrong_cut_points_are_told_with_their_place(states, cuts, message):

@@ -8,8 +8,8 @@ import pytest
 
 from network_examples import LAWN, ODD_NETWORK, SPARSE_NETWORK, described, refused
 from tunbridge.data import Variable
+from tunbridge.formats import NetworkParts
 from tunbridge.formats.dsc import read_dsc, write_dsc
-from tunbridge.formats.parts import NetworkParts
 from tunbridge.probability import CPT, SparseCPT
 
 AB = """belief network "a b"

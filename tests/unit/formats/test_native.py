@@ -273,8 +273,8 @@ def test_version_1_is_read_for_ever():
         ({"a": np.array([b"x"])}, r"content\['a'\] must hold .*S1\."),
         ({"a": np.zeros(1, "i4,f8")}, r"content\['a'\] must hold"),
         ({"a": [np.complex64(1)]}, r"content\['a'\]\[0\] must hold .*complex64\."),
-        ({"a": {1: 2}}, r"the keys of content\['a'\] must be texts; got 1\."),
-        ({1: 2}, r"the keys of content must be texts; got 1\."),
+        ({"a": {1: 2}}, r"the keys of content\['a'\] must be strings; got 1\."),
+        ({1: 2}, r"the keys of content must be strings; got 1\."),
         ({"a": "\ud800"}, r"content\['a'\] must be text that UTF-8 can encode"),
         ({"a": {"\ud800": 1}}, r"must be text that UTF-8 can encode"),
         ([1], r"content must be a mapping; got an object of type list\."),
@@ -309,7 +309,7 @@ def test_too_many_arrays_are_refused(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["", 3, None, "\ud800", "a\nb"])
 def test_kind_must_be_a_text(tmp_path, kind):
-    with pytest.raises(DataError, match="kind must be a printable text"):
+    with pytest.raises(DataError, match="kind must be a non-empty printable string"):
         write_model(tmp_path / "m.tb", kind, {})
 
 
@@ -337,7 +337,7 @@ def test_a_pipe_is_neither_waited_for_nor_replaced(tmp_path):
 
 def test_a_missing_folder_and_a_missing_file_are_named(tmp_path):
     path = tmp_path / "nowhere" / "m.tb"
-    with pytest.raises(DataError, match=r"must go to a place that can be written; got '.*m\.tb' \(No such file"):
+    with pytest.raises(DataError, match=r"must be written to a writable place; got '.*m\.tb' \(No such file"):
         write_model(path, "test", {})
     with pytest.raises(FileMissingError, match=r"a model must be a file that exists; got '.*m\.tb'\."):
         read_model(path)
@@ -347,7 +347,7 @@ def test_a_write_protected_file_stays(tmp_path, monkeypatch):
     path = tmp_path / "m.tb"
     path.write_text("mine")
     monkeypatch.setattr(native.os, "access", lambda *_: False)  # the tests may run as root, who may write anything
-    with pytest.raises(DataError, match=r"m\.tb' \(the file that is there is write-protected\)"):
+    with pytest.raises(DataError, match=r"m\.tb' \(the existing file is write-protected\)"):
         write_model(path, "test", {})
     assert path.read_text() == "mine"
 

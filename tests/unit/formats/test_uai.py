@@ -70,7 +70,7 @@ class TestModels:
             ("BAYES", "BAYESIAN", 1, ("'BAYES'",)),
             ("0.5 0.25 0.25", "0.5 0.25 0.3", 13, ("'x1' given x0='1'", "must sum to 1")),
             ("0.5 0.25 0.25", "0.5 0.25 y", 13, ("a number", "'y'")),
-            ("0.5 0.25 0.25", "0.5 0.25", 11, ("6 probabilities, as the file says", "ends before")),
+            ("0.5 0.25 0.25", "0.5 0.25", 11, ("6 probabilities, as declared", "ends before")),
             ("0.5 0.25 0.25", "0.5 0.25 0.25 1", 13, ("the end of the file",)),
             ("\n6\n", "\n5\n", 11, ("6 probabilities; got 5",)),
             ("2 0 1", "2 1 0", 5, ("each variable must have a table", "x1")),
@@ -123,7 +123,7 @@ class TestEvidence:
 
     def test_the_number_of_samples_is_always_written(self):
         assert write_uai_evidence([{"Rain": "yes"}], LAWN) == "1\n1 0 1\n"
-        with pytest.raises(DataError, match="evidence must have a sample to be written; got none"):
+        with pytest.raises(DataError, match="evidence must have a sample; got none"):
             write_uai_evidence([], LAWN)
 
     @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ class TestEvidence:
             ("1 7 0", ("from 0 to 2", "got 7")),
             ("1 2 3", ("'Grass'", "from 0 to 2", "got 3")),
             ("3 0 1", ("ends before",)),
-            ("999999999 0 1", ("as many samples",)),
+            ("999999999 0 1", ("999999999 samples",)),
             ("1 1 0 1 5", ("the end of the file",)),
             ("1\n0 1", ("the end of the file",)),
         ],

@@ -102,9 +102,9 @@ class TestRefusing:
             ("</NETWORK>", "</NETWORK><NETWORK></NETWORK>", 28, ("one network",)),
             ("&amp;", "&nbsp;", 9, ("undefined entity",)),
             ("<BIF ", "<bogus ", 7, ("<BIF>",)),
-            ("  <!ELEMENT", '  <!ENTITY lol "lol">\n  <!ELEMENT', 4, ("entities of its own", "'lol'")),
-            ("  <!ELEMENT", '  <!ENTITY x SYSTEM "file:///etc/passwd">\n  <!ELEMENT', 4, ("entities of its own",)),
-            ("  <!ELEMENT", '  <!ENTITY % x SYSTEM "http://a.b">\n %x; <!ELEMENT', 4, ("entities of its own",)),
+            ("  <!ELEMENT", '  <!ENTITY lol "lol">\n  <!ELEMENT', 4, ("its own entities", "'lol'")),
+            ("  <!ELEMENT", '  <!ENTITY x SYSTEM "file:///etc/passwd">\n  <!ELEMENT', 4, ("its own entities",)),
+            ("  <!ELEMENT", '  <!ENTITY % x SYSTEM "http://a.b">\n %x; <!ELEMENT', 4, ("its own entities",)),
         ],
     )
     def test_the_place_and_the_reason(self, old, new, line, words):

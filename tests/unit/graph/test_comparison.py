@@ -109,3 +109,15 @@ def test_what_cannot_be_compared() -> None:
         compare_graphs(TRUE, "graph")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="must be a DAG or a CPDAG; got UndirectedGraph"):
         shd(TRUE.skeleton(), TRUE)  # type: ignore[arg-type]
+
+
+def test_as_a_frame():
+    true = DAG(arcs=[("A", "C"), ("B", "C")])
+    frame = compare_graphs(true, DAG(["A", "B", "C"], [("A", "C"), ("A", "B")])).to_pandas()
+    assert frame.to_numpy().tolist() == [
+        ["A", "C", "both", True],
+        ["B", "C", "missing", True],
+        ["A", "B", "extra", True],
+    ]
+    classes = compare_graphs(DAG(arcs=[("A", "B")]).cpdag(), DAG(["A", "B"])).to_pandas()
+    assert classes.to_numpy().tolist() == [["A", "B", "missing", False]]

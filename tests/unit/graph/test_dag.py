@@ -4,11 +4,12 @@ import copy
 import dataclasses
 import pickle
 import re
+import sys
 
 import numpy as np
 import pytest
 
-from tunbridge.errors import DataError, MemoryForecastError
+from tunbridge.errors import DataError, MemoryForecastError, UnknownVariableError
 from tunbridge.graph import DAG, UndirectedGraph
 
 ASIA = [
@@ -217,13 +218,13 @@ def test_long_chains_and_wide_graphs_are_no_trouble() -> None:
     [
         ("abc", [], "nodes must be a list of names; got 'abc'."),
         (3, [], "nodes must be a list of names; got 3."),
-        ([1, 2], [], "a node's name must be a text that is not empty; got 1."),
-        (["a", ""], [], "a node's name must be a text that is not empty; got ''."),
-        (["a", None], [], "a node's name must be a text that is not empty; got None."),
-        (["\ud800"], [], r"a node's name must be text that UTF-8 can write; got '\ud800'."),
+        ([1, 2], [], "a node's name must be a non-empty string; got 1."),
+        (["a", ""], [], "a node's name must be a non-empty string; got ''."),
+        (["a", None], [], "a node's name must be a non-empty string; got None."),
+        (["\ud800"], [], r"a node's name must be text that UTF-8 can encode; got '\ud800'."),
         (["a", "b", "a"], [], "nodes must be distinct; got 'a' more than once."),
-        (None, [("a", 2)], "a node's name must be a text that is not empty; got 2."),
-        (None, [("a", ["b"])], "a node's name must be a text that is not empty; got ['b']."),
+        (None, [("a", 2)], "a node's name must be a non-empty string; got 2."),
+        (None, [("a", ["b"])], "a node's name must be a non-empty string; got ['b']."),
         (["a", "b"], None, "arcs must be a list of pairs of names; got None."),
         (["a", "b"], "ab", "arcs must be a list of pairs of names; got 'ab'."),
         (["a", "b"], ["ab"], "an arc must be a pair of names (from, to); got 'ab'."),
@@ -286,9 +287,7 @@ def test_unknown_nodes(asia: DAG, method: str) -> None:
 
 
 def test_arcs_that_cannot_be_added_or_removed(asia: DAG) -> None:
-    with pytest.raises(
-        DataError, match=re.escape("the arc must be a new one; got 'asia' → 'tub', which is there already.")
-    ):
+    with pytest.raises(DataError, match=re.escape("the arc must be new; got 'asia' → 'tub', which exists already.")):
         asia.add_arc("asia", "tub")
     with pytest.raises(DataError, match=re.escape("an arc must join two different nodes; got 'asia' twice.")):
         asia.add_arc("asia", "asia")
@@ -304,3 +303,37 @@ def test_arcs_that_cannot_be_added_or_removed(asia: DAG) -> None:
         asia.remove_arc("tub", "asia")
     with pytest.raises(DataError, match=re.escape("the arc must be one of the graph; got 'asia' → 'xray'.")):
         asia.reverse_arc("asia", "xray")
+
+
+class TestNetworkx:
+    """Conversion to and from networkx."""
+
+    def test_a_round_trip(self, networkx):
+        dag = DAG(["c", "a", "b"], [("a", "c"), ("b", "c")])
+        graph = dag.to_networkx()
+        assert isinstance(graph, networkx.DiGraph)
+        assert (list(graph.nodes), list(graph.edges)) == (["c", "a", "b"], [("a", "c"), ("b", "c")])
+        assert DAG.from_networkx(graph) == dag
+        assert DAG.from_networkx(graph).nodes == dag.nodes
+
+    def test_what_is_refused(self, networkx):
+        with pytest.raises(DataError, match="graph must be a directed graph of networkx"):
+            DAG.from_networkx(networkx.Graph())
+        with pytest.raises(DataError, match="graph must be a directed graph of networkx; got 3"):
+            DAG.from_networkx(3)
+        graph = networkx.DiGraph()
+        graph.add_nodes_from([1, 2])
+        with pytest.raises(DataError, match="a node's name must be a non-empty string; got 1"):
+            DAG.from_networkx(graph)
+
+    def test_without_networkx(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "networkx", None)
+        with pytest.raises(ImportError, match=r"needs networkx.* pip install networkx"):
+            DAG(["a"]).to_networkx()
+
+
+def test_unknown_nodes_are_unknown_variables():
+    with pytest.raises(UnknownVariableError, match="Did you mean 'Smoking'"):
+        DAG(["Smoking"]).parents("Smokin")
+    with pytest.raises(UnknownVariableError, match="Did you mean 'Smoking'"):
+        DAG(["Smoking"]).d_separated("Smokin", "Smoking")

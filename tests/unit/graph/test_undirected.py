@@ -73,7 +73,7 @@ def test_repr() -> None:
     ("nodes", "edges", "message"),
     [
         ("ab", [], "nodes must be a list of names; got 'ab'."),
-        (["a", 1], [], "a node's name must be a text that is not empty; got 1."),
+        (["a", 1], [], "a node's name must be a non-empty string; got 1."),
         (["a", "b"], 1, "edges must be a list of pairs of names; got 1."),
         (["a", "b"], ["ab"], "an edge must be a pair of names (one, other); got 'ab'."),
         (["a", "b"], [("a", "c")], "an edge must join nodes of the graph; got 'c'. Known: 'a', 'b'."),

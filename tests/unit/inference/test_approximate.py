@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tunbridge.errors import DataError, ImpossibleEvidenceError, PrecisionWarning
-from tunbridge.inference.approximate import METHODS
+from tunbridge.inference.sampling.approximate import METHODS
 from tunbridge.network import BayesianNetwork, example_network
 
 FINDINGS = {"MaryCalls": "no", "Earthquake": {"yes": 0.6, "no": 0.4}}

@@ -13,7 +13,7 @@ import tunbridge as tb
 from networks import random_network
 from oracles.enumeration import Enumeration
 from tunbridge.errors import DataError, DataWarning, UnseenStateWarning, ZeroProbabilityWarning
-from tunbridge.inference import batches
+from tunbridge.inference import batches, engine
 
 
 def random_rows(rng: np.random.Generator, net: tb.BayesianNetwork, n_rows: int, missing: float) -> dict[str, list]:
@@ -37,7 +37,7 @@ def expected(net: tb.BayesianNetwork, columns: dict[str, list], row: int, *, wit
 @pytest.mark.parametrize("lane_entries", [2**22, 0], ids=["together", "alone"])
 def test_rows_equal_enumeration(monkeypatch, component, lane_entries):
     monkeypatch.setattr(batches, "_LARGEST_COMPONENT", component)
-    monkeypatch.setattr(batches, "_LANE_ENTRIES", lane_entries)
+    monkeypatch.setattr(engine, "_LANE_ENTRIES", lane_entries)
     n_impossible = 0
     for seed in range(12):
         rng = np.random.default_rng(seed)

@@ -83,7 +83,7 @@ class TestMessages:
             ({"Smoking": np.ones((2, 2))}, "evidence must give a state of 'Smoking'; got array("),
             (
                 {"Cough": {True: 0.5}},
-                "the likelihoods of 'Cough' must name all of its states; False is not there.",
+                "the likelihoods of 'Cough' must name all of its states; False is missing.",
             ),
             (
                 {"Cough": {True: 0, False: 0}},

@@ -151,7 +151,7 @@ class TestLargeNetworks:
         for j in range(9):
             net.posteriors({f"g4_{j}": 0})
         kept = [t for t in net._engine._trees.values() if t is not None]
-        held = sum(run.buffer.nbytes for tree in kept for runs in tree._kept.values() for run in runs)
+        held = sum(run.x.nbytes for tree in kept for runs in tree._kept.values() for run in runs)
         assert held + shelf.room <= 2**20
 
     def test_a_sparse_table_that_cannot_be_written_out(self):
@@ -176,7 +176,7 @@ class TestLargeNetworks:
 
 class TestArgumentsThatWouldDoNothing:
     def test_interval_of_a_sampled_answer(self):
-        with pytest.raises(DataError, match="interval must be asked of the exact answer; got method='gibbs'"):
+        with pytest.raises(DataError, match="interval must be used with method='exact'; got method='gibbs'"):
             tb.example_network("asia").posterior("lung", interval=0.9, method="gibbs")
 
     def test_two_tables_for_one_variable(self):

@@ -11,9 +11,10 @@ from scipy import stats
 import tunbridge as tb
 from oracles.hybrid import HybridEnumeration, random_hybrid_network
 from tunbridge.errors import DataError, ImpossibleEvidenceError, MemoryForecastError, UnknownVariableError
-from tunbridge.inference import hybrid_propagation, hybrid_queries, hybrid_rows
-from tunbridge.inference.hybrid_components import solve
-from tunbridge.inference.hybrid_engine import HybridEngine
+from tunbridge.inference import queries
+from tunbridge.inference.engine import Engine
+from tunbridge.inference.hybrid import batches as hybrid_batches, rows as hybrid_rows
+from tunbridge.inference.hybrid.components import solve
 
 RTOL = 1e-9
 
@@ -156,7 +157,7 @@ class TestQuestions:
         np.testing.assert_allclose(done.posterior("Sex", seen)["male"], both.posterior("Sex", seen)["male"], rtol=RTOL)
         male = body.do({"Sex": "male"})
         assert male.posterior("Height").mean == 178
-        with pytest.raises(ImpossibleEvidenceError, match="Height=181 is not what the network says exactly"):
+        with pytest.raises(ImpossibleEvidenceError, match="Height=181 contradicts the network's exact value"):
             done.posterior("Sex", {"Height": 181})
         assert done.log_probability({"Height": 181}) == -np.inf
         with pytest.warns(tb.ZeroProbabilityWarning):
@@ -205,7 +206,7 @@ class TestRows:
         net = tb.BayesianNetwork.from_tables(random_hybrid_network(rng))
         rows = {v.name: [_cell(rng, v) for _ in range(5)] for v in net.variables}
         expected = net.log_likelihood(rows), {v.name: _asked(net, rows, v) for v in net.variables}
-        monkeypatch.setattr(hybrid_propagation, "_LARGEST_CLUSTER", 0)
+        monkeypatch.setattr(hybrid_batches, "_LARGEST_CLUSTER", 0)
         np.testing.assert_allclose(net.log_likelihood(rows), expected[0], rtol=RTOL)
         for v in net.variables:
             np.testing.assert_allclose(_asked(net, rows, v), expected[1][v.name], rtol=1e-8, atol=1e-10)
@@ -218,7 +219,7 @@ class TestRows:
             body.log_likelihood({"other": [1.0]})
         with pytest.raises(DataError, match="column 'Height' must hold finite numbers; row 2 contains infinity"):
             body.log_likelihood({"Height": [1.0, float("inf")]})
-        with pytest.raises(DataError, match="predict_proba\\(\\) must be asked about a categorical variable; 'Height'"):
+        with pytest.raises(DataError, match="predict_proba\\(\\) must have a categorical target; 'Height'"):
             body.predict_proba({"Sex": ["male"]}, "Height")
 
 
@@ -370,15 +371,15 @@ class TestWhatIsRefused:
             ),
             (
                 lambda n: n.posterior("Sex", interval=0.9),
-                r"posterior\(\) with interval=… must be asked of a network of categories; 'Height', 'Weight'",
+                r"posterior\(\) with interval=… must have a network of categorical variables; 'Height', 'Weight'",
             ),
             (
                 lambda n: n.posterior("Sex", method="gibbs"),
-                r"posterior\(\) with method=… must be asked of a network of categories",
+                r"posterior\(\) with method=… must have a network of categorical variables",
             ),
             (
                 lambda n: n.most_probable(),
-                r"most_probable\(\) must be asked of categorical variables; 'Height', 'Weight': continuous",
+                r"most_probable\(\) must be about categorical variables; continuous: 'Height', 'Weight'",
             ),
             (
                 lambda n: n.most_probable(of=["Height"]),
@@ -390,16 +391,19 @@ class TestWhatIsRefused:
             ),
             (
                 lambda n: n.explain("Height", {"Weight": 1}),
-                r"explain\(\) must be asked about a categorical variable; 'Height'",
+                r"explain\(\) must have a categorical target; 'Height'",
             ),
             (
                 lambda n: n.impute({"Sex": ["male"]}),
-                r"impute\(\) must be asked of a network of categories; 'Height', 'Weight' are",
+                r"impute\(\) must have a network of categorical variables; 'Height', 'Weight' are",
             ),
             (lambda n: n.do({"Height": "tall"}), "an intervention on 'Height' must be a number; got 'tall'"),
-            (lambda n: n.do([1]), "an intervention must be a dict from variable to what it is set to"),
+            (lambda n: n.do([1]), "an intervention must be a dict from variable to state or number"),
             (lambda n: n.predict({"Height": [1.0]}, ["Sex"]), "target must name one variable"),
-            (lambda n: n.variable("Hight"), "'Hight' must be a variable of the network. Did you mean 'Height'"),
+            (
+                lambda n: n.variable("Hight"),
+                "name must be a variable of the network; got 'Hight'. Did you mean",
+            ),
         ],
     )
     def test_questions(self, body, ask, message):
@@ -415,7 +419,7 @@ class TestWhatIsRefused:
             ),
             (
                 {"A": [0.5, 0.5], "X": tb.LinearGaussian(tb.Variable("X"), [], 0, variances=1)},
-                "the table must be one of 'X' given 'A', with",
+                "the table must be that of 'X' given 'A', with",
             ),
             ({"A": [0.5, 0.5], "X": {"variances": -1}}, "the variances of 'X' must be at least 0; got -1"),
         ],
@@ -425,7 +429,7 @@ class TestWhatIsRefused:
             tb.BayesianNetwork({"A": ["a", "b"], "X": None}, [("A", "X")], cpts)
 
     def test_a_category_that_depends_on_a_number(self):
-        rule = "'X': it is continuous. Exact answers need categories that do not depend on numbers: turn the arc round"
+        rule = "'X': it is continuous. Exact inference needs categories that do not depend on numbers: reverse the arc"
         with pytest.raises(DataError, match=rule):
             tb.BayesianNetwork({"A": ["a", "b"], "X": None}, [("X", "A")], {"A": [0.5, 0.5], "X": {"variances": 1}})
 
@@ -459,7 +463,7 @@ class TestFiles:
     def test_other_formats_refuse(self, body, tmp_path, suffix):
         path = tmp_path / f"net.{suffix}"
         with pytest.raises(
-            DataError, match=r"must have states for every variable; 'Height', 'Weight' are .* Write a '\.tb'"
+            DataError, match=r"must have categorical variables only; 'Height', 'Weight' are .* Write a '\.tb'"
         ):
             body.write(path)
         assert not path.exists()
@@ -489,13 +493,13 @@ class TestLimits:
 
     def test_all_posteriors_are_forecast_before_the_first_is_computed(self, monkeypatch):
         net = self.chain(40)
-        monkeypatch.setattr(hybrid_queries, "solve", lambda *_: pytest.fail("solved before it was checked"))
+        monkeypatch.setattr(queries, "solve", lambda *_: pytest.fail("solved before it was checked"))
         with pytest.raises(tb.MemoryForecastError, match="configurations of 'd0', 'd1'"):
             net.posteriors()
 
     def test_numbers_beyond_any_density(self, body):
         with pytest.raises(
-            ImpossibleEvidenceError, match=r"Height=1e\+200 is so far off that its density is no number"
+            ImpossibleEvidenceError, match=r"Height=1e\+200 is so far off that its density is not a number"
         ):
             body.posterior("Sex", {"Height": 1e200})
         assert body.log_probability({"Height": 1e200}) == -np.inf
@@ -530,7 +534,7 @@ class TestLimits:
         cpts = {f"x{i}": {"coefficients": [0.5] * (i > 0), "variances": 1} for i in range(n)}
         net = tb.BayesianNetwork(vs, [(f"x{i}", f"x{i + 1}") for i in range(n - 1)], cpts)
         plain = {name: net.posterior(name, {"x9": 1.0}) for name in net.nodes}
-        monkeypatch.setattr(hybrid_queries, "solve", lambda *how: solved.append(how) or solve(*how))
+        monkeypatch.setattr(queries, "solve", lambda *how: solved.append(how) or solve(*how))
         found = net.posteriors({"x9": 1.0})
         assert len(solved) == 2
         rows = net.posteriors(tb.as_table({"x9": [1.0, 2.0]}, kinds="continuous"))
@@ -542,6 +546,6 @@ class TestLimits:
 
     def test_what_was_compiled_is_shared_between_settings_of_the_tables(self):
         net = self.chain(3)
-        hybrid = HybridEngine(list(net.cpts.values()))
+        hybrid = Engine(list(net.cpts.values()))
         hybrid.with_tables(hybrid.cpts).with_clusters([(0, 1)])
         assert ("cluster", (0, 1)) in hybrid.with_tables(hybrid.cpts)._engines

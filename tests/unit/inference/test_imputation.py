@@ -26,9 +26,9 @@ from tunbridge.errors import (
     UnseenStateWarning,
     ZeroProbabilityWarning,
 )
-from tunbridge.inference import completions, imputation
-from tunbridge.kernels.completions import MOST_MEMBERS
-from tunbridge.probability.linear_gaussian import LinearGaussian
+from tunbridge.inference import imputation
+from tunbridge.kernels.inference.rows import MOST_MEMBERS
+from tunbridge.probability.gaussian import LinearGaussian
 
 PATHS = pytest.mark.parametrize("most_entries", [2**18, 30, 0], ids=["by elimination", "some by tree", "all by tree"])
 
@@ -78,7 +78,7 @@ def values_of(table: tb.Table) -> list[dict]:
 @PATHS
 def test_the_most_probable_completion_equals_enumeration(monkeypatch, most_entries):
     """Variables that are no columns are summed out, not maximised."""
-    monkeypatch.setattr(completions, "_MOST_ENTRIES", most_entries)
+    monkeypatch.setattr(imputation, "_MOST_ENTRIES", most_entries)
     n_checked = n_impossible = n_hidden = 0
     for seed in range(25):
         rng = np.random.default_rng(seed)
@@ -106,7 +106,7 @@ def test_the_most_probable_completion_equals_enumeration(monkeypatch, most_entri
 
 @PATHS
 def test_the_cell_wise_completion_equals_enumeration(monkeypatch, most_entries):
-    monkeypatch.setattr(completions, "_ANSWER_BYTES", most_entries)  # pieces of a few rows, or of one
+    monkeypatch.setattr(imputation, "_ANSWER_BYTES", most_entries)  # pieces of a few rows, or of one
     for seed in range(12):
         rng = np.random.default_rng(seed)
         net = tb.BayesianNetwork.from_tables(random_network(rng, most_variables=6, most_cells=400))
@@ -146,7 +146,7 @@ def g_statistic(counts: np.ndarray, expected: np.ndarray) -> float:
 @PATHS
 def test_draws_follow_the_joint_posterior(monkeypatch, most_entries):
     """And are told apart from draws of each cell by itself: the limit is one that chance exceeds once in 10⁹."""
-    monkeypatch.setattr(completions, "_MOST_ENTRIES", most_entries)
+    monkeypatch.setattr(imputation, "_MOST_ENTRIES", most_entries)
     n, n_told_apart = 20_000, 0
     for seed in range(8):
         rng = np.random.default_rng(seed)
@@ -269,7 +269,7 @@ def test_memory_is_forecast(net, monkeypatch):
 
 
 def test_equal_seeds_give_equal_tables_whatever_the_threads(net, monkeypatch):
-    monkeypatch.setattr(completions, "_PIECE", 64)
+    monkeypatch.setattr(imputation, "_PIECE", 64)
     frame = tb.as_table(net.sample(1000, random_state=0)).select(["wet"])
     tables = [net.impute(frame, "sample", columns=["rain", "sky"], random_state=7, n_jobs=k) for k in (1, 2, 5)]
     several = net.imputations(frame, 3, columns=["rain", "sky"], random_state=7)
@@ -357,7 +357,7 @@ def test_impossible_rows_keep_their_holes(net):
     for how in ({}, {"jointly": False}, {"method": "sample", "random_state": 0}):
         with pytest.warns(ZeroProbabilityWarning) as caught:
             found = net.impute(frame, **how)
-        told = "impossible evidence in 2 of 3 rows (first: row 1); the holes there are left."
+        told = "impossible evidence in 2 of 3 rows (first: row 1); missing values there are not imputed."
         assert [str(w.message) for w in caught] == [told]
         assert found.missing == {"sky": 1, "wet": 1}
     with pytest.warns(ZeroProbabilityWarning) as caught:
@@ -452,9 +452,9 @@ def test_numbers_whose_network_has_other_states_are_left():
     assert found.variable("age").is_continuous
     told = (
         "column 'age' must hold the network's states to be filled; it holds numbers, and they are 'young', 'old'. "
-        "Encode it as the network's data were."
+        "Encode it like the data of the network."
     )
-    assert str(caught[1].message) == f"holes are left: {told}"
+    assert str(caught[1].message) == f"missing values are not imputed: {told}"
     with pytest.raises(DataError, match=re.escape(told)), pytest.warns(UnseenStateWarning):
         net.impute(frame, columns=["age"])
     with (
@@ -516,16 +516,15 @@ def test_several_such_columns_are_told_of_once():
     net = tb.BayesianNetwork({"a": ["x", "y"], "b": ["x", "y"]}, [], both)
     with pytest.warns(TunbridgeWarning) as caught:
         net.impute({"a": [1.5, None], "b": [2.5, None]})
-    told = (
-        "holes are left: columns 'a', 'b' must hold the network's states to be filled; 'a' holds numbers, and they are"
-    )
+    rule = "columns 'a', 'b' must hold the network's states to be filled; 'a' holds numbers, and they are"
+    told = f"missing values are not imputed: {rule}"
     assert [str(w.message).startswith(told) for w in caught] == [False, True]
 
 
 def test_a_network_with_numbers_of_its_own_is_refused():
     weight = LinearGaussian(tb.Variable("weight"), [], intercepts=70.0, variances=9.0)
     net = tb.BayesianNetwork.from_tables([weight])
-    with pytest.raises(DataError, match=r"impute\(\) must be asked of a network of categories; 'weight' is continuous"):
+    with pytest.raises(DataError, match=r"impute\(\) must have a network of categorical variables; 'weight' is"):
         net.impute({"weight": [None]})
 
 
@@ -548,7 +547,7 @@ def test_a_column_read_from_a_file_forgets_its_markers(net, tmp_path):
         (
             {"method": "sample", "jointly": False},
             DataError,
-            "jointly must be True for method='sample'; got False. Cells drawn one by one would not go together.",
+            "jointly must be True for method='sample'; got False. Values drawn one by one would not fit together.",
         ),
         ({"columns": "sky"}, DataError, "columns must be a list of names; got the text 'sky'. Write ['sky']."),
         ({"columns": 3}, DataError, "columns must be a list of names; got 3."),
@@ -558,8 +557,8 @@ def test_a_column_read_from_a_file_forgets_its_markers(net, tmp_path):
             UnknownVariableError,
             "columns must name variables of the network; got 'skye'. Did you mean 'sky'?",
         ),
-        ({"method": "sample", "random_state": -1}, DataError, "random_state must be a whole number from 0"),
-        ({"n_jobs": 0}, DataError, "n_jobs must be a whole number other than 0"),
+        ({"method": "sample", "random_state": -1}, DataError, "random_state must be a non-negative integer"),
+        ({"n_jobs": 0}, DataError, "n_jobs must be an integer other than 0"),
     ],
 )
 def test_messages(net, keywords, error, message):
@@ -570,7 +569,7 @@ def test_messages(net, keywords, error, message):
 def test_messages_about_the_number_and_the_frame(net):
     with pytest.raises(DataError, match=r"n must be at least 1; got 0\."):
         net.imputations({"sky": [None]}, 0)
-    with pytest.raises(DataError, match=r"n must be a whole number; got 2\.5\."):
+    with pytest.raises(DataError, match=r"n must be an integer; got 2\.5\."):
         net.imputations({"sky": [None]}, 2.5)
     with pytest.raises(DataError, match="the data must have a column of the network"):
         net.impute({"cloud": ["white"]})

@@ -98,7 +98,7 @@ class TestRecord:
         assert best == {"Alarm": "no"}
         with pytest.raises(KeyError) as caught:
             best["Alrm"]
-        assert str(caught.value) == "'Alrm' must be one of the variables asked for. Did you mean 'Alarm'?"
+        assert str(caught.value) == "'Alrm' must be one of the requested variables. Did you mean 'Alarm'?"
 
     def test_repr(self, burglary):
         text = repr(burglary.most_probable(CALLS, of=["Alarm"]))

@@ -5,7 +5,7 @@ import pytest
 
 from oracles.enumeration import joint_table
 from tunbridge.data import Variable
-from tunbridge.inference.potentials import gather_potentials, is_chained, is_large_sparse
+from tunbridge.inference.flat import gather_potentials, is_chained, is_large_sparse
 from tunbridge.probability import CPT, SparseCPT, noisy_max, noisy_or
 
 NO_YES = ["no", "yes"]

@@ -71,7 +71,7 @@ def test_two_tables_of_one_variable():
 
 
 def test_a_cycle():
-    with pytest.raises(DataError, match="must not form a cycle; got one among or above 'A', 'B'"):
+    with pytest.raises(DataError, match=r"must not form a cycle; got [AB] → [AB] → [AB]"):
         flatten([random_cpt(A, B), random_cpt(B, A), random_cpt(C)])
 
 

@@ -10,10 +10,10 @@ from scipy.stats import chi2
 from oracles.sampling import joint, random_network, sample_rows, xoshiro
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, MemoryForecastError
-from tunbridge.inference import forward
 from tunbridge.inference.flat import flatten
-from tunbridge.inference.forward import BLOCK, code_table, sample_codes
-from tunbridge.kernels.sampling import LANES, ROWS, _pick, fill_draws, fill_limits
+from tunbridge.inference.sampling import forward
+from tunbridge.inference.sampling.forward import BLOCK, code_table, sample_codes
+from tunbridge.kernels.inference.sampling import LANES, ROWS, _fill_draws, _pick, fill_limits
 from tunbridge.probability import CPT
 
 COIN = Variable("coin", ["head", "tail"])
@@ -44,7 +44,7 @@ def test_generator_gives_the_published_numbers():
     stream = xoshiro([1, 2, 3, 4])
     assert [next(stream) for _ in known] == known
     state, draws = np.repeat(np.array([[1], [2], [3], [4]], np.uint64), LANES, axis=1), np.empty(6 * LANES, np.int64)
-    fill_draws(state, draws)
+    _fill_draws(state, draws)
     np.testing.assert_array_equal(draws.reshape(6, LANES), np.array([[n >> 2] * LANES for n in known]))
 
 
@@ -55,7 +55,7 @@ def test_lanes_and_blocks_have_streams_of_their_own():
 
 def test_draws_are_uniform():
     draws = np.empty(2**20, np.int64)
-    fill_draws(forward.stream(0, 0), draws)
+    _fill_draws(forward.stream(0, 0), draws)
     for low in (54, 27, 0):  # leading, middle and last bits
         counts = np.bincount((draws >> low) & 255, minlength=256)
         statistic = ((counts - 4096) ** 2 / 4096).sum()
@@ -187,13 +187,13 @@ def test_a_network_without_variables():
 
 @pytest.mark.parametrize("n", [-1, 1.5, True, "ten"])
 def test_bad_numbers_of_rows(n):
-    with pytest.raises(DataError, match="the number of rows must be a whole number from 0; got"):
+    with pytest.raises(DataError, match="n must be an integer from 0; got"):
         sample_codes(flatten([CPT(COIN, table=[0.5, 0.5])]), n)
 
 
 @pytest.mark.parametrize("random_state", [-1, 0.5, "seed", False])
 def test_bad_seeds(random_state):
-    with pytest.raises(DataError, match="random_state must be a whole number from 0, a numpy Generator or None; got"):
+    with pytest.raises(DataError, match="random_state must be a non-negative integer, a numpy Generator or None; got"):
         sample_codes(flatten([CPT(COIN, table=[0.5, 0.5])]), 1, random_state)
 
 

@@ -8,9 +8,9 @@ import pytest
 from oracles.sampling import joint, posterior, random_network
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, ImpossibleEvidenceError
-from tunbridge.inference import gibbs
 from tunbridge.inference.flat import flatten
-from tunbridge.inference.gibbs import sample_gibbs
+from tunbridge.inference.sampling import gibbs
+from tunbridge.inference.sampling.gibbs import sample_gibbs
 from tunbridge.probability import CPT, deterministic
 
 YES_NO = ["no", "yes"]

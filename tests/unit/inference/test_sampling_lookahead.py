@@ -9,7 +9,7 @@ from oracles.sampling import joint, random_network
 from tunbridge.data import Variable
 from tunbridge.errors import ImpossibleEvidenceError
 from tunbridge.inference.flat import flatten
-from tunbridge.inference.lookahead import possible_state
+from tunbridge.inference.sampling.gibbs import possible_state
 from tunbridge.probability import CPT, deterministic
 
 YES_NO = ["no", "yes"]

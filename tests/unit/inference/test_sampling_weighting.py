@@ -9,7 +9,7 @@ from oracles.sampling import joint, posterior, random_network
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, ImpossibleEvidenceError
 from tunbridge.inference.flat import flatten
-from tunbridge.inference.weighting import relevant, weigh_likelihoods
+from tunbridge.inference.sampling.weighting import relevant, weigh_likelihoods
 from tunbridge.probability import CPT
 
 YES_NO = ["no", "yes"]

@@ -11,7 +11,7 @@ from networks import random_evidence, random_network
 from oracles.enumeration import Enumeration
 from tunbridge.errors import ImpossibleEvidenceError
 from tunbridge.inference.evidence import read_evidence
-from tunbridge.inference.simulation import conditioned
+from tunbridge.inference.sampling.forward import conditioned
 
 
 def joint_given(net: tb.BayesianNetwork, evidence: dict) -> np.ndarray:
@@ -86,5 +86,5 @@ def test_impossible_evidence_and_odd_sizes():
     assert net.sample(0, evidence={"tub": "yes"}).n_rows == 0
     everything = dict.fromkeys(net.nodes, "no")
     assert net.sample(3, random_state=0, evidence=everything).n_rows == 3
-    with pytest.raises(ValueError, match="number of rows"):
+    with pytest.raises(ValueError, match="n must be an integer from 0"):
         net.sample(-1)

@@ -10,7 +10,7 @@ from networks import random_network
 from oracles.enumeration import joint_table
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.tree import Shelf, compile_tree, triangulate
-from tunbridge.kernels import program
+from tunbridge.kernels.inference.propagation import HOME, N_RESIDUAL, PARENT, SCOPE, TABLE
 
 
 def tree_of(seed, together=()):
@@ -33,17 +33,17 @@ def test_the_cost_is_the_number_of_entries(seed):
 @pytest.mark.parametrize("seed", range(20))
 def test_every_variable_is_eliminated_once_in_its_home(seed):
     engine, _, tree = tree_of(seed)
-    starts, variables = tree.section(program.CLIQUE_START), tree.section(program.CLIQUE_VARS)
+    variables, cliques = tree.program.variables, tree.program.cliques
     eliminated = []
-    for c, n in enumerate(tree.section(program.N_RESIDUAL)):
-        clique = variables[starts[c] : starts[c + 1]].tolist()
+    for c, n in enumerate(cliques[:-1, N_RESIDUAL]):
+        clique = tree.clique(c)
         eliminated += clique[:n]
         for v in clique[:n]:
-            assert tree.section(program.HOME)[v] == c
-        parent = tree.section(program.PARENT)[c]
+            assert variables[v, HOME] == c
+        parent = cliques[c, PARENT]
         assert parent > c or (parent == -1 and len(clique) == n)
         if parent >= 0:  # the running intersection property
-            assert set(clique[n:]) <= set(variables[starts[parent] : starts[parent + 1]].tolist())
+            assert set(clique[n:]) <= set(tree.clique(parent))
     assert sorted(eliminated) == list(range(engine.n_variables))
 
 
@@ -76,9 +76,9 @@ class TestBuffers:
         with tree.borrow(engine.potentials) as first:
             pass
         with tree.borrow(engine.potentials) as second:
-            assert second.buffer is first.buffer
+            assert second.x is first.x
             with tree.borrow(engine.potentials) as third:
-                assert third.buffer is not first.buffer
+                assert third.x is not first.x
 
     def test_other_numbers_are_loaded(self):
         engine, _, tree = tree_of(1)
@@ -88,24 +88,24 @@ class TestBuffers:
         )  # fmt: skip
         n = len(engine.potentials.tables)
         with tree.borrow(engine.potentials) as run:
-            before = run.buffer[2 : 2 + n].copy()
+            before = run.x[2 : 2 + n].copy()
         with tree.borrow(doubled) as run:
-            np.testing.assert_array_equal(run.buffer[2 : 2 + n], 2 * before)
+            np.testing.assert_array_equal(run.x[2 : 2 + n], 2 * before)
 
     def test_room_behind_the_end_is_made(self):
         engine, _, tree = tree_of(1)
         with tree.borrow(engine.potentials) as run:
-            n = len(run.buffer)
+            n = len(run.x)
         with tree.borrow(engine.potentials, extra=100) as run:
-            assert len(run.buffer) >= n + 100
+            assert len(run.x) >= n + 100
 
     def test_a_run_that_fails_does_not_spoil_the_next(self):
         engine, _, tree = tree_of(1)
         with contextlib.suppress(RuntimeError), tree.borrow(engine.potentials) as run:
-            run.buffer[:] = np.nan
+            run.x[:] = np.nan
             raise RuntimeError
         with tree.borrow(engine.potentials) as run:
-            assert np.isfinite(run.buffer[2 : 2 + len(engine.potentials.tables)]).all()
+            assert np.isfinite(run.x[2 : 2 + len(engine.potentials.tables)]).all()
 
     def test_threads_get_buffers_of_their_own(self):
         engine, _, tree = tree_of(2)
@@ -113,7 +113,7 @@ class TestBuffers:
 
         def work():
             with tree.borrow(engine.potentials) as run:
-                seen.append(id(run.buffer))
+                seen.append(id(run.x))
                 barrier.wait(10)
 
         threads = [threading.Thread(target=work) for _ in range(4)]
@@ -127,14 +127,14 @@ class TestBuffers:
 def test_potentials_lie_in_the_order_of_elimination():
     engine, found, tree = tree_of(3)
     position = np.argsort(found.order)
-    starts, scopes = tree.section(program.SCOPE_START), tree.section(program.SCOPE_VARS)
-    tables = tree.section(program.TABLE_START)
+    starts, scopes = tree.program.potentials[:, SCOPE], tree.program.members
+    tables = tree.program.potentials[:, TABLE]
     with tree.borrow(engine.potentials) as run:
         product = np.ones(engine.n_states)
         for f in range(engine.potentials.n_potentials):
             scope = scopes[starts[f] : starts[f + 1]]
             assert (np.diff(position[scope]) > 0).all()
             shape = engine.n_states[scope]
-            table = run.buffer[2 + tables[f] : 2 + tables[f + 1]].reshape(shape).transpose(np.argsort(scope))
+            table = run.x[2 + tables[f] : 2 + tables[f + 1]].reshape(shape).transpose(np.argsort(scope))
             product = product * table.reshape([n if v in scope else 1 for v, n in enumerate(product.shape)])
     np.testing.assert_allclose(product, joint_table(engine.cpts), rtol=1e-13, atol=0)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tunbridge.kernels import elimination
+from tunbridge.kernels.inference import elimination
 
 RULES = [elimination.MIN_FILL, elimination.WEIGHTED_MIN_FILL, elimination.MIN_WEIGHT]
 
@@ -59,7 +59,7 @@ def test_the_graph_joins_what_stands_in_one_scope(seed):
 def test_orders_are_permutations_and_cliques_those_of_elimination(rule, noise, seed):
     n_states, scopes = random_scopes(seed)
     graph = graph_of(12, scopes)
-    cost, steps, *found = elimination.eliminate(
+    cost, steps, *found = elimination._eliminate(
         np.log(n_states), np.zeros(12, np.int64), *graph, rule, noise, np.int64(seed), np.inf
     )
     assert cost == pytest.approx(check_elimination(n_states, neighbours_of(12, graph), *found), rel=1e-9)
@@ -82,8 +82,8 @@ def test_groups_go_in_order(seed):
 def test_work_is_dropped_once_it_costs_too_much():
     n_states, scopes = random_scopes(1)
     graph, group = graph_of(12, scopes), np.zeros(12, np.int64)
-    cost = elimination.eliminate(np.log(n_states), group, *graph, elimination.MIN_FILL, 0.0, np.int64(0), np.inf)[0]
-    again = elimination.eliminate(np.log(n_states), group, *graph, elimination.MIN_FILL, 0.0, np.int64(0), cost / 2)[0]
+    cost = elimination._eliminate(np.log(n_states), group, *graph, elimination.MIN_FILL, 0.0, np.int64(0), np.inf)[0]
+    again = elimination._eliminate(np.log(n_states), group, *graph, elimination.MIN_FILL, 0.0, np.int64(0), cost / 2)[0]
     assert again == np.inf
 
 
@@ -96,7 +96,7 @@ def test_the_best_order_is_no_worse_than_the_plain_rules_and_always_the_same(see
     filled = int(first[2][-1])
     for a, b in zip(first, again, strict=True):
         np.testing.assert_array_equal(np.ravel(a)[:filled], np.ravel(b)[:filled])
-    weighted = elimination.eliminate(
+    weighted = elimination._eliminate(
         log_states, group, *graph, elimination.WEIGHTED_MIN_FILL, 0.0, np.int64(0), np.inf
     )  # fmt: skip
     assert first[0] <= weighted[0]

@@ -9,8 +9,8 @@ from networks import random_network
 from oracles.enumeration import joint_table
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.tree import compile_tree, triangulate
-from tunbridge.kernels import propagation
-from tunbridge.kernels.buffer import layout
+from tunbridge.kernels.inference import propagation
+from tunbridge.kernels.inference.propagation import layout
 
 
 def run(engine, codes, likelihoods=None, wanted=None, joint=()):
@@ -24,11 +24,10 @@ def run(engine, codes, likelihoods=None, wanted=None, joint=()):
     marks = np.ones(n, np.int64) if wanted is None else wanted
     asked = np.array([v for v in tree.clique_of(joint) if v in joint] if joint else [], np.int64)
     size = int(n_states[asked].prod()) * lanes if joint else 0
-    log_evidence = np.empty(lanes)
-    with tree.borrow(engine.potentials, lanes, size) as (parts, buffer, _):
-        propagation.propagate(tree.program, parts, buffer, codes, soft, is_soft, marks, asked, log_evidence)
-        marginals = buffer[parts[1] : parts[2]].reshape(-1, lanes).copy()
-        return log_evidence, marginals, buffer[parts[-1] : parts[-1] + size].copy()
+    with tree.borrow(engine.potentials, lanes, size) as (at, x, _):
+        propagation.propagate(*tree.program, x, codes, soft, is_soft, marks, asked)
+        marginals = x[at.marginals : at.up].reshape(-1, lanes).copy()
+        return x[at.log_evidence : at.marginals].copy(), marginals, x[at.end : at.end + size].copy()
 
 
 def expected(engine, codes, likelihoods=None):
@@ -160,8 +159,8 @@ def test_maximise_finds_a_largest_cell(seed):
     n = engine.n_variables
     codes, chosen = np.full((n, 1), -1), np.empty(n, np.int64)
     soft, is_soft = np.empty((engine.starts[-1], 1)), np.zeros(n, np.int64)
-    with tree.borrow(engine.potentials) as (parts, buffer, _):
-        largest = propagation.maximise(tree.program, parts, buffer, codes, soft, is_soft, 1 - is_summed, chosen)
+    with tree.borrow(engine.potentials) as (_, x, _):
+        largest = propagation.maximise(*tree.program, x, codes, soft, is_soft, 1 - is_summed, chosen)
     table = joint_table(engine.cpts).sum(axis=tuple(np.flatnonzero(is_summed).tolist()))
     assert table[tuple(chosen[is_summed == 0])] == pytest.approx(table.max(), rel=1e-12)
     assert largest == pytest.approx(math.log(table.max()), rel=1e-12, abs=1e-12)
@@ -171,7 +170,7 @@ def test_the_length_of_the_buffer_is_told():
     engine, _ = dense_engine(3)
     tree = engine.tree
     for lanes in (1, 8):
-        parts = layout(tree.program, lanes)
-        assert (np.diff(parts) >= 0).all()
-        assert tree.n_bytes(lanes) == 8 * parts[-1]
-        assert parts[2] - parts[1] == engine.starts[-1] * lanes
+        at = layout(tree.program.sizes, lanes)
+        assert (np.diff(at) >= 0).all()
+        assert tree.n_bytes(lanes) == 8 * at.end
+        assert at.up - at.marginals == engine.starts[-1] * lanes

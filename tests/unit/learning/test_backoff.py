@@ -11,10 +11,9 @@ import tunbridge as tb
 from oracles.backoff import estimate, left_out
 from tunbridge.data import Column
 from tunbridge.errors import DataError, MemoryForecastError
-from tunbridge.learning import backoff
-from tunbridge.learning.backoff import _best_strength, _climb, _left_out, _levels, _voted
-from tunbridge.learning.priors import pseudo_counts
-from tunbridge.learning.tables import table_of
+from tunbridge.learning.parameters import backoff
+from tunbridge.learning.parameters.backoff import _best_strength, _climb, _left_out, _levels, _voted
+from tunbridge.learning.parameters.priors import pseudo_counts, table_of
 
 SIZES = (3, 2, 4, 3)
 

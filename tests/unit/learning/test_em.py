@@ -42,7 +42,7 @@ def test_one_step_on_unlabelled_rows_by_hand() -> None:
             for y in "01":
                 joint[y] *= likelihood[n][y] if column[i] == "1" else 1.0 - likelihood[n][y]
         share.append(float(label) if label else joint["1"] / (joint["0"] + joint["1"]))
-    with pytest.warns(tb.ConvergenceWarning, match="did not settle within 1 iteration: the last"):
+    with pytest.warns(tb.ConvergenceWarning, match="did not converge in 1 iteration: the last"):
         fit = tb.EM(max_iterations=1, accelerate=False).fit(NAIVE, unlabelled_rows(), "mle", start=start)
     assert fit.network.cpt("Y").distribution()["1"] == pytest.approx(sum(share) / 5, rel=1e-12)
     for n, column in COLUMNS.items():
@@ -211,7 +211,7 @@ def test_the_number_of_hidden_states_by_bic() -> None:
     [
         ({"hidden": {"kind": 0}}, "number of states of hidden 'kind' must be"),
         ({"hidden": {"kinds": 2}}, "hidden must name nodes of the graph; got 'kinds'. Did you mean 'kind'"),
-        ({"hidden": {"kind": 2, "x": 2}}, "a hidden variable must have no observed cells; 'x' has"),
+        ({"hidden": {"kind": 2, "x": 2}}, "a hidden variable must have no observed values; 'x' has"),
         ({"hidden": 2}, "hidden must be a dict"),
         ({"hidden": {"kind": []}}, "the states of hidden 'kind' must be a number or a list; got"),
         ({"hidden": {"kind": None}}, "the states of hidden 'kind' must be a number or a list; got None"),
@@ -225,7 +225,7 @@ def test_the_number_of_hidden_states_by_bic() -> None:
         ({"hidden": {"kind": 2}, "missing": "complete"}, "missing='complete' must leave rows to count"),
         (
             {"hidden": {"kind": 2}, "missing": "available"},
-            "'available' must have cells to count; 'kind' is never",
+            "'available' must have values to count; 'kind' is never",
         ),
     ],
 )
@@ -239,9 +239,9 @@ def test_bad_arguments(arguments: dict[str, object], message: str) -> None:
     ("arguments", "message"),
     [
         ({"candidates": 3}, "candidates must be numbers of states"),
-        ({"candidates": []}, "candidates must hold a number"),
+        ({"candidates": []}, "candidates must have a number"),
         ({"candidates": [0]}, "a number of states must be"),
-        ({"hidden": {"kind": 2}}, "hidden must name other variables"),
+        ({"hidden": {"kind": 2}}, "hidden must not name the variable"),
         ({"fitter": "em"}, "fitter must be an object such as tb.EM"),
     ],
 )
@@ -345,7 +345,7 @@ def test_a_step_that_loses_by_rounding_is_not_made(monkeypatch: pytest.MonkeyPat
         return found if len(calls) < 3 else ExpectedCounts(found.counts, -np.inf)
 
     monkeypatch.setattr(IncompleteRows, "expected_counts", lossy)
-    with pytest.warns(tb.ConvergenceWarning, match="EM stopped where a step would have made rows impossible"):
+    with pytest.warns(tb.ConvergenceWarning, match="EM stopped because rounding errors"):
         fit = tb.EM(tolerance=0.0).fit(NAIVE, unlabelled_rows(), 0.5)
     assert not fit.converged
     assert fit.n_iterations == 1
@@ -367,7 +367,7 @@ def test_a_column_that_nearly_has_the_name_of_a_variable_is_told() -> None:
     frame = {("Smoke" if name == "smoke" else name): ["no", "yes"] for name in net.nodes}
     for column in ("Smoke", "smokes"):
         turned = {(column if name == "Smoke" else name): values for name, values in frame.items()}
-        with pytest.warns(tb.TunbridgeWarning, match=f"hidden ones: 'smoke' \\(the table has '{column}'\\)"):
+        with pytest.warns(tb.TunbridgeWarning, match=f"treated as hidden: 'smoke' \\(the table has '{column}'\\)"):
             tb.fit_parameters(net, turned, random_state=0)
 
 
@@ -386,20 +386,20 @@ def test_large_families_are_written_out_if_they_fit() -> None:
 
 def test_codes_that_holes_have_made_floats_are_told() -> None:
     frame = {"a": ["x", "y", "x"], "b": np.array([0.0, 1.0, np.nan])}
-    with pytest.warns(tb.TunbridgeWarning, match="column 'b' holds holes and the numbers 0.0, 1.0, and is taken for"):
+    with pytest.warns(tb.TunbridgeWarning, match="column 'b' has missing values and only the numbers 0.0, 1.0"):
         tb.fit_parameters(tb.DAG(["a", "b"], [("a", "b")]), frame)
     table = tb.as_table(frame, kinds={"b": "categorical"})
     assert isinstance(tb.fit_parameters(tb.DAG(["a", "b"], [("a", "b")]), table).cpt("b"), tb.CPT)
 
 
 def test_a_graph_without_nodes() -> None:
-    with pytest.raises(tb.DataError, match="the graph must have a node"):
+    with pytest.raises(tb.DataError, match="dag must have a node"):
         tb.fit_parameters(tb.DAG(), {"a": ["x"]})
 
 
 def test_a_column_without_a_single_cell_needs_a_number_of_states() -> None:
     frame = {"a": ["x", "y"], "b": [None, None]}
-    with pytest.raises(tb.DataError, match=r"'b' holds nothing but missing cells\. .* hidden=\{'b': 2\}"):
+    with pytest.raises(tb.DataError, match=r"'b' holds only missing values\. .* hidden=\{'b': 2\}"):
         tb.fit_parameters(tb.DAG(["a", "b"], [("a", "b")]), frame)
     net = tb.fit_parameters(tb.DAG(["a", "b"], [("a", "b")]), frame, hidden={"b": 2}, random_state=0)
     assert net.cpt("b").variable.n_states == 2

@@ -11,8 +11,8 @@ import tunbridge as tb
 from oracles import scores as oracle
 from tunbridge.data import Table
 from tunbridge.errors import DataError
-from tunbridge.learning.gaussian import GaussianFamilies
-from tunbridge.learning.scores import AIC, BIC, FNML, K2, QNML, BDeu, BDs, LogLikelihood, NodeAverage, Score
+from tunbridge.learning.scores.discrete import AIC, BIC, FNML, K2, QNML, BDeu, BDs, LogLikelihood, NodeAverage, Score
+from tunbridge.learning.scores.gaussian import GaussianFamilies
 
 NEAR = 1e-9
 

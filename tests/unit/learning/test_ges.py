@@ -21,20 +21,19 @@ from oracles.learning import PlainFamilies, all_graphs, graph_score
 from tunbridge.data import as_table
 from tunbridge.errors import DataError, MemoryForecastError
 from tunbridge.graph import DAG
-from tunbridge.learning.equivalence import EquivalenceClass, positions
-from tunbridge.learning.gaussian import GaussianFamilies
-from tunbridge.learning.ges import GES, Ledger
-from tunbridge.learning.mixed import MixedFamilies
-from tunbridge.learning.operators import Deletes, Inserts, Turns
-from tunbridge.learning.plain import NumpyFamilies
-from tunbridge.learning.scores import BIC, K2, BDeu
+from tunbridge.learning.scores.discrete import BIC, K2, BDeu
+from tunbridge.learning.scores.families import DiscreteFamilies
+from tunbridge.learning.scores.gaussian import GaussianFamilies
+from tunbridge.learning.scores.mixed import MixedFamilies
+from tunbridge.learning.searches.equivalence import EquivalenceClass, positions
+from tunbridge.learning.searches.ges import GES, _Deletes, _Inserts, _Ledger, _Turns
 
 OTHERS = "search 'hill-climbing', 'tabu', 'sparse-candidate', 'orders' or 'exact'"
 
 
 def all_operators(families):
     n = families.n
-    return [Inserts(families, n, (0,) * n), Deletes(families, n), Turns(families, n)]
+    return [_Inserts(families, n, (0,) * n), _Deletes(families, n), _Turns(families, n)]
 
 
 def check_steps(graph, rng):
@@ -138,10 +137,10 @@ def test_the_ledgers_find_what_a_new_one_would(seed):
     rng = np.random.default_rng(seed)
     families = gaussian_families(rng, 30, 45)
     operators = all_operators(families)
-    ledgers, state, n_steps = [Ledger(some) for some in operators], EquivalenceClass.of(((),) * 30), 0
+    ledgers, state, n_steps = [_Ledger(some) for some in operators], EquivalenceClass.of(((),) * 30), 0
     for _ in range(120):
         offers = [some.best(state, 1e-6) for some in ledgers]
-        assert offers == [Ledger(some).best(state, 1e-6) for some in operators]
+        assert offers == [_Ledger(some).best(state, 1e-6) for some in operators]
         possible = [(offer, some) for offer, some in zip(offers, ledgers, strict=True) if offer is not None]
         if not possible:
             break
@@ -266,7 +265,7 @@ def test_knowledge_about_directions_is_refused(families, changes, got):
     with pytest.raises(DataError) as error:
         GES().run(problem_of(families, **changes))
     assert str(error.value) == (
-        "what search 'ges' is told must be the same for both directions of an arc and for all nodes; "
+        "constraints for search 'ges' must be the same for both directions of an arc and for all nodes; "
         f"got {got}. Use {OTHERS} instead."
     )
 
@@ -274,10 +273,10 @@ def test_knowledge_about_directions_is_refused(families, changes, got):
 def test_prior_probabilities_must_be_the_same_for_both_directions():
     table = as_table({"a": list("xyxy") * 9, "b": list("xxyy") * 9})
     bonus = np.array([[0.0, 3.0], [3.0, 0.0]])
-    assert GES().run(problem_of(NumpyFamilies(table, BIC(), arc_bonus=bonus))).graph == ((), (0,))
+    assert GES().run(problem_of(DiscreteFamilies(table, BIC(), arc_bonus=bonus))).graph == ((), (0,))
     bonus[0, 1] = 2.0
     with pytest.raises(DataError, match="got different prior probabilities"):
-        GES().run(problem_of(NumpyFamilies(table, BIC(), arc_bonus=bonus)))
+        GES().run(problem_of(DiscreteFamilies(table, BIC(), arc_bonus=bonus)))
 
 
 def test_limits_beyond_all_others_are_no_limits(families):
@@ -296,7 +295,7 @@ def test_a_score_that_tells_equivalent_graphs_apart_is_refused(families):
 
 def test_columns_of_both_kinds_are_refused():
     table = as_table({"kind": list("aabb"), "size": [1.0, 1.5, 3.0, 2.5]})
-    families = MixedFamilies(table, BIC(), NumpyFamilies(table.select(["kind"]), BIC()))
+    families = MixedFamilies(table, BIC(), DiscreteFamilies(table.select(["kind"]), BIC()))
     with pytest.raises(DataError, match="must be all categorical or all continuous; got both"):
         GES().run(problem_of(families))
 

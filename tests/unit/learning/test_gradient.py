@@ -12,11 +12,9 @@ from sklearn.metrics import log_loss
 import tunbridge as tb
 from oracles.likelihood import em_by_steps
 from tunbridge.inference.expectations import ExpectedCounts
-from tunbridge.learning.ascent import Climb, Hill, climb_by_lbfgs
-from tunbridge.learning.conditional import ClassifiedRows
-from tunbridge.learning.gradient import _Task
-from tunbridge.learning.incomplete import prepare
-from tunbridge.learning.priors import as_prior
+from tunbridge.learning.missing.gradient import _Ascent, _ClassifiedRows, _climb_by_lbfgs, _Data, _Objective
+from tunbridge.learning.missing.incomplete import DiscreteProblem
+from tunbridge.learning.parameters.priors import as_prior
 
 METHODS = ["l-bfgs", "gradient", "stochastic"]
 FLU = [34, 6, 2, 8, 16, 24, 0, 10]  # rows of ¬g¬m¬f, ¬g¬mf, ¬gm¬f, ¬gmf, g¬m¬f, g¬mf, gm¬f, gmf
@@ -80,9 +78,11 @@ def test_complete_rows_with_a_prior_give_the_smoothed_frequencies(method: Any) -
 def test_same_optimum_as_em(asia: tuple[tb.DAG, tb.Table], prior: Any) -> None:
     dag, table = asia
     fit = tb.GradientAscent(tolerance=1e-12).fit(dag, table, prior)
-    problem = prepare(dag, table, as_prior(prior))
+    problem = DiscreteProblem(dag, table, as_prior(prior))
     plain = em_by_steps(problem, 300)
-    np.testing.assert_allclose(table_of(fit.network), table_of(problem.network(plain, plain)), rtol=0, atol=1e-4)
+    np.testing.assert_allclose(
+        table_of(fit.network), table_of(problem.network(plain, problem.expected(plain))), rtol=0, atol=1e-4
+    )
     em = tb.EM(tolerance=1e-12).fit(dag, table, prior)
     assert fit.trace[-1].objective == pytest.approx(em.trace[-1].objective, rel=1e-9)
 
@@ -216,8 +216,8 @@ def test_weights_are_as_good_as_repetition(dependent: Any) -> None:
 
 def test_an_impossible_row_has_no_conditional_likelihood() -> None:
     table = tb.as_table({"a": ["x", "y"], "b": ["x", "y"]})
-    problem = prepare(tb.DAG(["a", "b"]), table, as_prior("mle"))
-    rows = ClassifiedRows(problem.start, problem.rows.codes, target=0)
+    problem = DiscreteProblem(tb.DAG(["a", "b"]), table, as_prior("mle"))
+    rows = _ClassifiedRows(problem.start, problem.rows.codes, target=0)
     found = rows.expected_counts(np.array([0.5, 0.5, 1.0, 0.0]))
     assert found.log_likelihood == -np.inf
 
@@ -232,7 +232,7 @@ def test_equal_seeds_give_equal_tables(asia: tuple[tb.DAG, tb.Table], method: An
     ascent = tb.GradientAscent(method, target=target, max_iterations=4, restarts=1)
     fits = []
     for n_jobs in (1, 2):
-        with pytest.warns(tb.ConvergenceWarning, match="did not settle within 4 iterations"):
+        with pytest.warns(tb.ConvergenceWarning, match="did not converge in 4 iterations"):
             fits.append(ascent.fit(dag, table, random_state=7, n_jobs=n_jobs).network)
     np.testing.assert_array_equal(table_of(fits[0]), table_of(fits[1]))
 
@@ -276,8 +276,8 @@ def test_trace_ends_at_what_the_network_reaches(asia: tuple[tb.DAG, tb.Table]) -
 def test_a_limit_is_told(asia: tuple[tb.DAG, tb.Table]) -> None:
     with pytest.warns(
         tb.ConvergenceWarning,
-        match=r"gradient ascent did not settle within 3 iterations: the last raised the objective by [\d.e-]+ a row, "
-        r"and the tolerance is 1e-06\. Raise max_iterations or the tolerance\.",
+        match=r"gradient ascent did not converge in 3 iterations: the last raised the objective by [\d.e-]+ per row, "
+        r"above the tolerance of 1e-06\. Raise max_iterations or the tolerance\.",
     ):
         fit = tb.GradientAscent(max_iterations=3).fit(*asia)
     assert not fit.converged
@@ -307,11 +307,9 @@ def test_ctrl_c_before_anything_is_found_is_passed_on(monkeypatch: pytest.Monkey
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    problem = prepare(FLU_GRAPH, flu_rows(), as_prior(1.0))
-    task = _Task(tb.GradientAscent(), problem, flu_rows(), None, np.random.default_rng(0))
-    monkeypatch.setattr(task, "_climb", stop)
+    monkeypatch.setattr(_Objective, "at", stop)
     with pytest.raises(KeyboardInterrupt):
-        task.best(None, None)
+        tb.GradientAscent().fit(FLU_GRAPH, flu_rows(), 1.0)
 
 
 def test_a_tolerance_of_zero_ends(asia: tuple[tb.DAG, tb.Table]) -> None:
@@ -342,10 +340,10 @@ class Cliff:
 
 def test_impossible_points_on_the_way_are_stepped_back_from() -> None:
     table = tb.as_table({"a": ["x"] * 9 + ["y"]})
-    problem = prepare(tb.DAG(["a"]), table, as_prior("mle"))
+    problem = DiscreteProblem(tb.DAG(["a"]), table, as_prior("mle"))
     cliff = Cliff(problem.rows)
-    climb = Climb(Hill(problem, cliff, np.array([0.05, 0.95])), 1e-12, 0.0)
-    climb_by_lbfgs(climb.until(200, None))
+    climb = _Ascent(_Objective(problem, cliff, np.array([0.05, 0.95])), 1e-12, 0.0, _climb_by_lbfgs)
+    climb.go(200, None)
     assert cliff.fallen > 0
     np.testing.assert_allclose(climb.best.tables, [0.9, 0.1], rtol=0, atol=1e-5)
 
@@ -396,11 +394,11 @@ def test_a_start_must_make_every_row_possible() -> None:
         ({"target": ["a"]}, r"target must name one variable; got \['a'\]\."),
         ({"tolerance": -1}, r"tolerance of gradient ascent must be at least 0; got -1\."),
         ({"max_iterations": 0}, r"max_iterations of gradient ascent must be at least 1; got 0\."),
-        ({"restarts": 1.5}, r"restarts of gradient ascent must be a whole number, or None; got 1\.5\."),
+        ({"restarts": 1.5}, r"restarts of gradient ascent must be an integer, or None; got 1\.5\."),
         ({"batch_rows": 0, "method": "stochastic"}, r"batch_rows must be at least 1; got 0\."),
         ({"step": 0, "method": "stochastic"}, r"step must be greater than 0; got 0\."),
-        ({"batch_rows": 10}, r"batch_rows must go with method='stochastic'; got method='l-bfgs'\. Leave batch_"),
-        ({"step": 1.0, "method": "gradient"}, r"step must go with method='stochastic'; got method='gradient'\."),
+        ({"batch_rows": 10}, r"batch_rows must be used with method='stochastic'; got method='l-bfgs'\. Leave batch_"),
+        ({"step": 1.0, "method": "gradient"}, r"step must be used with method='stochastic'; got method='gradient'\."),
     ],
 )  # fmt: skip
 def test_wrong_options_are_told(options: Any, message: str) -> None:
@@ -421,11 +419,11 @@ def test_a_target_must_be_known_somewhere() -> None:
 
 
 def test_a_forecast_comes_before_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = prepare(FLU_GRAPH, flu_rows(), as_prior(1.0))
-    climb = Climb(Hill(problem, problem.rows, problem.start.tables), 0.0, 0.0).until(3, None)
+    problem = DiscreteProblem(FLU_GRAPH, flu_rows(), as_prior(1.0))
+    climb = _Ascent(_Objective(problem, problem.rows, problem.start.tables), 0.0, 0.0, _climb_by_lbfgs)
     monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "1000")
     with pytest.raises(tb.MemoryForecastError, match="the memory of L-BFGS would need"):
-        climb_by_lbfgs(climb)
-    task = _Task(tb.GradientAscent("stochastic", batch_rows=1), problem, flu_rows(), None, np.random.default_rng(0))
+        climb.go(3, None)
+    data = _Data(problem, None, None)
     with pytest.raises(tb.MemoryForecastError, match=r"the batches of rows would need .* Raise batch_rows, or use"):
-        task.best(None, None)
+        data.batches(1, np.random.default_rng(0))

@@ -11,7 +11,8 @@ from scipy.stats import chi2_contingency, false_discovery_control
 
 import tunbridge as tb
 from tunbridge.errors import DataError, MemoryForecastError
-from tunbridge.learning import HolePattern, holes
+from tunbridge.learning import HolePattern
+from tunbridge.learning.missing import missingness as holes
 
 
 def table_with_holes(seed: int, n: int = 600) -> dict[str, list]:
@@ -178,7 +179,8 @@ def test_identifiers_and_columns_of_many_states_are_not_tried():
     report = tb.missingness(columns)
     assert report.untested == ("id", "ticket")
     assert {t.on for t in report.tests} == {"a"}
-    assert "Not tried as reasons, with a value for nearly each row or too many states: id, ticket." in repr(report)
+    reason = "Not tested as reasons, because nearly every row differs or there are too many states: id, ticket."
+    assert reason in repr(report)
 
 
 # What it says
@@ -186,7 +188,7 @@ def test_identifiers_and_columns_of_many_states_are_not_tried():
 
 def test_text_of_a_table_without_holes():
     report = tb.missingness({"a": ["x", "y"]})
-    assert repr(report) == "Missingness: 2 rows × 1 column, no missing cells"
+    assert repr(report) == "Missingness: 2 rows × 1 column, no missing values"
     assert report.tests == report.dependent == ()
     assert report.n_complete == 2
     assert report.shares == {}
@@ -205,11 +207,11 @@ def test_small_and_empty_tables_have_a_report(frame):
 
 def test_text_says_what_speaks_for_and_against():
     told = repr(tb.missingness(table_with_holes(0)))
-    assert "so they are not completely at random (G-tests, 0.05):" in told
-    assert "Whether a hole depends on the value that it hides cannot be seen in the data." in told
+    assert "so they are not missing completely at random (G-tests, 0.05):" in told
+    assert "Whether values are missing depending on the missing values themselves cannot be seen in the data." in told
     rng = np.random.default_rng(2)
     alone = {"x": [None if g else "s" for g in rng.random(500) < 0.2], "a": rng.choice(["p", "q"], 500)}
-    assert "nothing speaks against missing completely at random" in repr(tb.missingness(alone))
+    assert "no evidence against missing completely at random" in repr(tb.missingness(alone))
     strict = tb.missingness(table_with_holes(0), level=1e-30)
     assert strict.dependent == ()
     assert "(G-tests, 1e-30)" in repr(strict)
@@ -229,7 +231,7 @@ def test_html_escapes_names():
     )._repr_html_()
     assert "&lt;b&gt;" in html
     assert "<b>" not in html
-    assert "Whether a hole depends" in html
+    assert "Whether values are missing depending" in html
     assert "<p>" in tb.missingness({"a": [None, "x"]})._repr_html_()
 
 
@@ -247,7 +249,7 @@ def test_bad_levels(level, message):
 
 def test_memory_is_forecast(monkeypatch):
     monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "1000")
-    with pytest.raises(MemoryForecastError, match=r"the holes of all columns would need .* Leave out columns\."):
+    with pytest.raises(MemoryForecastError, match=r"missing values of all columns would need .* Leave out columns\."):
         tb.missingness({"a": [None, "x"] * 1000})
 
 
@@ -259,4 +261,4 @@ def test_weights_of_nothing_are_refused():
 
 def test_huge_weights_are_written_short():
     table = tb.as_table({"a": [None, "x"]}).with_weights([1e150, 1e150])
-    assert "(weight 2e+150), 1e+150 missing cells (50 %)" in repr(tb.missingness(table))
+    assert "(weight 2e+150), 1e+150 missing values (50 %)" in repr(tb.missingness(table))

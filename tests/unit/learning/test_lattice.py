@@ -9,9 +9,9 @@ import pytest
 
 import tunbridge as tb
 from oracles.learning import PlainFamilies
-from tunbridge.learning.lattice import count_lattice, has_lattice, lattice_bytes
-from tunbridge.learning.plain import NumpyFamilies
-from tunbridge.learning.scores import AIC, BIC, FNML, K2, QNML, BDeu, BDs, LogLikelihood, NodeAverage
+from tunbridge.learning.scores.discrete import AIC, BIC, FNML, K2, QNML, BDeu, BDs, LogLikelihood, NodeAverage
+from tunbridge.learning.scores.families import DiscreteFamilies
+from tunbridge.learning.scores.lattice import count_lattice, has_lattice, lattice_bytes
 
 SCORES = (BIC(), AIC(), LogLikelihood(), NodeAverage(n_variables=5), BDeu(ess=2.0), K2(), FNML(), QNML())
 
@@ -34,7 +34,7 @@ def as_masks(sets):
 @pytest.mark.parametrize("score", SCORES, ids=lambda score: score.name)
 @pytest.mark.parametrize(("n", "n_rows", "max_size"), [(5, 60, 5), (5, 400, 3), (6, 15, 6), (1, 9, 1), (2, 9, 1)])
 def test_scores_equal_those_of_the_families(score, n, n_rows, max_size):
-    families = NumpyFamilies(table_of(n, n_rows, 0), score)
+    families = DiscreteFamilies(table_of(n, n_rows, 0), score)
     lattice = count_lattice(families, max_size)
     for x in range(n):
         sets = parent_sets(n, x, max_size - 1)
@@ -44,7 +44,7 @@ def test_scores_equal_those_of_the_families(score, n, n_rows, max_size):
 
 def test_priors_of_arcs_are_added():
     bonus = np.random.default_rng(0).normal(size=(4, 4))
-    families = NumpyFamilies(table_of(4, 50, 1), BIC(), arc_bonus=bonus)
+    families = DiscreteFamilies(table_of(4, 50, 1), BIC(), arc_bonus=bonus)
     lattice = count_lattice(families, 4)
     sets = parent_sets(4, 2, 3)
     expected = [families.score(2, parents) for parents in sets]
@@ -52,7 +52,7 @@ def test_priors_of_arcs_are_added():
 
 
 def test_sets_of_too_many_states_are_left_out():
-    families = NumpyFamilies(table_of(5, 80, 2), BIC())
+    families = DiscreteFamilies(table_of(5, 80, 2), BIC())
     lattice, states = count_lattice(families, 5, most=9), families.columns.states
     for x in range(5):
         sets = parent_sets(5, x, 4)
@@ -65,21 +65,21 @@ def test_sets_of_too_many_states_are_left_out():
 
 def test_the_number_of_threads_changes_nothing():
     table = table_of(7, 300, 3)
-    terms = [count_lattice(NumpyFamilies(table, BDeu(), n_jobs=n), 5).terms for n in (1, 2, 8)]
+    terms = [count_lattice(DiscreteFamilies(table, BDeu(), n_jobs=n), 5).terms for n in (1, 2, 8)]
     assert np.array_equal(terms[0], terms[1])
     assert np.array_equal(terms[0], terms[2])
 
 
 def test_who_has_a_lattice():
     table, rows = table_of(3, 20, 4), {"a": ["x", None, "y"], "b": ["u", "v", "v"]}
-    assert has_lattice(NumpyFamilies(table, BIC()))
-    assert not has_lattice(NumpyFamilies(table, BDs()))
-    assert not has_lattice(NumpyFamilies(table.with_weights(np.full(20, 0.5)), BIC()))
-    assert not has_lattice(NumpyFamilies(tb.as_table(rows), BIC()))
+    assert has_lattice(DiscreteFamilies(table, BIC()))
+    assert not has_lattice(DiscreteFamilies(table, BDs()))
+    assert not has_lattice(DiscreteFamilies(table.with_weights(np.full(20, 0.5)), BIC()))
+    assert not has_lattice(DiscreteFamilies(tb.as_table(rows), BIC()))
     assert not has_lattice(PlainFamilies({"a": [0, 1], "b": [0, 1]}, BIC()))
 
 
 def test_the_memory_grows_with_the_sets():
-    families = NumpyFamilies(table_of(20, 30, 5), BIC())
+    families = DiscreteFamilies(table_of(20, 30, 5), BIC())
     assert lattice_bytes(families, 5) > 8 * 21_700
     assert lattice_bytes(families, 20) > 8 * 2**20

@@ -11,10 +11,10 @@ import tunbridge as tb
 from oracles import scores as oracle
 from tunbridge.data import Table
 from tunbridge.errors import DataError
-from tunbridge.learning.gaussian import GaussianFamilies
-from tunbridge.learning.mixed import MixedFamilies
-from tunbridge.learning.plain import NumpyFamilies
-from tunbridge.learning.scores import AIC, BIC, BDeu, LogLikelihood, NodeAverage, Score
+from tunbridge.learning.scores.discrete import AIC, BIC, BDeu, LogLikelihood, NodeAverage, Score
+from tunbridge.learning.scores.families import DiscreteFamilies
+from tunbridge.learning.scores.gaussian import GaussianFamilies
+from tunbridge.learning.scores.mixed import MixedFamilies
 
 STATES = {"f": 2, "g": 3, "h": 4}
 NAMES = ("f", "g", "h", "x", "y", "z")
@@ -39,7 +39,7 @@ def table_of(columns: dict[str, np.ndarray], **options: object) -> Table:
 def mixed(table: Table, score: Score | None = None, **options: object) -> MixedFamilies:
     score = score or LogLikelihood()
     categorical = [v.name for v in table.variables if v.is_categorical]
-    return MixedFamilies(table, score, NumpyFamilies(table.select(categorical), score), **options)
+    return MixedFamilies(table, score, DiscreteFamilies(table.select(categorical), score), **options)
 
 
 def expected(columns: dict[str, np.ndarray], x: int, parents: tuple[int, ...]) -> float:
@@ -64,7 +64,7 @@ class TestScore:
 
     def test_categories_are_scored_as_ever(self):
         table = table_of(sample())
-        found, discrete = mixed(table, BIC()), NumpyFamilies(table.select(["f", "g", "h"]), BIC())
+        found, discrete = mixed(table, BIC()), DiscreteFamilies(table.select(["f", "g", "h"]), BIC())
         for x, parents in ((F, ()), (H, (F,)), (H, (F, G)), (G, (F, H))):
             assert found.score(x, parents) == discrete.score(x, parents)
 

@@ -9,12 +9,11 @@ from networks import random_network
 from oracles.learning import PlainFamilies
 from oracles.structures import ArbitraryFamilies, best_score, fits, free_problem
 from tunbridge.errors import DataError, MemoryForecastError
-from tunbridge.learning.counted import discrete_families
-from tunbridge.learning.grow_shrink import GrowShrinkTrees
-from tunbridge.learning.hill_climbing import HillClimbing
-from tunbridge.learning.orders import OrderSearch, topological_order
-from tunbridge.learning.problem import Search
-from tunbridge.learning.scores import BIC
+from tunbridge.learning.scores.discrete import BIC
+from tunbridge.learning.scores.families import DiscreteFamilies
+from tunbridge.learning.searches.hill_climbing import HillClimbing
+from tunbridge.learning.searches.orders import OrderSearch, _GrowShrinkTrees, topological_order
+from tunbridge.learning.searches.problem import Search
 from tunbridge.network import BayesianNetwork
 
 
@@ -34,7 +33,7 @@ def large_sample(seed: int):
     rng = np.random.default_rng(seed)
     tables = random_network(rng, most_variables=20, most_cells=1e9, zeros=0.0, window=5)
     net = BayesianNetwork.from_tables(tables)
-    families = discrete_families(net.sample(20_000, random_state=seed), BIC())
+    families = DiscreteFamilies(net.sample(20_000, random_state=seed), BIC())
     place = {name: i for i, name in enumerate(families.names)}
     return families, tuple(tuple(sorted(place[p] for p in net.dag.parents(name))) for name in families.names)
 
@@ -46,9 +45,9 @@ def large_sample(seed: int):
     ("options", "message"),
     [
         ({"restarts": -1}, r"restarts must be at least 0; got -1\."),
-        ({"restarts": 1.5}, r"restarts must be a whole number; got 1\.5\."),
+        ({"restarts": 1.5}, r"restarts must be an integer; got 1\.5\."),
         ({"patience": -2}, r"patience must be at least 0; got -2\."),
-        ({"patience": None}, r"patience must be a whole number; got None\."),
+        ({"patience": None}, r"patience must be an integer; got None\."),
     ],
 )
 def test_options_are_checked(options, message):
@@ -100,7 +99,7 @@ class Hopeless(ArbitraryFamilies):
 
 
 def test_a_variable_without_a_score_leaves_the_others_alone():
-    trees, order = GrowShrinkTrees(free_problem(Hopeless(4, 3))), np.array([3, 0, 1, 2])
+    trees, order = _GrowShrinkTrees(free_problem(Hopeless(4, 3))), np.array([3, 0, 1, 2])
     graph, score = trees.along(order)
     assert graph[3] == ()
     assert all(3 not in parents for parents in graph)
@@ -110,8 +109,8 @@ def test_a_variable_without_a_score_leaves_the_others_alone():
 
 def test_too_many_variables_are_refused_before_anything_is_stored(monkeypatch):
     monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "300")
-    with pytest.raises(MemoryForecastError, match=r"which of 20 variables matter to which .*'sparse-candidate'"):
-        GrowShrinkTrees(free_problem(ArbitraryFamilies(20, 0)))
+    with pytest.raises(MemoryForecastError, match=r"which of 20 variables depend on which .*'sparse-candidate'"):
+        _GrowShrinkTrees(free_problem(ArbitraryFamilies(20, 0)))
 
 
 # Start, chance and Ctrl-C
@@ -197,7 +196,7 @@ def test_an_interrupt_between_moves():
 def test_trees_that_are_emptied_change_nothing(monkeypatch):
     problem = [free_problem(ArbitraryFamilies(7, 4), 0) for _ in range(2)]
     whole = OrderSearch().run(problem[0])
-    monkeypatch.setitem(GrowShrinkTrees.__init__.__kwdefaults__, "most_bytes", 5_000)
+    monkeypatch.setitem(_GrowShrinkTrees.__init__.__kwdefaults__, "most_bytes", 5_000)
     trimmed = OrderSearch().run(problem[1])
     assert trimmed.graph == whole.graph
     assert [m.kind for m in trimmed.moves] == [m.kind for m in whole.moves]
@@ -206,7 +205,7 @@ def test_trees_that_are_emptied_change_nothing(monkeypatch):
 def test_trees_are_emptied_only_when_they_are_large():
     problem = free_problem(ArbitraryFamilies(6, 0))
     for most, emptied in ((10**9, False), (0, True)):
-        trees = GrowShrinkTrees(problem, most_bytes=most)
+        trees = _GrowShrinkTrees(problem, most_bytes=most)
         before = trees.along(np.arange(6))
         assert trees.trim() is emptied
         assert trees.along(np.arange(6)) == before
@@ -214,7 +213,7 @@ def test_trees_are_emptied_only_when_they_are_large():
 
 def test_a_second_walk_asks_for_nothing():
     families = Interrupting(6, 0)
-    trees, order = GrowShrinkTrees(free_problem(families)), np.arange(6)
+    trees, order = _GrowShrinkTrees(free_problem(families)), np.arange(6)
     first = trees.along(order)
     families._additions.clear()
     families._scores.clear()
@@ -231,7 +230,7 @@ class Rounded(ArbitraryFamilies):
 
 def test_rounding_does_not_choose_the_parents():
     problem = free_problem(Rounded(5, 0), max_parents=np.full(5, 1))
-    graph, _ = GrowShrinkTrees(problem).along(np.array([4, 3, 2, 1, 0]))
+    graph, _ = _GrowShrinkTrees(problem).along(np.array([4, 3, 2, 1, 0]))
     assert graph == ((1,), (2,), (3,), (4,), ())
 
 

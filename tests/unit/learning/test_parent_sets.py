@@ -9,10 +9,10 @@ import pytest
 
 import tunbridge as tb
 from oracles.structures import ArbitraryFamilies, free_problem
-from tunbridge.learning import parent_sets
-from tunbridge.learning.parent_sets import members_of, parent_source, payable_configurations
-from tunbridge.learning.plain import NumpyFamilies
-from tunbridge.learning.scores import AIC, BIC, BDeu, LogLikelihood
+from tunbridge.learning.scores.discrete import AIC, BIC, BDeu, LogLikelihood
+from tunbridge.learning.scores.families import DiscreteFamilies
+from tunbridge.learning.searches import parent_sets
+from tunbridge.learning.searches.parent_sets import _payable_configurations, members_of, parent_source
 
 
 def found(sets):
@@ -60,7 +60,7 @@ def test_sets_come_smallest_first_then_by_mask():
 @pytest.mark.parametrize("score", [BIC(), AIC(), BDeu(), LogLikelihood()], ids=lambda score: score.name)
 def test_counts_of_sets_give_the_same_useful_sets(monkeypatch, score):
     monkeypatch.setattr(parent_sets, "_FEW", 0)
-    problem = free_problem(NumpyFamilies(small_table(6, 40), score), required=((), (), (5,), (), (), ()))
+    problem = free_problem(DiscreteFamilies(small_table(6, 40), score), required=((), (), (5,), (), (), ()))
     source = parent_source(problem, only_useful=True, ways_out="")
     assert source.lattice is not None
     for x in range(6):
@@ -85,10 +85,10 @@ def test_a_prior_can_make_a_large_family_pay():
 
 
 def test_families_that_cannot_pay_are_not_even_counted():
-    families = NumpyFamilies(small_table(12, 30), BIC())
+    families = DiscreteFamilies(small_table(12, 30), BIC())
     problem = free_problem(families)
     price = 0.5 * np.log(30)
-    assert payable_configurations(problem, 0) == pytest.approx(1 + 30 * np.log(2) / price, rel=1e-12)
+    assert _payable_configurations(problem, 0) == pytest.approx(1 + 30 * np.log(2) / price, rel=1e-12)
     source = parent_source(problem, only_useful=True, ways_out="")
     assert max(source.n_more) == 3  # 2³ < 13.2 < 2⁴
     assert parent_source(problem, only_useful=False, ways_out="").n_more == [11] * 12
@@ -96,18 +96,18 @@ def test_families_that_cannot_pay_are_not_even_counted():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_no_useful_set_has_too_many_configurations(seed):
-    problem = free_problem(NumpyFamilies(small_table(5, 25, seed), AIC()), required=((4,), (), (), (), ()))
+    problem = free_problem(DiscreteFamilies(small_table(5, 25, seed), AIC()), required=((4,), (), (), (), ()))
     states = problem.families.columns.states
     for x in range(5):
         for parents in useful_of(every_set(problem, x)):
-            assert np.prod(states[list(parents)]) < payable_configurations(problem, x)
+            assert np.prod(states[list(parents)]) < _payable_configurations(problem, x)
 
 
 def test_a_score_without_a_price_bounds_nothing():
     for score in (BDeu(), LogLikelihood()):
-        assert payable_configurations(free_problem(NumpyFamilies(small_table(5, 30), score)), 0) == np.inf
+        assert _payable_configurations(free_problem(DiscreteFamilies(small_table(5, 30), score)), 0) == np.inf
     bonus = np.zeros((5, 5))
     bonus[1, 0] = 0.5
-    lifted = free_problem(NumpyFamilies(small_table(5, 30), BIC(), arc_bonus=bonus))
-    assert payable_configurations(lifted, 0) == np.inf
-    assert payable_configurations(lifted, 1) < np.inf
+    lifted = free_problem(DiscreteFamilies(small_table(5, 30), BIC(), arc_bonus=bonus))
+    assert _payable_configurations(lifted, 0) == np.inf
+    assert _payable_configurations(lifted, 1) < np.inf

@@ -8,8 +8,16 @@ import pytest
 import tunbridge as tb
 from tunbridge.data import Column
 from tunbridge.errors import DataError
-from tunbridge.learning.priors import Rule, added_and_unseen, as_prior, completed, pseudo_counts, unseen_row
-from tunbridge.learning.tables import table_of, tables_of
+from tunbridge.learning.parameters.priors import (
+    Rule,
+    added_and_unseen,
+    as_prior,
+    completed,
+    pseudo_counts,
+    table_of,
+    tables_of,
+    unseen_row,
+)
 
 WIND = tb.Variable("wind", ["Strong", "Weak"])
 PLAY = tb.Variable("play", ["no", "yes"])
@@ -356,7 +364,7 @@ def test_without_rows_the_prior_is_all_there_is() -> None:
 def test_a_column_without_states_is_named() -> None:
     nothing = tb.Counts(tb.Variable("x", []), (WIND,), np.zeros((2, 0), np.int64))
     for make in (lambda: table_of(nothing, tb.Laplace(1.0)), lambda: tables_of([nothing] * 3, tb.Laplace(1.0))):
-        with pytest.raises(DataError, match=r"every column must have a state; 'x' holds nothing but missing cells"):
+        with pytest.raises(DataError, match=r"every column must have a state; 'x' holds only missing values"):
             make()
     for rule in (tb.Laplace(1.0), tb.BDeu(), tb.BDs(), tb.BackOff(), tb.Dirichlet(), tb.MEstimate()):
         assert pseudo_counts(rule, nothing).shape == (2, 0)

@@ -8,7 +8,7 @@ import pytest
 
 from tunbridge.errors import DataError, MemoryForecastError
 from tunbridge.graph import CPDAG, DAG
-from tunbridge.learning.strengths import ArcStrengths, Drawn, average, significance_threshold
+from tunbridge.learning.uncertainty.strengths import ArcStrengths, Drawn, _significance_threshold, average
 
 
 def strengths(n: int, shares: dict[tuple[int, int], float], n_graphs: int = 100) -> ArcStrengths:
@@ -79,7 +79,7 @@ def test_pickle_gives_the_same_back() -> None:
     ],
 )
 def test_the_threshold(given: list[float], expected: float) -> None:
-    assert significance_threshold(np.array(given)) == expected
+    assert _significance_threshold(np.array(given)) == expected
 
 
 def test_rounding_does_not_make_half_of_the_graphs_significant() -> None:
@@ -107,7 +107,7 @@ def test_an_arc_that_closes_a_cycle_is_left_out_and_named() -> None:
     dag = found.consensus()
     assert dag == DAG([*"abc"], [("a", "b"), ("b", "c")])
     assert found.left_out() == (("c", "a"),)
-    assert dag.note == "left out, as they would close a cycle: 'c' → 'a'"
+    assert dag.note == "left out, because they would close a cycle: 'c' → 'a'"
     assert found.consensus(0.75).note == ""
     assert repr(dag).startswith("LearnedDAG(3 nodes, 2 arcs: 'a' → 'b', 'b' → 'c'; consensus; left out")
 
@@ -197,7 +197,7 @@ def test_bad_shares(nodes: list[str], shares: object, n_graphs: int, message: st
 
 
 def test_bad_graphs() -> None:
-    with pytest.raises(DataError, match=re.escape("graphs must be one at least; got none.")):
+    with pytest.raises(DataError, match=re.escape("graphs must not be empty; got none.")):
         ArcStrengths.of([])
     with pytest.raises(DataError, match=re.escape("graphs must be DAGs or CPDAGs; got 'a'.")):
         ArcStrengths.of(["a"])  # type: ignore[list-item]

@@ -10,10 +10,10 @@ import pytest
 
 import tunbridge as tb
 from tunbridge.errors import ConvergenceWarning, DataError, MemoryForecastError
-from tunbridge.learning.completions import Repeated, complete
-from tunbridge.learning.incomplete import prepare
-from tunbridge.learning.priors import as_prior
-from tunbridge.learning.structural_turns import Task, observed_score
+from tunbridge.learning.missing.completions import _Repeated, complete
+from tunbridge.learning.missing.incomplete import DiscreteProblem
+from tunbridge.learning.missing.structural_em import Task, _observed_score
+from tunbridge.learning.parameters.priors import as_prior
 from tunbridge.learning.structure import families_of
 
 SCORES = [tb.BIC(), tb.AIC(), tb.LogLikelihood(), tb.K2(), tb.FNML(), tb.QNML(), tb.NodeAverage(), tb.BDeu(5), tb.BDs()]
@@ -135,23 +135,23 @@ class TestObservedScore:
     @pytest.mark.parametrize("score", SCORES, ids=lambda s: s.name)
     def test_without_holes_it_is_the_score(self, asia, complete_rows, score):
         score = score.for_variables(8)
-        problem = prepare(asia.dag, complete_rows, as_prior("mle"))
+        problem = DiscreteProblem(asia.dag, complete_rows, as_prior("mle"))
         tables = problem.tables_of(asia)
-        value, log_likelihood = observed_score(problem, problem.normalised(tables + 0.01), score)
-        assert value == pytest.approx(sum(tb.score_structure(asia.dag, complete_rows, score).values()), rel=1e-10)
+        value, log_likelihood = _observed_score(problem, problem.normalised(tables + 0.01), score)
+        assert value == pytest.approx(tb.score_structure(asia.dag, complete_rows, score), rel=1e-10)
         assert log_likelihood < problem.rows.expected_counts(tables).log_likelihood
 
     def test_bic_is_that_of_the_fit_without_a_prior(self, asia, holes):
         found = tb.EM(tolerance=1e-10).fit(asia.dag, holes, "mle")
-        problem = prepare(asia.dag, holes, as_prior("mle"))
-        value, _ = observed_score(problem, problem.tables_of(found.network), tb.BIC())
+        problem = DiscreteProblem(asia.dag, holes, as_prior("mle"))
+        value, _ = _observed_score(problem, problem.tables_of(found.network), tb.BIC())
         assert value == pytest.approx(found.bic, rel=1e-7)
 
     def test_with_a_prior_it_lies_between_the_fit_and_the_best_tables(self, asia, holes):
         best = tb.EM(tolerance=1e-10).fit(asia.dag, holes, "mle")
         found = tb.EM().fit(asia.dag, holes, 5.0)
-        problem = prepare(asia.dag, holes, as_prior("mle"))
-        value, _ = observed_score(problem, problem.tables_of(found.network), tb.BIC())
+        problem = DiscreteProblem(asia.dag, holes, as_prior("mle"))
+        value, _ = _observed_score(problem, problem.tables_of(found.network), tb.BIC())
         assert found.bic + 1 < value < best.bic - 1
 
 
@@ -181,7 +181,7 @@ class TestCompletions:
 
     def test_counts_are_the_expected_ones(self, asia, holes):
         rows = complete(asia, holes, tb.BIC(), times=200, entropy=1)
-        problem = prepare(asia.dag, holes, as_prior("mle"))
+        problem = DiscreteProblem(asia.dag, holes, as_prior("mle"))
         flat = problem.start
         expected = problem.rows.expected_counts(problem.tables_of(asia)).counts
         family = tb.Counter(rows.table).family("smoke", [])
@@ -201,14 +201,14 @@ class TestCompletions:
         for family in (("either", ("lung", "tub")), ("dysp", ()), ("smoke", ("xray", "bronc"))):
             child, parents = family
             dag = tb.DAG(asia.nodes, [(p, child) for p in parents])
-            a, b = (tb.score_structure(dag, c.table, c.score)[child] for c in (merged, other))
+            a, b = (tb.score_structure(dag, c.table, c.score, by_family=True)[child] for c in (merged, other))
             assert a == pytest.approx(b, rel=1e-10)
 
     @pytest.mark.parametrize("score", SCORES[:7], ids=lambda s: s.name)
     def test_a_table_repeated_scores_as_it_does(self, complete_rows, score):
         table = complete_rows.take(slice(0, 500))
         five = table.take(np.tile(np.arange(500), 5))
-        one, other = families_of(table, score), families_of(five, Repeated(score, 5))
+        one, other = families_of(table, score), families_of(five, _Repeated(score, 5))
         assert other.criterion.is_equivalent == score.is_equivalent
         for x in range(8):
             known = one.additions(x, ())
@@ -219,7 +219,7 @@ class TestCompletions:
         weights = np.random.default_rng(0).random(holes.n_rows)
         rows = complete(asia, holes.with_weights(weights), tb.BIC(), times=3, entropy=1)
         assert rows.table.weights.sum() == pytest.approx(weights.sum(), rel=1e-12)
-        assert rows.score == Repeated(tb.BIC(), 1)
+        assert rows.score == _Repeated(tb.BIC(), 1)
         assert rows.table.n_rows < 3 * holes.n_rows
 
     def test_memory_is_forecast(self, asia, holes, monkeypatch):
@@ -244,11 +244,11 @@ class TestSettings:
             asked.append(times)
             return complete(*args, times=times, **rest)
 
-        monkeypatch.setattr("tunbridge.learning.structural_turns.complete", counting)
+        monkeypatch.setattr("tunbridge.learning.missing.structural_em.complete", counting)
         tb.StructuralEM(completions=2).fit(holes, random_state=0)
         assert set(asked) == {2}
         asked.clear()
-        monkeypatch.setattr("tunbridge.learning.structural_turns._MANY_ROWS", 5 * holes.n_rows)
+        monkeypatch.setattr("tunbridge.learning.missing.structural_em._MANY_ROWS", 5 * holes.n_rows)
         tb.StructuralEM().fit(holes, random_state=0)
         assert set(asked) == {5}
 
@@ -316,17 +316,17 @@ class TestHidden:
     def test_through_learn_network(self, rows):
         net = tb.learn_network(rows, hidden={"h": 2}, random_state=0)
         assert set(net.dag.arcs) == {("h", f"x{i}") for i in range(4)}
-        with pytest.raises(DataError, match="missing must be 'em' where variables are hidden; got 'complete'"):
+        with pytest.raises(DataError, match="missing must be 'em' if variables are hidden; got 'complete'"):
             tb.learn_network(rows, hidden={"h": 2}, missing="complete")
 
     def test_a_column_without_a_value_may_be_hidden(self, rows):
         table = tb.as_table({**rows, "h": [None] * 1500}, kinds="categorical")
-        with pytest.raises(DataError, match="a network's columns must have states; 'h' held nothing"):
+        with pytest.raises(DataError, match="a network's columns must have states; 'h' held only missing"):
             tb.StructuralEM().fit(table)
         assert tb.StructuralEM().fit(table, hidden={"h": 2}, random_state=0).network.dag.children("h")
 
     def test_what_was_observed_is_not_hidden(self, rows):
-        with pytest.raises(DataError, match="a hidden variable must have no observed cells; 'x0' has"):
+        with pytest.raises(DataError, match="a hidden variable must have no observed values; 'x0' has"):
             tb.StructuralEM().fit(rows, hidden={"x0": 2})
 
 
@@ -364,7 +364,7 @@ class TestEnd:
             note = "interrupted: the best graph so far" if len(calls) == nth else ""
             return tb.LearnedDAG(dag.nodes, dag.arcs, family_scores=dag.family_scores, note=note)
 
-        monkeypatch.setattr("tunbridge.learning.structural_turns.learn_structure", search)
+        monkeypatch.setattr("tunbridge.learning.missing.structural_em.learn_structure", search)
         found = tb.StructuralEM().fit(holes, random_state=0)
         assert found.note == "interrupted: the best network so far"
         assert len(found.trace) == n_graphs
@@ -381,7 +381,7 @@ class TestEnd:
         found = tb.StructuralEM().fit(holes, random_state=0)
         assert len(found.trace) == 1
         assert not found.converged
-        assert found.note.startswith("it ended for want of memory: the largest junction tree")
+        assert found.note.startswith("stopped because of insufficient memory: the largest junction tree")
 
     def test_tables_that_would_not_fit_are_not_tried(self, monkeypatch):
         rng = np.random.default_rng(0)
@@ -389,12 +389,12 @@ class TestEnd:
         monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "1e8")
         found = tb.StructuralEM(score="loglik").fit(table, start=tb.DAG(table.names), random_state=0)
         assert found.network.dag.n_arcs == 0
-        assert found.note.startswith("it ended for want of memory: EM on the tables of a graph would need")
-        assert found.note.endswith("Set max_parents, or take a score that charges for parameters.")
+        assert found.note.startswith("stopped because of insufficient memory: EM on the tables of a graph would need")
+        assert found.note.endswith("Set max_parents, or use a score that penalises parameters.")
 
     def test_the_limit_is_told(self, holes):
         with pytest.warns(
-            ConvergenceWarning, match=r"structural EM did not settle within 1 round: .* raised the score by"
+            ConvergenceWarning, match=r"structural EM did not converge in 1 round: .* raised the score by"
         ):
             found = tb.StructuralEM(rounds=1).fit(holes, random_state=0)
         assert not found.converged
@@ -406,11 +406,11 @@ class TestMessages:
         ("options", "message"),
         [
             ({"rounds": 0}, "rounds must be at least 1; got 0"),
-            ({"completions": 1.5}, "completions must be a whole number, or None; got 1.5"),
+            ({"completions": 1.5}, "completions must be an integer, or None; got 1.5"),
             ({"em": "em"}, r"em must be a fitter such as tb.EM\(\); got 'em'"),
             ({"score": "bik"}, "Did you mean 'bic'"),
             ({"search": "tabo"}, "Did you mean 'tabu'"),
-            ({"search": tb.SparseCandidate(checkpoint="x")}, "search must keep no checkpoint, since the rows change"),
+            ({"search": tb.SparseCandidate(checkpoint="x")}, "search must not have a checkpoint, because"),
         ],
     )
     def test_options(self, options, message):
@@ -424,7 +424,7 @@ class TestMessages:
             ({"start": "empty"}, "start must be a DAG; got 'empty'"),
             ({"constraints": tb.Constraints(roots=["smok"])}, "Did you mean 'smoke'"),
             ({"prior": -1}, "prior must be at least 0"),
-            ({"random_state": "x"}, "random_state must be a whole number"),
+            ({"random_state": "x"}, "random_state must be a non-negative integer"),
         ],
     )
     def test_arguments(self, holes, options, message):
@@ -455,7 +455,7 @@ class TestMessages:
         assert found.network.nodes == tuple(frame)
 
     def test_a_structure_alone_points_here(self, holes):
-        with pytest.raises(DataError, match=r"Use score='nal', .* or tb.StructuralEM"):
+        with pytest.raises(DataError, match=r"Use score='nal', .* or structural EM"):
             tb.learn_structure(holes)
 
 
@@ -466,7 +466,7 @@ class TestLearnNetwork:
         assert np.array_equal(net.cpt("dysp").table(), fit.network.cpt("dysp").table())
 
     def test_the_fitter_is_passed_on(self, holes):
-        with pytest.warns(ConvergenceWarning, match="EM did not settle within 2 iterations"):
+        with pytest.warns(ConvergenceWarning, match="EM did not converge in 2 iterations"):
             tb.learn_network(holes, missing=tb.EM(max_iterations=2), random_state=0)
 
     def test_the_node_average_keeps_its_graph(self, holes):
@@ -482,11 +482,11 @@ class TestLearnNetwork:
         net = tb.learn_network(holes, missing="complete")
         assert net.dag == tb.learn_structure(whole)
         assert np.array_equal(net.cpt("xray").table(), tb.fit_parameters(net.dag, whole).cpt("xray").table())
-        with pytest.raises(DataError, match="missing='complete' must leave rows to learn from; every row has a hole"):
+        with pytest.raises(DataError, match="missing='complete' must leave rows to learn from; every row"):
             tb.learn_network({"a": ["x", None], "b": [None, "y"]}, missing="complete")
 
     def test_available_rows_need_the_node_average(self, holes):
-        with pytest.raises(DataError, match="must have no missing cells"):
+        with pytest.raises(DataError, match="must have no missing values"):
             tb.learn_network(holes, missing="available")
         with pytest.raises(DataError, match="missing must be one of 'em', 'available', 'complete'; got 'drop'"):
             tb.learn_network(holes, missing="drop")

@@ -2,12 +2,18 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 import tunbridge as tb
+from tunbridge._core import registry
+from tunbridge._core.registry import entries
 from tunbridge.errors import DataError
+from tunbridge.learning.searches.problem import Problem, Search, SearchResult
+from tunbridge.learning.structure import as_search
 
 SEARCHES = ["hill-climbing", "tabu", "sparse-candidate", "ges", "orders", "exact", "chow-liu"]
 
@@ -36,7 +42,7 @@ class TestResult:
     def test_the_score_is_the_sum_over_families(self, asia, search):
         dag = tb.learn_structure(asia, search=search, random_state=0)
         assert dag.score == pytest.approx(sum(dag.family_scores.values()), rel=1e-12)
-        assert dict(dag.family_scores) == pytest.approx(tb.score_structure(dag, asia), rel=1e-9)
+        assert dict(dag.family_scores) == pytest.approx(tb.score_structure(dag, asia, by_family=True), rel=1e-9)
         assert dag.nodes == asia.names
         assert (dag.search, dag.criterion) == (search, "bic")
 
@@ -71,7 +77,7 @@ class TestResult:
 
     def test_the_trace_leads_to_the_score(self, asia):
         dag = tb.learn_structure(asia)
-        start = sum(tb.score_structure(tb.DAG(asia.names), asia).values())
+        start = tb.score_structure(tb.DAG(asia.names), asia)
         scores = [start, *(move.score for move in dag.trace)]
         assert np.diff(scores) == pytest.approx([move.gain for move in dag.trace], rel=1e-6)
         assert dag.trace[-1].score == pytest.approx(dag.score, rel=1e-9)
@@ -116,7 +122,7 @@ class TestKnowledge:
         true = tb.example_network("asia").dag
         dag = tb.learn_structure(asia, start=true)
         assert len(dag.trace) <= 2
-        assert dag.score >= sum(tb.score_structure(true, asia).values())
+        assert dag.score >= tb.score_structure(true, asia)
 
     def test_prior_probabilities_weigh(self, asia):
         strong = tb.Constraints(arc_probability={"asia->smoke": 1 - 1e-9})
@@ -132,7 +138,7 @@ class TestOtherData:
         dag = tb.learn_structure(frame, "nal", search="tabu")
         assert tb.shd(dag, tb.example_network("asia").dag) <= 4
         for score in ("bic", "bdeu"):
-            with pytest.raises(DataError, match=r"must have no missing cells; got some in 'asia', .*score='nal'"):
+            with pytest.raises(DataError, match=r"must have no missing values; got some in 'asia', .*score='nal'"):
                 tb.learn_structure(frame, score)
 
     def test_weights_count_as_rows(self, asia):
@@ -203,7 +209,7 @@ class TestOtherData:
             assert tb.learn_structure(frame, search=search, constraints=known).arcs == (("a", "b"),)
 
     def test_weights_that_are_shares_are_refused(self, asia):
-        with pytest.raises(DataError, match=r"weights must be numbers of rows; got 1 in all. Multiply them"):
+        with pytest.raises(DataError, match=r"weights must be numbers of rows; got a sum of 1. Rescale them"):
             tb.learn_structure(asia.with_weights(np.full(5_000, 1 / 5_000)))
 
     def test_identifiers_are_told_of(self, asia):
@@ -221,7 +227,7 @@ class TestOtherData:
         }
         table = tb.as_table(frame, kinds="categorical")
         assert tb.learn_structure(table, "nal").arcs == ()
-        with pytest.raises(DataError, match="'x' given 'c' cannot be: no row has them all"):
+        with pytest.raises(DataError, match="'x' given 'c' cannot be: no row has all values"):
             tb.learn_structure(table, "nal", constraints=tb.Constraints(required=["c->x"]))
 
     @pytest.mark.parametrize("n_rows", [500, 30_000])
@@ -264,16 +270,19 @@ class TestErrors:
             ({"search": "hillclimb"}, r"search must be one of .*; got 'hillclimb'. Did you mean 'hill-climbing'\?"),
             ({"search": tb.Tabu}, r"search must be an object; got the class Tabu. Write tb.Tabu\(\)."),
             ({"search": 3}, "search must be a name or a search"),
-            ({"search": "tan"}, r"search 'tan' must be told the class; write tb.TAN\('column'\)."),
+            (
+                {"search": "tan"},
+                r"'tan' must be an object with its target; got a name. Write tb.TAN\(target=...\).",
+            ),
             ({"score": "bik"}, "score must be the name of a score or a score; got 'bik'. Did you mean 'bic'"),
             ({"constraints": {"required": []}}, "constraints must be a Constraints object"),
             ({"start": [("asia", "tub")]}, "start must be a DAG"),
             ({"start": tb.DAG(["a"])}, "start must have the table's columns as its nodes"),
             ({"random_state": "now"}, "random_state must be"),
-            ({"n_jobs": 0}, "n_jobs must be a whole number"),
+            ({"n_jobs": 0}, "n_jobs must be an integer"),
             ({"progress": True}, "progress must be a function of a text and a score, False or None; got True"),
             ({"score": tb.BDeu}, r"score must be an object; got the class BDeu. Write tb.BDeu\(\)."),
-            ({"search": tb.TAN}, r"search must be an object; got the class TAN. Write tb.TAN\('column'\)."),
+            ({"search": tb.TAN}, r"search must be an object; got the class TAN. Write tb.TAN\(target=...\)."),
             ({"start": tb.example_network("asia")}, r"start must be a DAG; got .*. Use its .dag."),
         ],
     )
@@ -303,12 +312,12 @@ class TestProgress:
         dag = tb.learn_structure(wide, search=search, progress=interrupt)
         assert "interrupted" in dag.note
         assert "interrupted" in repr(dag)
-        empty = sum(tb.score_structure(tb.DAG(wide.names), wide).values())
+        empty = tb.score_structure(tb.DAG(wide.names), wide)
         assert dag.score >= max([empty, *(move.score for move in dag.trace)]) - 1e-6
 
     def test_ctrl_c_while_counting_keeps_a_whole_graph(self, wide, monkeypatch):
         """An interruption between the two halves of a reversal, or at any other moment of a move."""
-        from tunbridge.learning.climber import Climber
+        from tunbridge.learning.searches.climber import Climber
 
         rescore, left = Climber._rescore, iter(range(10**6))
 
@@ -323,7 +332,7 @@ class TestProgress:
             monkeypatch.setattr(Climber, "_rescore", interrupted)
             dag = tb.learn_structure(wide, search=tb.Tabu(restarts=0))
             assert "interrupted" in dag.note
-            start = sum(tb.score_structure(tb.DAG(wide.names), wide).values())
+            start = tb.score_structure(tb.DAG(wide.names), wide)
             assert dag.score == pytest.approx(max([start, *(move.score for move in dag.trace)]), rel=1e-9)
 
 
@@ -335,7 +344,7 @@ class TestNetwork:
         with pytest.raises(DataError, match="prior must be at least 0"):
             tb.learn_network(asia, prior=-1, progress=forbidden)
         frame = {"a": ["x", "y"] * 50, "e": [None] * 100}
-        with pytest.raises(DataError, match="a network's columns must have states; 'e' held nothing but missing cells"):
+        with pytest.raises(DataError, match="a network's columns must have states; 'e' held only missing values"):
             tb.learn_network(tb.as_table(frame, kinds="categorical"), "nal", progress=forbidden)
 
     def test_a_network_answers(self, asia):
@@ -343,3 +352,28 @@ class TestNetwork:
         exact = tb.example_network("asia").posterior("lung", {"xray": "yes"})["yes"]
         assert net.posterior("lung", {"xray": "yes"})["yes"] == pytest.approx(exact, abs=0.08)
         assert net.dag == tb.learn_structure(asia, search="tabu")
+
+
+@dataclass(frozen=True)
+class ToySearch(Search):
+    """Return the start graph."""
+
+    name: ClassVar[str] = "toy-search"
+
+    def run(self, problem: Problem) -> SearchResult:
+        return SearchResult(problem.start)
+
+
+class TestRegistry:
+    def test_names_are_those_of_the_classes(self):
+        for name, entry in entries("search").items():
+            assert entry.load().name == name
+
+    def test_a_search_of_ones_own_is_found_by_name(self, asia):
+        registered = registry.search("toy-search")(ToySearch)
+        try:
+            assert entries("search")["toy-search"].summary == "Return the start graph"
+            assert as_search("toy search") == registered()
+            assert tb.learn_structure(asia, search="toy-search").search == "toy-search"
+        finally:
+            registry._REGISTERED["search"].pop("toy-search")

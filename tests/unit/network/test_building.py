@@ -112,7 +112,7 @@ class TestMessages:
             ),
             ({"cpts": CPTS | {"Wet": np.ones((2, 3)) / 3}}, "'Wet'"),
             ({"cpts": CPTS | {"Wet": {("no", "no"): [1, 0, 0]}}}, "'Wet'"),
-            ({"name": 5}, "the name of a network must be a text; got 5."),
+            ({"name": 5}, "the name of a network must be a string; got 5."),
         ],
     )  # fmt: skip
     def test_says_what_is_wrong(self, changes, message):
@@ -137,16 +137,16 @@ class TestFromTables:
     A, B = Variable("A", NO_YES), Variable("B", NO_YES)
 
     def test_a_parent_without_a_table(self):
-        with pytest.raises(DataError, match="the parents of 'B' must be nodes; got 'A'"):
+        with pytest.raises(DataError, match="the parents of 'B' must be variables; got 'A'"):
             BayesianNetwork.from_tables([CPT(self.B, [self.A], [[0.5, 0.5]] * 2)])
 
     def test_a_parent_with_other_states(self):
         other = Variable("A", ["0", "1"])
-        with pytest.raises(DataError, match="the parent 'A' of 'B' must have the states of the node of that name"):
+        with pytest.raises(DataError, match="the parent 'A' of 'B' must have the states of that variable"):
             BayesianNetwork.from_tables([CPT(self.A, [], [0.5, 0.5]), CPT(self.B, [other], [[0.5, 0.5]] * 2)])
 
     def test_two_tables_of_one_variable(self):
-        with pytest.raises(DataError, match="the nodes of a network must have distinct names; got 'A' twice"):
+        with pytest.raises(DataError, match="the variables of a network must have distinct names; got 'A' twice"):
             BayesianNetwork.from_tables([CPT(self.A, [], [0.5, 0.5])] * 2)
 
     def test_a_cycle(self):
@@ -157,3 +157,27 @@ class TestFromTables:
     def test_not_a_table(self):
         with pytest.raises(DataError, match="the tables of a network must be conditional tables; got list"):
             BayesianNetwork.from_tables([[0.5, 0.5]])
+
+
+class TestTablesThatDoNotFit:
+    """A network checks that its tables fit together."""
+
+    def test_what_does_not_fit_is_refused(self):
+        rain, sprinkler = Variable("Rain", NO_YES), Variable("Sprinkler", NO_YES)
+        root, child = CPT(rain, [], [0.5, 0.5]), CPT(sprinkler, [rain], [[0.5, 0.5], [0.5, 0.5]])
+        other = Variable("Rain", ["0", "1"])
+        with pytest.raises(DataError, match="'Rain' twice"):
+            BayesianNetwork.from_tables([root, root])
+        with pytest.raises(DataError, match="the parents of 'Sprinkler' must be variables; got 'Rain'"):
+            BayesianNetwork.from_tables([child])
+        with pytest.raises(DataError, match="the parent 'Rain' of 'Sprinkler' must have the states"):
+            BayesianNetwork.from_tables([CPT(other, [], [0.5, 0.5]), child])
+        with pytest.raises(DataError, match=r"cycle; got .*'Rain' → 'Sprinkler'"):
+            BayesianNetwork.from_tables([CPT(rain, [sprinkler], [[0.5, 0.5], [0.5, 0.5]]), child])
+        with pytest.raises(DataError, match=r"properties must be .*got 'Rian'\. Did you mean 'Rain'\?"):
+            BayesianNetwork.from_tables([root], properties={"Rian": ["x"]})
+
+    def test_a_long_cycle_is_shown_in_part(self):
+        v = [Variable(f"v{i}", ["x"]) for i in range(40)]
+        with pytest.raises(DataError, match=r"cycle; got 'v0' → 'v1' → .* → … \(32 more\) → 'v0'\.$"):
+            BayesianNetwork.from_tables([CPT(v[i], [v[i - 1]], [[1.0]]) for i in range(40)])

@@ -131,7 +131,7 @@ def test_large_networks_answer_single_questions(shared_data, name):
 def test_the_formats_are_listed_once(tmp_path):
     net = tb.example_network("asia")
     with pytest.raises(
-        DataError, match=r"format must be one of 'bif', 'xmlbif', 'net', 'dsc', 'uai', 'tb'; got 'json'\.$"
+        DataError, match=r"format must be one of 'bif', 'dsc', 'net', 'tb', 'uai', 'xmlbif'; got 'json'\.$"
     ):
         net.write(tmp_path / "asia.dat", format="json")
     with pytest.raises(DataError, match=r"got 'bfi'\. Did you mean 'bif'\?"):

@@ -31,6 +31,25 @@ class TestParts:
         assert list(asia.cpts) == list(asia.nodes)
         assert asia.properties == {}
 
+    def test_the_graph_by_name(self, asia):
+        assert asia.arcs == asia.dag.arcs
+        assert asia.parents("dysp") == ("either", "bronc")
+        assert asia.children("smoke") == ("lung", "bronc")
+        assert asia.markov_blanket("either") == asia.dag.markov_blanket("either")
+
+    def test_print(self, asia):
+        assert repr(asia) == "BayesianNetwork 'asia': 8 variables, 8 arcs, 18 parameters"
+        lines = str(asia).splitlines()
+        assert lines[0] == repr(asia)
+        assert [line.split() for line in (lines[1], lines[3], lines[9])] == [
+            ["variable", "states", "parents"],
+            ["tub", "'yes',", "'no'", "asia"],
+            ["dysp", "'yes',", "'no'", "either,", "bronc"],
+        ]
+        large = BayesianNetwork.from_tables([CPT(Variable(f"v{i}", ["a", "b"]), [], [0.5, 0.5]) for i in range(30)])
+        assert str(large).splitlines()[-1] == "… and 10 more variables"
+        assert len(str(large).splitlines()) == 23
+
     def test_nothing_of_it_can_be_changed(self, asia):
         with pytest.raises(TypeError):
             asia.cpts["tub"] = None
@@ -39,9 +58,9 @@ class TestParts:
         with pytest.raises(TypeError):
             asia.properties["tub"] = ("x",)
 
-    @pytest.mark.parametrize("ask", ["variable", "cpt"])
+    @pytest.mark.parametrize("ask", ["variable", "cpt", "parents", "children", "markov_blanket"])
     def test_unknown_names(self, asia, ask):
-        with pytest.raises(DataError, match=r"'lungs' must be a variable of the network\. Did you mean 'lung'\?"):
+        with pytest.raises(DataError, match=r"name must be a variable .* got 'lungs'\. Did you mean 'lung'\?"):
             getattr(asia, ask)("lungs")
 
     def test_independence(self, asia):
@@ -114,3 +133,24 @@ class TestDoors:
         assert asia.log_likelihood(rows).shape == (50,)
         assert set(asia.posteriors(rows)) == set(asia.nodes)
         assert len(asia.predict(rows, "lung")) == 50
+
+
+class TestNetworkx:
+    """Conversion to and from networkx."""
+
+    def test_a_round_trip(self, asia, networkx):
+        graph = asia.to_networkx()
+        assert list(graph.nodes) == list(asia.nodes)
+        assert graph.nodes["tub"]["cpt"] is asia.cpt("tub")
+        again = BayesianNetwork.from_networkx(graph)
+        assert again == asia
+        assert again.name == "asia"
+
+    def test_what_is_refused(self, asia, networkx):
+        with pytest.raises(DataError, match=r"every node must have a table as attribute 'cpt'; 'asia', .* have none"):
+            BayesianNetwork.from_networkx(asia.dag.to_networkx())
+        graph = tb.DAG(["a", "b"], [("a", "b")]).to_networkx()
+        for name in "ab":
+            graph.nodes[name]["cpt"] = CPT(Variable(name, ["x", "y"]), [], [0.5, 0.5])
+        with pytest.raises(DataError, match="the nodes and arcs of graph must be those of its tables"):
+            BayesianNetwork.from_networkx(graph)

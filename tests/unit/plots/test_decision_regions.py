@@ -150,13 +150,6 @@ def test_long_names_of_classes_stay_in_the_picture():
     assert label.x0 >= 0
 
 
-def test_functions_in_the_plane():
-    square = Density(lambda x, y: 0.25 + 0 * x, ((0, 2), (0, 2)))
-    axes = tb.plots.decision_regions(DecisionProblem({"a": square, "b": Gaussian([0, 0], variance=1)}))
-    assert texts(axes) == ["a", "b"]
-    assert axes.get_legend() is None
-
-
 @pytest.mark.parametrize(("vary", "label"), [("prior", "P(a)"), ("loss", "loss of missing a / of missing b")])
 def test_the_moving_boundary(vary, label):
     problem = two((3, 1), (5, 4), prior={"a": 0.3}, loss={"b": 2})
@@ -181,7 +174,7 @@ def test_moving_boundaries_at_certain_priors():
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda: tb.plots.decision_regions(3), "decision regions must be those of a DecisionProblem; got 3."),
+        (lambda: tb.plots.decision_regions(3), "problem must be a DecisionProblem; got 3."),
         (lambda: tb.plots.decision_regions(two(), view=(1, 0)), "view must be (low, high); got (1, 0)."),
         (
             lambda: tb.plots.decision_regions(two(), points={"c": [1]}),
@@ -193,23 +186,23 @@ def test_moving_boundaries_at_certain_priors():
         ),
         (
             lambda: tb.plots.boundaries(DecisionProblem({n: Gaussian(i, variance=1) for i, n in enumerate("abc")})),
-            "a moving boundary must be between two classes; got 'a', 'b', 'c'. decision_regions draws the regions of",
+            "boundaries needs two classes; got 'a', 'b', 'c'. Use decision_regions",
         ),
         (lambda: tb.plots.boundaries(two(), vary="mean"), "vary must be one of 'prior', 'loss'; got 'mean'."),
         (
             lambda: tb.plots.boundaries(two(loss=[[1, 0], [0, 1]])),
-            "a threshold must come from losses of mistakes that are greater than those of right choices",
+            "a threshold needs losses of mistakes that are greater than those of right choices",
         ),
         (lambda: tb.plots.boundaries(two(reject=0.2)), "must be between choices that are classes"),
         (
             lambda: tb.plots.boundaries(DecisionProblem({"a": Gaussian(0, variance=1)})),
-            "must be between two classes; got 'a'.",
+            "boundaries needs two classes; got 'a'.",
         ),
         (
             lambda: tb.plots.boundaries(
                 DecisionProblem({"a": Gaussian([0, 0], variance=1), "b": Gaussian([1, 0], variance=1)})
             ),
-            "a moving boundary must be one on the line; these densities are in the plane.",
+            "boundaries needs densities in one dimension; these have two.",
         ),
         (
             lambda: tb.plots.decision_regions(DecisionProblem({"a": Gaussian([0, 0], variance=1)}), view=(0, 1)),

@@ -33,7 +33,7 @@ def test_of_many_hypotheses_some_are_named() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(DataError, match="evolution must be drawn of an Evolution or a BayesUpdate; got 3"):
+    with pytest.raises(DataError, match="evolution must be an Evolution or a BayesUpdate; got 3"):
         tb.plots.evolution(3)
     with pytest.raises(DataError, match="most must be at least 1; got 0"):
         tb.plots.evolution(COINS.evolution("H"), most=0)

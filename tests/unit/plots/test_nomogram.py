@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import tunbridge as tb
-from tunbridge.classifiers.explanation.scales import evidence_scales
+from tunbridge.classifiers.explanation.importance import evidence_scales
 from tunbridge.errors import DataError
-from tunbridge.plots.label_places import placed, text_width
-from tunbridge.plots.nomogram_parts import turning_points
+from tunbridge.plots.axes import placed, text_width
+from tunbridge.plots.nomograms import turning_points
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
 
@@ -81,7 +81,10 @@ class TestScales:
                     told = clf.explain({scale.feature: scale.values[i]}, "no", "yes")
                     assert told.log_odds - told.prior == pytest.approx(scale.weights[i], rel=1e-9)
             elif scale.feature != "kind":
-                assert scale.values == clf.statistics_.cuts[clf.feature_names_in_.tolist().index(scale.feature)].labels
+                assert (
+                    scale.values
+                    == clf.statistics_.encoding.cuts[clf.feature_names_in_.tolist().index(scale.feature)].labels
+                )
 
     def test_missing_as_a_state_has_a_weight(self):
         rows = {"a": ["u", None, "v", None, "u", "v"], "b": [1.0, 2.0, None, None, 5.0, 6.0]}
@@ -98,11 +101,11 @@ class TestScales:
         clf = numbers()
         clf.save(tmp_path / "m.tb")
         loaded = tb.load(tmp_path / "m.tb")
-        np.testing.assert_array_equal(loaded.statistics_.extent, clf.statistics_.extent)
+        np.testing.assert_array_equal(loaded.statistics_.densities.extent, clf.statistics_.densities.extent)
         positive = tb.NaiveBayesClassifier().fit({"x": [0.0, 0.1, 0.2, 9.0]}, ["a", "b", "a", "b"])
         assert evidence_scales(positive).scales[0].values[0] == 0.0
         more = positive.partial_fit({"x": [-1.0, 20.0]}, ["a", "b"])
-        assert more.statistics_.extent.tolist() == [[-1.0], [20.0]]
+        assert more.statistics_.densities.extent.tolist() == [[-1.0], [20.0]]
 
 
 class TestNomogram:

@@ -7,7 +7,7 @@ import pytest
 
 import tunbridge as tb
 from tunbridge.errors import DataError
-from tunbridge.plots.sequences import steps_of
+from tunbridge.plots.evidence import steps_of
 from tunbridge.sequences import SequenceExplanation
 from tunbridge.sequences.explanation import sequence_explanation
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import tunbridge as tb
+from tunbridge._core.grid import spaced
 from tunbridge.errors import DataError
 from tunbridge.learning import ArcStrengths, LearnedDAG, TracedMove
-from tunbridge.plots.traces import curve_of, number_text
+from tunbridge.plots.traces import curve_of
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -157,7 +158,7 @@ def test_bad_input(dag, options, message):
     ("value", "text"), [(-218667.0979, "−218 667.1"), (-1234567.0, "−1 234 567"), (0.25, "0.25"), (0.0, "0")]
 )
 def test_numbers_on_the_axis(value, text):
-    assert number_text(value) == text
+    assert spaced(value) == text
 
 
 # Strengths

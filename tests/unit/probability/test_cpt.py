@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tunbridge.data import Variable
-from tunbridge.errors import DataError
-from tunbridge.probability import CPT, ConditionalTable, NoisyMaxCPT, SparseCPT, deterministic
+from tunbridge.errors import DataError, UnknownVariableError
+from tunbridge.probability import CPT, ConditionalTable, NoisyMaxCPT, SparseCPT, as_cpt, deterministic
 
 YES_NO = ["no", "yes"]
 BURGLARY, EARTHQUAKE, ALARM = (Variable(name, YES_NO) for name in ["Burglary", "Earthquake", "Alarm"])
@@ -73,7 +73,7 @@ def test_codes_of_every_integer_type(kind):
     [
         ([[0, 2]], "the codes of 'Earthquake' must be from 0 to 1; got 2"),
         ([[-1, 0]], "the codes of 'Burglary' must be from 0 to 1; got -1"),
-        ([[0.0, 1.0]], "must be whole numbers"),
+        ([[0.0, 1.0]], "must be integers"),
         ([0, 1], r"must have the shape \(n, 2\); got \(2,\)"),
     ],
 )
@@ -92,7 +92,7 @@ def test_distributions():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"Burglary": "yes"}, "given must name every parent of 'Alarm'; 'Earthquake' is not there"),
+        ({"Burglary": "yes"}, "given must name every parent of 'Alarm'; 'Earthquake' is missing"),
         ({"Burglry": "yes"}, "given must name parents of 'Alarm'; got 'Burglry'. Did you mean 'Burglary'"),
         ({"Burglary": "yess", "Earthquake": "no"}, "'Burglary' must be in one of its states; got 'yess'"),
         ("yes", "given must be a mapping by parent; got 'yes'"),
@@ -160,9 +160,9 @@ def test_rows_are_rescaled_within_the_tolerance_only():
         ([[1, 2], [3]], "must be an array of numbers"),
         ("abc", "must be an array of numbers; got 'abc'"),
         (None, "the table of 'Alarm' must be an array; got nothing"),
-        ({"no": 1}, "as_cpt takes dicts and frames"),
+        ({"no": 1}, "as_cpt accepts dicts and frames"),
         (np.ma.masked_invalid([[0.5, np.nan]] * 4), "must be finite; got nan"),
-        ([[10**400, 0]] * 4, "the table of 'Alarm' must be numbers that a float can hold; got one that is too large"),
+        ([[10**400, 0]] * 4, "the table of 'Alarm' must fit into 64-bit floats; got a number that is too large"),
         (TABLE + 0j, "must be an array of numbers; got array"),
         ((TABLE + 0j).astype(object), "must be an array of numbers; got array"),
         ([[np.complex128(0.5), 0.5]] * 4, "must be an array of numbers"),
@@ -180,7 +180,7 @@ def test_a_square_table_with_infinities_further_down():
 
 
 def test_a_square_table_the_wrong_way_round():
-    with pytest.raises(DataError, match="The columns sum to 1: give the transpose"):
+    with pytest.raises(DataError, match="The columns sum to 1: pass the transpose"):
         CPT(ALARM, [BURGLARY], [[0.9, 0.3], [0.1, 0.7]])
 
 
@@ -289,3 +289,15 @@ def test_it_reads_well():
     assert len(str(large).splitlines()) == 23
     assert "(the first 20 of 100 rows)" in large._repr_html_()
     assert "<th>Burglary</th><th>Earthquake</th><th>no</th><th>yes</th>" in alarm()._repr_html_()
+
+
+def test_as_a_frame():
+    frame = alarm().to_pandas()
+    assert frame.columns.tolist() == ["Burglary", "Earthquake", "no", "yes"]
+    assert frame.to_numpy().tolist()[1] == ["no", "yes", 0.71, 0.29]
+    assert as_cpt(ALARM, [BURGLARY, EARTHQUAKE], frame) == alarm()
+
+
+def test_unknown_parents_are_unknown_variables():
+    with pytest.raises(UnknownVariableError, match="Did you mean 'Burglary'"):
+        alarm().distribution({"Burglery": "no", "Earthquake": "no"})

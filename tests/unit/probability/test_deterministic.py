@@ -32,7 +32,7 @@ def test_states_by_their_text():
 def test_bad_functions():
     with pytest.raises(DataError, match="'Sum' given A=1, B=0 must return one of its states; got 'one'"):
         deterministic(SUM, [A, B], lambda a, b: "one" if a else b)
-    with pytest.raises(DataError, match=r"must return one of its states; got None\. Does it return something always"):
+    with pytest.raises(DataError, match=r"must return one of its states; got None\. Does it always return a state"):
         deterministic(Variable("X", ["no", "yes"]), [A], lambda a: None)
     with pytest.raises(DataError, match="function must be callable"):
         deterministic(SUM, [A], 3)

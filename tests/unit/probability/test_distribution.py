@@ -76,7 +76,7 @@ def test_marginals():
     assert turned[1, "grey"] == joint["grey", 1]
     with pytest.raises(DataError, match="Did you mean 'Sky'"):
         joint.marginal("Sy")
-    with pytest.raises(DataError, match="distinct, and at least one"):
+    with pytest.raises(DataError, match="distinct and not empty"):
         joint.marginal(["Sky", "Sky"])
 
 
@@ -117,7 +117,7 @@ def test_expected_values():
     for value in (float("nan"), float("inf"), -float("inf")):
         with pytest.raises(DataError, match=f"values must be finite; got {value}"):
             sky.expected([value, 1, 2])
-    with pytest.raises(DataError, match="values must be numbers that a float can hold"):
+    with pytest.raises(DataError, match="values must fit into 64-bit floats"):
         sky.expected([10**400, 1, 2])
 
 
@@ -152,19 +152,19 @@ def test_to_arrow():
         (lambda: Distribution(SKY, [1e308, 1e308, 1e308]), "must sum to 1; got inf"),
         (lambda: Distribution(SKY, [0.5, 0.5]), r"the shape \(3,\); got \(2,\)"),
         (lambda: Distribution(SKY, ["x", 0, 1]), "must be an array of numbers"),
-        (lambda: Distribution(SKY, [10**400, 0, 0]), "probabilities must be numbers that a float can hold"),
-        (lambda: Distribution(SKY, {"clear": 10**400}), "probabilities must be numbers that a float can hold"),
+        (lambda: Distribution(SKY, [10**400, 0, 0]), "probabilities must fit into 64-bit floats"),
+        (lambda: Distribution(SKY, {"clear": 10**400}), "probabilities must fit into 64-bit floats"),
         (lambda: Distribution(SKY, np.array([1 + 0j, 0, 0])), "probabilities must be an array of numbers"),
         (lambda: Distribution(SKY, {"clear": np.complex128(1)}), "probabilities must be numbers; got"),
         (lambda: Distribution(SKY, {"clear": [1, 2]}), r"probabilities must be numbers; got \[1, 2\]"),
         (lambda: Distribution(SKY, [0.333333, 0.333333, 0.333332]), "must sum to 1; got 0.999998"),
         (
             lambda: Distribution(WIND, [0.25, 0.75], interval={0: (0.2, 0.3)}),
-            "interval must name every state; 1 is not there",
+            "interval must name every state; 1 is missing",
         ),
         (
             lambda: Distribution([SKY, WIND], JOINT, standard_errors={("clear", 0): 0.1}),
-            r"standard_errors must name every state; \('clear', 1\) is not there",
+            r"standard_errors must name every state; \('clear', 1\) is missing",
         ),
         (
             lambda: Distribution(WIND, [0.25, 0.75], interval={0: (0.2, 0.3), 1: 0.7}),
@@ -172,7 +172,7 @@ def test_to_arrow():
         ),
         (lambda: Distribution(Variable("Age"), [1.0]), "Variables with states"),
         (lambda: Distribution([SKY, SKY], np.full((3, 3), 1 / 9)), "distinct"),
-        (lambda: Distribution([], 1.0), "at least one"),
+        (lambda: Distribution([], 1.0), "not empty"),
         (lambda: Distribution(SKY, {"clear": 0.5, "gray": 0.5}), "Did you mean 'grey'"),
     ],
 )
@@ -228,3 +228,11 @@ def test_html_is_escaped():
     assert "<caption>&lt;b&gt;</caption>" in html
     assert ">0.75</td>" in html
     assert "<5" not in html
+
+
+def test_as_a_pandas_frame():
+    sky = Distribution(Variable("Sky", ["clear", "grey"]), [0.75, 0.25], standard_errors=[0.1, 0.1])
+    frame = sky.to_pandas()
+    assert frame.columns.tolist() == ["Sky", "probability", "standard_error"]
+    assert frame["Sky"].tolist() == ["clear", "grey"]
+    assert frame["probability"].tolist() == [0.75, 0.25]

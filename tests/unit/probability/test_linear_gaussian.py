@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate, stats
 
 import tunbridge as tb
-from tunbridge.counts.cross_moments import CrossMoments, cross_moments, merged
+from tunbridge.counts.moments import CrossMoments, cross_moments, merged
 from tunbridge.errors import DataError
 
 SEX = tb.Variable("Sex", ["female", "male"])
@@ -135,7 +135,7 @@ class TestLinearGaussian:
                 (WEIGHT, [HEIGHT], 0, None, 1),
                 r"must be given for 'Height'; got none. Write coefficients=\{'Height': 1.0\}",
             ),
-            ((WEIGHT, [HEIGHT, AGE], 0, {"Age": 1}, 1), "must name every continuous parent; 'Height' lacks"),
+            ((WEIGHT, [HEIGHT, AGE], 0, {"Age": 1}, 1), "must name every continuous parent; 'Height' is missing"),
             (
                 (WEIGHT, [HEIGHT], 0, {"Hight": 1}, 1),
                 "must name parents of 'Weight'; got 'Hight'. Did you mean 'Height'",
@@ -150,11 +150,11 @@ class TestLinearGaussian:
     def test_questions_for_categories_are_refused(self):
         table = weight_table()
         for ask in (table.table, lambda: table.rows([[0, 0, 0, 0]])):
-            with pytest.raises(DataError, match="must be of categories; 'Weight' is a number"):
+            with pytest.raises(DataError, match="must be of a categorical variable; 'Weight' is continuous"):
                 ask()
         with pytest.raises(DataError, match="the value of 'Height' must be a number; got 'tall'"):
             table.distribution({"Sex": "male", "Area": "land", "Height": "tall", "Age": 1})
-        with pytest.raises(DataError, match="given must name every parent of 'Weight'; 'Age' is not there"):
+        with pytest.raises(DataError, match="given must name every parent of 'Weight'; 'Age' is missing"):
             table.distribution({"Sex": "male", "Area": "land", "Height": 1})
 
     def test_moments_of_another_size_are_refused(self):
@@ -207,7 +207,7 @@ class TestMixture:
 
     def test_a_value_that_is_certain(self):
         found = tb.Mixture(HEIGHT, [1], [3], [0])
-        assert repr(found) == "Height: 3, which is certain"
+        assert repr(found) == "Height: 3 with certainty"
         assert (found.cdf(2.999), found.cdf(3), found.quantile(0.3), found.std) == (0, 1, 3, 0)
         assert (found.density(3), found.density(4)) == (np.inf, 0)
         half = tb.Mixture(HEIGHT, [0.5, 0.5], [0, 1], [0, 1])
@@ -224,7 +224,7 @@ class TestMixture:
         assert repr(tb.Mixture(HEIGHT, [1], [170], [4])) == "Height: Gaussian, mean 170, standard deviation 2"
         assert "mixture of 3 Gaussians" in found._repr_html_()
         many = tb.Mixture(HEIGHT, np.full(30, 1 / 30), np.arange(30), np.ones(30))
-        assert repr(many).endswith("… the 20 weightiest of 30")
+        assert repr(many).endswith("… the 20 largest of 30")
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
@@ -237,8 +237,8 @@ class TestMixture:
             ),
             ((HEIGHT, [1], [0], [-1]), "the variances of the mixture of 'Height' must be at least 0; got -1"),
             ((HEIGHT, [1], [np.inf], [1]), "the means of the mixture of 'Height' must be finite; got inf"),
-            ((HEIGHT, [1], [0, 1], [1]), "must be equally many, and at least one; got 1, 2, 1"),
-            ((HEIGHT, [], [], []), "must be equally many, and at least one; got 0, 0, 0"),
+            ((HEIGHT, [1], [0, 1], [1]), "must have the same length, at least 1; got 1, 2, 1"),
+            ((HEIGHT, [], [], []), "must have the same length, at least 1; got 0, 0, 0"),
             ((HEIGHT, [[1]], [0], [1]), "must be a list of numbers; got an array of shape"),
         ],
     )
@@ -295,3 +295,11 @@ class TestCrossMoments:
         assert cross_moments(columns[:, :0], groups[:0], 2).pooled().count.tolist() == [0]
         with pytest.raises(DataError, match="the factor of moments must be at least 0"):
             whole.scaled(-1)
+
+
+def test_as_frames():
+    sex, height = tb.Variable("Sex", ["f", "m"]), tb.Variable("Height")
+    table = tb.LinearGaussian(height, [sex], intercepts=[165, 178], variances=[36, 49])
+    assert table.to_pandas().to_dict("list") == {"Sex": ["f", "m"], "mean": [165.0, 178.0], "std": [6.0, 7.0]}
+    mixture = tb.Mixture(height, [0.25, 0.75], [165, 178], [36, 49])
+    assert mixture.to_pandas().to_dict("list") == {"weight": [0.75, 0.25], "mean": [178.0, 165.0], "std": [7.0, 6.0]}

@@ -159,9 +159,9 @@ def test_many_parents_need_no_table():
         (lambda: noisy_or(FEVER, {COLD: 0.5}, leak=-0.1), "the leak of 'Fever' must be at least 0"),
         (lambda: noisy_or(FEVER, {DOSE: 0.5}), "must be a mapping from state to probability, as it has 3 states"),
         (lambda: noisy_or(FEVER, {DOSE: {"lo": 0.5}}), "Did you mean 'low'"),
-        (lambda: noisy_or(FEVER, {DOSE: {"low": 0.5}}), "given for every state but the absent one; 'high' has none"),
-        (lambda: noisy_or(FEVER, {DOSE: {}}), "given for every state but the absent one; 'low', 'high' have none"),
-        (lambda: noisy_or(FEVER, {COLD: {"no": 0.5}}), "given for every state but the absent one; 'yes' has none"),
+        (lambda: noisy_or(FEVER, {DOSE: {"low": 0.5}}), "given for every state except the absent one; 'high' has none"),
+        (lambda: noisy_or(FEVER, {DOSE: {}}), "given for every state except the absent one; 'low', 'high' have none"),
+        (lambda: noisy_or(FEVER, {COLD: {"no": 0.5}}), "given for every state except the absent one; 'yes' has none"),
         (
             lambda: noisy_or(FEVER, {DOSE: {"0": 0.5, 0: 0.4, "low": 0.1, "high": 0.2}}),
             "the effects of 'Dose' on 'Fever' must be given once for a state; got 0 again",
@@ -183,7 +183,7 @@ def test_many_parents_need_no_table():
         ),
         (lambda: noisy_or(FEVER, [COLD]), "causes must map parents to their effects"),
         (lambda: noisy_or(FEVER, {COLD: 0.5}, absent={"Flu": "no"}), "absent must name variables of the table"),
-        (lambda: noisy_max(HARM, {DOSE: {"low": [1, 0, 0]}}), "every state but the absent one; 'high' has none"),
+        (lambda: noisy_max(HARM, {DOSE: {"low": [1, 0, 0]}}), "every state except the absent one; 'high' has none"),
         (lambda: noisy_max(HARM, {DOSE: np.eye(2)}), r"must have the shape \(3, 3\); got \(2, 2\)"),
         (
             lambda: noisy_max(HARM, {COLD: [[1, 0, 0], [0.5, 0.2, 0.2]]}),
@@ -192,7 +192,7 @@ def test_many_parents_need_no_table():
         (lambda: noisy_max(HARM, {COLD: [[1, 0, 0]] * 2}, leak=[1, 1, 0]), "the leak: .* must sum to 1; got 2"),
         (lambda: noisy_max(HARM, {COLD: [[1, 0, 0]] * 2}, order=["none", "some"]), "must name each of them once"),
         (lambda: NoisyMaxCPT(HARM, [COLD], []), "must be 1 table, one for each parent; got 0"),
-        (lambda: fever().with_counts(np.ones(2)), "counts must stand behind stored rows"),
+        (lambda: fever().with_counts(np.ones(2)), "counts must be those of stored rows"),
     ],
 )
 def test_bad_noisy_tables(make, message):

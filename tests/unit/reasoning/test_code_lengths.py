@@ -8,7 +8,7 @@ import pytest
 
 from tunbridge.errors import DataError
 from tunbridge.reasoning import code_length, exception_bits, naming_bits, recorded_precision, whole_number_bits
-from tunbridge.reasoning.description.code_lengths import log2_binomial
+from tunbridge.reasoning.code_lengths import log2_binomial
 
 
 def test_what_has_probability_p_takes_minus_log_p_bits():
@@ -33,7 +33,7 @@ def test_naming_one_of_n():
 
 def test_the_universal_code_of_the_whole_numbers():
     assert whole_number_bits(16) == pytest.approx(math.log2(2.8651084158399) + 4 + 2 + 1, rel=1e-15)
-    with pytest.raises(DataError, match=r"n must be a whole number; got 1\.5"):
+    with pytest.raises(DataError, match=r"n must be an integer; got 1\.5"):
         whole_number_bits(1.5)
 
 
@@ -65,7 +65,7 @@ def test_exceptions_by_quinlan_and_rivest():
     [
         ({"n": 3, "k": 4}, "k must be at most n; got k = 4, n = 3"),
         ({"n": 9, "k": 4, "most": 3}, "k must be at most most; got k = 4"),
-        ({"n": 9, "k": 1, "classes": 1}, "k must be at most what one class allows, 0"),
+        ({"n": 9, "k": 1, "classes": 1}, "k must be at most 0 for one class"),
         ({"n": -1, "k": 0}, "n must be at least 0; got -1"),
         ({"n": 10**400, "k": 0}, "n must be at most 9007199254740992; got 1000"),
         ({"n": 1, "k": 0, "classes": 0}, "classes must be at least 1; got 0"),
@@ -103,9 +103,9 @@ def test_the_precision_of_what_was_written_down(values, precision):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([], "values must be a list of numbers, one at least"),
-        ([[1.0]], "values must be a list of numbers, one at least; got an array of shape"),
-        ([1.0, math.nan], "values must be finite numbers; number 2 is nan. Leave such rows out."),
+        ([], "values must be a list of at least one number"),
+        ([[1.0]], "values must be a list of at least one number; got an array of shape"),
+        ([1.0, math.nan], "values must be finite numbers; number 2 is nan. Leave missing values out."),
         ([math.inf], "values must be finite numbers; number 1 is inf."),
         (["a"], "values must be an array of numbers"),
     ],

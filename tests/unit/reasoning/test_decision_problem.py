@@ -112,7 +112,7 @@ def test_likelihood_ratios():
 
 @pytest.mark.parametrize("loss", [[[1, 1], [1, 0]], [[0, 1], [2, 3]]])
 def test_mistakes_must_cost_more_than_right_choices(loss):
-    rule = "a threshold must come from losses of mistakes that are greater than those of right choices; got [["
+    rule = "a threshold needs losses of mistakes that are greater than those of right choices; got [["
     with pytest.raises(DataError, match=re.escape(rule)):
         _ = two(loss=loss).threshold
     assert "θ" not in str(two(loss=loss).derivation())
@@ -226,12 +226,12 @@ def test_bad_problems(arguments, message):
 
 
 def test_bad_losses_of_no_decision():
-    with pytest.raises(DataError, match="the loss of no decision must be a number; got 'much'"):
+    with pytest.raises(DataError, match="reject must be a number; got 'much'"):
         two(reject="much")
 
 
 def test_bad_points():
-    with pytest.raises(DataError, match="points must be finite numbers; got 'far'"):
+    with pytest.raises(DataError, match="points must be an array of numbers; got 'far'"):
         two().decide("far")
     with pytest.raises(DataError, match=re.escape("points must be a number or an array of them; got shape (2, 2).")):
         two().decide(np.zeros((2, 2)))

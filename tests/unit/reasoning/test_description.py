@@ -101,23 +101,23 @@ def test_the_derivation_has_the_numbers_in_it():
 
 @pytest.mark.parametrize("wrong", [-1, math.nan, "7", None, True])
 def test_lengths_are_numbers_of_bits(wrong):
-    with pytest.raises(DataError, match=r"L\(h\) of 'a' must be a number of bits, 0 or more; got"):
+    with pytest.raises(DataError, match=r"L\(h\) of 'a' must be a number of bits of at least 0; got"):
         DescriptionLength("a", wrong, 1)
-    with pytest.raises(DataError, match=r"L\(D \| h\) of 'a' must be a number of bits, 0 or more; got"):
+    with pytest.raises(DataError, match=r"L\(D \| h\) of 'a' must be a number of bits of at least 0; got"):
         DescriptionLength("a", 1, wrong)
 
 
 @pytest.mark.parametrize(
     ("candidates", "message"),
     [
-        ([], "there must be one candidate at least; got none"),
-        ({}, "there must be one candidate at least; got none"),
-        ({"a": (INF, 1), "b": (1, INF)}, "one candidate at least must have a finite length; that of all 2 is infinite"),
+        ([], "there must be at least one candidate; got none"),
+        ({}, "there must be at least one candidate; got none"),
+        ({"a": (INF, 1), "b": (1, INF)}, "at least one candidate must have a finite length; all 2 are infinite"),
         ([(1, 2)], "candidates must be a sequence of DescriptionLengths; got"),
         (None, "candidates must be a sequence of DescriptionLengths; got None"),
         ({"a": 3}, r"the length of 'a' must be \(hypothesis_bits, data_bits\); got 3"),
         ({"a": "12"}, r"the length of 'a' must be \(hypothesis_bits, data_bits\); got '12'"),
-        ([DescriptionLength("a", 1, 1)] * 2, "hypotheses must be different from each other"),
+        ([DescriptionLength("a", 1, 1)] * 2, "hypotheses must be distinct"),
     ],
 )
 def test_bad_candidates(candidates, message):

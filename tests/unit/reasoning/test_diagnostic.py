@@ -9,14 +9,12 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 import tunbridge as tb
 from tunbridge.errors import DataError, DataWarning
-from tunbridge.reasoning.diagnosis.measure_table import MEASURES
-from tunbridge.reasoning.diagnosis.several import as_results
+from tunbridge.reasoning.diagnostic import MEASURES, as_results
 
 F = Fraction
 CANCER = tb.DiagnosticTest(prevalence=0.008, sensitivity=0.98, specificity=0.97)
@@ -86,7 +84,7 @@ def test_a_rare_cancer():
     assert CANCER.joint["+", "well"] == 0.02976
     assert round(CANCER.joint["+", "ill"], 4) == 0.0078
     assert round(CANCER.joint["+", "well"], 4) == 0.0298
-    assert CANCER.posterior("+").map == "well"
+    assert CANCER.posterior("+").map == "healthy"
     assert round(CANCER.ppv, 2) == 0.21
     assert EXACT.ppv == F(49, 235)
     assert EXACT.joint["+", "ill"] == F(49, 6250)
@@ -181,38 +179,38 @@ def test_cases_in_rows():
         found = tb.DiagnosticTest.from_table(table, "truth", "said", ill="ill", positive="pos")
     assert found.counts == tb.reasoning.CaseCounts(1, 1, 1, 2)
     assert [str(warning.message) for warning in told] == [
-        "'neg', 'weak' of 'said' all count as not positive. Leave rows out, or name more states of positive=, if that "
-        "is not meant.",
-        "2 rows of 7 miss 'truth' or 'said' and are left out.",
+        "'neg', 'weak' of 'said' all count as not positive. If that is wrong, leave rows out or add states "
+        "to positive=.",
+        "2 rows of 7 with a missing 'truth' or 'said' left out.",
     ]
-    with pytest.warns(DataWarning, match="2 rows of 7 miss"):
-        both = tb.DiagnosticTest.from_table(table, "truth", "said", ill="ill", positive=["pos", "weak"])
+    with pytest.warns(DataWarning, match="2 rows of 7 with a missing"):
+        both = tb.DiagnosticTest.from_table(table, "truth", "said", diseased="ill", positive=["pos", "weak"])
     assert both.counts == tb.reasoning.CaseCounts(1, 2, 1, 1)
 
 
 def test_cases_with_weights():
     table = tb.datasets.allergy()
-    assert tb.DiagnosticTest.from_table(table, "allergy", "test", ill="yes", positive="positive") == STUDY
+    assert tb.DiagnosticTest.from_table(table, "allergy", "test", diseased="yes", positive="positive") == STUDY
     numbers = tb.as_table({"a": [1, 1, 0, 0], "b": [1, 0, 1, 0]}, weights=[0.5, 1, 2, 3])
-    counts = tb.DiagnosticTest.from_table(numbers, "a", "b", ill=1, positive=1, prevalence="1/10").counts
+    counts = tb.DiagnosticTest.from_table(numbers, "a", "b", diseased=1, positive=1, prevalence="1/10").counts
     assert counts == tb.reasoning.CaseCounts(0.5, 2, 1, 3)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"ill": "yess"}, "ill must be a state of 'allergy'; got 'yess'. Did you mean 'yes'?"),
+        ({"diseased": "yess"}, "diseased must be a state of 'allergy'; got 'yess'. Did you mean 'yes'?"),
         ({"positive": "+"}, "positive must be a state of 'test'; got '+'."),
         (
-            {"ill": ["yes", "no"]},
-            "ill must leave states of 'allergy' for the opposite, and be one at least; got 2 of 2.",
+            {"diseased": ["yes", "no"]},
+            "diseased must be some of the states of 'allergy', not all; got 2 of 2.",
         ),
-        ({"ill": []}, "ill must leave states of 'allergy' for the opposite, and be one at least; got 0 of 2."),
+        ({"diseased": []}, "diseased must be some of the states of 'allergy', not all; got 0 of 2."),
         ({"truth": "Allergy"}, "Did you mean 'allergy'?"),
     ],
 )
 def test_bad_states(arguments, message):
-    usual = {"truth": "allergy", "result": "test", "ill": "yes", "positive": "positive"}
+    usual = {"truth": "allergy", "result": "test", "diseased": "yes", "positive": "positive"}
     with pytest.raises(DataError) as raised:
         tb.DiagnosticTest.from_table(tb.datasets.allergy(), **{**usual, **arguments})
     assert message in str(raised.value)
@@ -220,10 +218,10 @@ def test_bad_states(arguments, message):
 
 def test_a_column_of_numbers_has_no_states():
     table = {"t": [0.1, 0.25, 0.7, 0.9], "r": ["a", "b", "a", "b"]}
-    with pytest.raises(DataError, match=r"the column 't' must have states; it is continuous\. Cut it first"):
-        tb.DiagnosticTest.from_table(table, "t", "r", ill=0.1, positive="a")
+    with pytest.raises(DataError, match=r"the column 't' must be categorical; it is continuous\. Discretise it"):
+        tb.DiagnosticTest.from_table(table, "t", "r", diseased=0.1, positive="a")
     marked = tb.as_table({"t": [1.0, 0.0, 1.0, 0.0], "r": ["a", "b", "a", "b"]}, kinds={"t": "categorical"})
-    assert tb.DiagnosticTest.from_table(marked, "t", "r", ill=1, positive="a").sensitivity == 1  # as the hint says
+    assert tb.DiagnosticTest.from_table(marked, "t", "r", diseased=1, positive="a").sensitivity == 1  # as the hint says
 
 
 # Results
@@ -238,14 +236,16 @@ def test_posteriors_by_enumeration(prevalence, sensitivity, specificity, signs):
     found = test.posterior(signs)
     assert found["ill"] == ill / (ill + well)
     assert found.evidence == ill + well
-    assert found.map == ("ill" if ill >= well else "well")
+    assert found.map == ("diseased" if ill >= well else "healthy")
 
 
 def test_one_result_is_a_predictive_value():
-    assert EXACT.posterior("+")["ill"] == EXACT.ppv
-    assert EXACT.posterior("-")["well"] == EXACT.npv
-    assert EXACT.posterior(["+", "+"])["ill"] == EXACT.in_series(EXACT).ppv
-    assert dict(CANCER.posterior("+").posterior) == pytest.approx({"ill": 49 / 235, "well": 186 / 235}, rel=1e-12)
+    assert EXACT.posterior("+")["diseased"] == EXACT.ppv
+    assert EXACT.posterior("-")["healthy"] == EXACT.npv
+    assert EXACT.posterior(["+", "+"])["diseased"] == EXACT.in_series(EXACT).ppv
+    assert dict(CANCER.posterior("+").posterior) == pytest.approx(
+        {"diseased": 49 / 235, "healthy": 186 / 235}, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_bad_results(given):
 
 
 def test_no_results():
-    with pytest.raises(DataError, match="one observation at least; got none"):
+    with pytest.raises(DataError, match="at least one observation; got none"):
         CANCER.posterior([])
 
 
@@ -285,18 +285,18 @@ def test_predictive_values_at_the_prevalence_found(sensitivity, specificity, wan
         (
             (0.9, 1),
             {"ppv": 0.5},
-            "ppv must be one that the test can have; with sensitivity 0.9 and specificity 1 it is 1",
+            "ppv must be a value that the test can have; with sensitivity 0.9 and specificity 1 it is 1",
         ),
         ((0, 0.9), {"ppv": 0.5}, "with sensitivity 0 and specificity 0.9 it is 0 at every prevalence"),
         ((0, 1), {"ppv": 0.5}, "with sensitivity 0 and specificity 1 it is undefined at every prevalence"),
         (
             (1, 0.9),
             {"npv": 0.5},
-            "npv must be one that the test can have; with sensitivity 1 and specificity 0.9 it is 1",
+            "npv must be a value that the test can have; with sensitivity 1 and specificity 0.9 it is 1",
         ),
         ((0.9, 0), {"npv": 0.5}, "it is 0 at every prevalence"),
-        ((0.9, 0.9), {}, "prevalence_for must be asked for a ppv or for an npv; got both or none of them."),
-        ((0.9, 0.9), {"ppv": 0.5, "npv": 0.5}, "got both or none of them."),
+        ((0.9, 0.9), {}, "prevalence_for needs a ppv or an npv; got both or neither."),
+        ((0.9, 0.9), {"ppv": 0.5, "npv": 0.5}, "got both or neither."),
         ((0.9, 0.9), {"ppv": 50}, "ppv must lie between 0 and 1; got 50. It looks like a percentage"),
     ],
 )
@@ -335,7 +335,7 @@ def test_combinations_of_tests_without_a_prevalence():
 @pytest.mark.parametrize(
     ("others", "message"),
     [
-        ([], "a combination must be of two tests at least; got one."),
+        ([], "a combination must have at least two tests; got one."),
         ([0.9], "a combination must be of DiagnosticTests; got 0.9."),
         ([CANCER.at(0.1)], "combined tests must have the same prevalence; got 0.008 and 0.1. Use test.at(prevalence)."),
     ],
@@ -444,22 +444,22 @@ def test_half_a_case_is_added_where_there_are_none():
         (
             CANCER,
             ("ppv",),
-            "an interval of ppv must have counts behind it; the test has none. Use DiagnosticTest.from_counts.",
+            "an interval of ppv needs counts; the test has none. Use DiagnosticTest.from_counts.",
         ),
-        (STUDY, ("pvp",), "the measure must be one of"),
+        (STUDY, ("pvp",), "measure must be one of"),
         (STUDY, ("ppv", 95), "level must lie between 0 and 1; got 95."),
         (STUDY, ("ppv", 0.95, "log"), "method must be one of 'wilson', 'beta', 'jeffreys'; got 'log'."),
         (
             STUDY,
             ("odds_ratio", 0.95, "beta"),
-            "the method for odds_ratio, which is a ratio, must be 'log'; got 'beta'.",
+            "method must be 'log' for odds_ratio, a ratio; got 'beta'.",
         ),
         (
             APART,
             ("ppv", 0.95, "wilson"),
-            "the method for ppv, at a prevalence that was given apart from the counts, must",
+            "method must be 'log' for ppv, at a given prevalence;",
         ),
-        (APART, ("prevalence",), "an interval of the prevalence must come from counts; it was given apart from them."),
+        (APART, ("prevalence",), "an interval of the prevalence needs counts; it was given as a number."),
         (STUDY.at(None), ("ppv",), "ppv must have a prevalence; the test has none. Use test.at(prevalence)."),
     ],
 )
@@ -484,20 +484,20 @@ def test_every_measure_has_a_derivation_that_ends_in_its_value(test, name):
 
 def test_the_terms_of_bayes_rule_are_shown():
     assert str(CANCER.derivation()).splitlines() == [
-        "P(+, ill) = P(+ | ill) × P(ill) = 0.98 × 0.008 = 0.00784",
-        "P(+, well) = P(+ | well) × P(well) = 0.03 × 0.992 = 0.02976",
-        "P(+) = P(+, ill) + P(+, well) = 0.00784 + 0.02976 = 0.0376",
-        "P(ill | +) = P(+, ill) / P(+) = 0.00784 / 0.0376 = 0.208511",
+        "P(+, diseased) = P(+ | diseased) × P(diseased) = 0.98 × 0.008 = 0.00784",
+        "P(+, healthy) = P(+ | healthy) × P(healthy) = 0.03 × 0.992 = 0.02976",
+        "P(+) = P(+, diseased) + P(+, healthy) = 0.00784 + 0.02976 = 0.0376",
+        "P(diseased | +) = P(+, diseased) / P(+) = 0.00784 / 0.0376 = 0.208511",
     ]
-    assert str(STUDY.derivation("npv")) == "P(well | -) = TN / (TN + FN) = 1200 / (1200 + 310) = 0.794702"
+    assert str(STUDY.derivation("npv")) == "P(healthy | -) = TN / (TN + FN) = 1200 / (1200 + 310) = 0.794702"
     assert r"\frac{TP}{TP + FP}" in STUDY.derivation().latex
 
 
 def test_so_many_people_that_every_group_has_one():
-    assert CANCER.natural_frequencies().startswith("Of 10 000 people 80 are ill")
-    assert CANCER.at(1e-9).natural_frequencies().startswith("Of 1 000 000 people 0 are ill")
+    assert CANCER.natural_frequencies().startswith("Of 10 000 people 80 are diseased")
+    assert CANCER.at(1e-9).natural_frequencies().startswith("Of 1 000 000 people 0 are diseased")
     assert CANCER.at(1e-9).natural_frequencies().endswith("Some groups are less than half a person: take more people.")
-    assert tb.DiagnosticTest(0.5, 1, 1).natural_frequencies().startswith("Of 1 000 people 500 are ill")
+    assert tb.DiagnosticTest(0.5, 1, 1).natural_frequencies().startswith("Of 1 000 people 500 are diseased")
     assert CANCER.natural_frequencies(of=1e4) == CANCER.natural_frequencies()
 
 
@@ -506,15 +506,16 @@ def test_whole_people_add_up():
         told = APART.natural_frequencies(of).replace(" ", "")
         assert told.startswith(f"Of{of}people")
     assert STUDY.natural_frequencies(2120).splitlines() == [
-        "Of 2 120 people 710 are ill and 1 410 are well.",
-        "Of the 710 ill, 400 test positive and 310 negative; of the 1 410 well, 210 test positive and 1 200 negative.",
-        "So 610 test positive, and 400 of these are ill (65.6 %); "
-        "1 510 test negative, and 1 200 of these are well (79.5 %).",
+        "Of 2 120 people 710 are diseased and 1 410 are healthy.",
+        "Of the 710 diseased, 400 test positive and 310 negative; "
+        "of the 1 410 healthy, 210 test positive and 1 200 negative.",
+        "So 610 test positive, and 400 of these are diseased (65.6 %); "
+        "1 510 test negative, and 1 200 of these are healthy (79.5 %).",
     ]
     rare = tb.DiagnosticTest("1e-20", "0.98", "0.97").natural_frequencies()
     assert "1 of these" not in rare
     assert "(100 - 2.06e-20 %)" in rare
-    assert "So nobody tests positive; 1 000 test negative" in tb.DiagnosticTest(0.5, 0, 1).natural_frequencies()
+    assert "So no one tests positive; 1 000 test negative" in tb.DiagnosticTest(0.5, 0, 1).natural_frequencies()
     with pytest.raises(DataError, match="of must be at least 1; got 0"):
         CANCER.natural_frequencies(0)
     with pytest.raises(DataError, match="natural_frequencies must have a prevalence"):
@@ -523,8 +524,8 @@ def test_whole_people_add_up():
 
 def test_the_summary_is_a_table():
     lines = str(STUDY).splitlines()
-    assert lines[:3] == ["          ill  well", "positive  400  210", "negative  310  1200"]
-    assert "PPV                   P(ill | +)                0.6557  0.6172 … 0.6924" in lines
+    assert lines[:3] == ["          diseased  healthy", "positive  400       210", "negative  310       1200"]
+    assert "PPV                   P(diseased | +)           0.6557  0.6172 … 0.6924" in lines
     assert "90 % interval" in STUDY.summary(0.9, "beta")
     assert "interval" not in str(CANCER)
     assert "need a prevalence" in str(CANCER.at(None))
@@ -578,8 +579,8 @@ def test_bad_probabilities(numbers, message):
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
-        ((0, 2, 0, 5), "the counts must have cases that are ill; got none."),
-        ((2, 0, 5, 0), "the counts must have cases that are well; got none."),
+        ((0, 2, 0, 5), "the counts must have diseased cases; got none."),
+        ((2, 0, 5, 0), "the counts must have healthy cases; got none."),
         ((1, -2, 3, 4), "false_positives must be at least 0 and at most 1e+100; got -2."),
         ((1, 2, None, 4), "false_negatives must be a number; got None."),
     ],
@@ -601,11 +602,11 @@ def test_what_needs_a_prevalence(name):
 @pytest.mark.parametrize(
     ("rates", "name", "message"),
     [
-        ((0, 1), "ppv", "ppv must be asked of a test that is sometimes positive; P(+) is 0 here."),
-        ((1, 0), "npv", "npv must be asked of a test that is sometimes negative; P(-) is 0 here."),
-        ((0, 1), "positive_likelihood_ratio", "must not be 0/0; it is at sensitivity 0 and specificity 1."),
-        ((1, 0), "negative_likelihood_ratio", "must not be 0/0; it is at sensitivity 1 and specificity 0."),
-        ((1, 0), "odds_ratio", "odds_ratio must not be 0/0; it is at sensitivity 1 and specificity 0."),
+        ((0, 1), "ppv", "ppv is undefined for a test that is never positive; P(+) is 0."),
+        ((1, 0), "npv", "npv is undefined for a test that is never negative; P(-) is 0."),
+        ((0, 1), "positive_likelihood_ratio", "is 0/0 at sensitivity 0 and specificity 1."),
+        ((1, 0), "negative_likelihood_ratio", "is 0/0 at sensitivity 1 and specificity 0."),
+        ((1, 0), "odds_ratio", "odds_ratio is 0/0 at sensitivity 1 and specificity 0."),
     ],
 )
 def test_what_is_undefined(rates, name, message):

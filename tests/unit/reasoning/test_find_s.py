@@ -34,9 +34,7 @@ def test_enjoy_sport():
 
 
 def test_play_tennis_is_no_conjunction():
-    with pytest.warns(
-        DataWarning, match=r"⟨\?, \?, \?, \?⟩ should cover no negative row; it covers row 1, ⟨Sunny, Hot"
-    ):
+    with pytest.warns(DataWarning, match=r"⟨\?, \?, \?, \?⟩ covers negative row 1, ⟨Sunny, Hot"):
         learner = tb.FindS().fit(tb.datasets.play_tennis(), "play")
     assert not learner.is_map_
     assert (learner.conflict_.row, learner.conflict_.cells) == (1, ("Sunny", "Hot", "High", "Weak"))
@@ -102,7 +100,7 @@ def test_a_made_up_label_gives_way_to_the_true_one():
     assert learner.classes_.tolist() == ["faulty", "ok"]
     assert learner.predict([["b", "x"]]).tolist() == ["faulty"]
     learner = tb.FindS().fit([["a", "x"]], ["yes"]).partial_fit([["b", "x"]], ["no"])
-    with pytest.raises(DataError, match="y must have the classes 'no', 'yes', as the rows before; got 'nope'"):
+    with pytest.raises(DataError, match="y must have the classes 'no', 'yes' of earlier rows; got 'nope'"):
         learner.partial_fit([["b", "y"]], ["nope"])
     assert tb.FindS("ok").partial_fit([["a"]], ["ok"], classes=["ok", "faulty"]).classes_.tolist() == ["faulty", "ok"]
 
@@ -179,27 +177,27 @@ def _score(weights):
         (_fit(ROWS, SPORT.select(["enjoy"])), "y must be a column of classes, or the name of one; got Table."),
         (
             _fit(SPORT, SPORT.column("enjoy")),
-            "must not be among the attributes too; got 'enjoy' in both. Give its name",
+            "must not be among the attributes; got 'enjoy' in both. Give its name",
         ),
-        (_fit((SPORT, {}), "enjoy"), "the data must be one table; got a tuple that begins with one. tb.discretise ret"),
+        (_fit((SPORT, {}), "enjoy"), "X must be one table; got a tuple that begins with one. tb.discretise ret"),
         (_fit(ROWS, ["yes"]), "y must have a class for each row; got 1 for 4 rows"),
         (_fit(ROWS, ["a", "b", "c", "a"]), "y must have two classes, in the concept or not; got 'a', 'b', 'c'"),
-        (_fit(ROWS, ["a", "b", "b", "a"]), "the classes of 'class' are 'a', 'b'. Say it: positive='b'"),
+        (_fit(ROWS, ["a", "b", "b", "a"]), "the classes of 'class' are 'a', 'b'. For example positive='b'"),
         (_fit(ROWS, LABELS, positive="yess"), "positive must be one of the classes; got 'yess'. Did you mean 'yes'?"),
         (_fit(ROWS, ["yes", None, "no", "no"]), "every row must have a class; row 2 has none"),
         (_fit({"a": ["x", None]}, [1, 0]), "every row must have a value of every attribute; 'a' is missing in row 2"),
-        (_fit({"age": [1.5, 2.5]}, [1, 0]), "attributes must be categorical; 'age' holds numbers. Cut them into"),
+        (_fit({"age": [1.5, 2.5]}, [1, 0]), "attributes must be categorical; 'age' holds numbers. Discretise them"),
         (_fit({"a": ["x"]}, [1], states={"b": ["x"]}), "states must name attributes; got 'b'"),
-        (_fit({"a": ["x"]}, [1], states={"a": ["y", "z"]}), "'a' must be in one of the states given for it; got 'x'"),
+        (_fit({"a": ["x"]}, [1], states={"a": ["y", "z"]}), "'a' must have one of the given states; got 'x'"),
         (_fit({"a": ["x"]}, [1], states=["x"]), "states must be a mapping of attribute to its states; got ['x']"),
         (_fit({"a": ["x"]}, [1], states={"a": None}), "the states of 'a' must be a list; got None"),
         (_part(["ok"], 5), "column 'classes' must be a list of values; got 5"),
         (_part(["ok"], ["ok", "a", "b"]), "classes must be the two labels of y; got 'a', 'b', 'ok', and rows of 'ok'"),
         (_part(["ok"], ["yes", "no"]), "classes must be the two labels of y; got 'no', 'yes', and rows of 'ok'"),
-        (_score([0] * 4), "there must be something to score; got no rows, or none of a weight above 0"),
+        (_score([0] * 4), "there must be at least one row of a weight above 0; got none"),
         (_score([1, 1]), "weights must be one number a row; got shape (2,) for 4 rows"),
-        (_fit({"y": [1, 0]}, "y"), "there must be an attribute to learn from; got no column beside the target"),
-        (lambda: tb.FindS().fit(ROWS, LABELS, [0] * 4), "there must be something to learn from; got no rows"),
+        (_fit({"y": [1, 0]}, "y"), "there must be at least one attribute; got no column beside the target"),
+        (lambda: tb.FindS().fit(ROWS, LABELS, [0] * 4), "there must be at least one row of a weight above 0; got none"),
         (lambda: tb.FindS().fit(ROWS, LABELS, [1, -1, 1, 1]), "weights must be finite and not negative; row 2 has -1"),
         (lambda: tb.FindS().fit(SPORT, "enjoy").predict({"sky": "Sunny"}), "the data must have the columns 'air_temp'"),
         (
@@ -208,7 +206,7 @@ def _score(weights):
         ),
         (
             lambda: tb.FindS().fit(ROWS, LABELS).partial_fit(ROWS, ["maybe"] * 4),
-            "y must have the classes 'no', 'yes', as the rows before; got 'maybe'",
+            "y must have the classes 'no', 'yes' of earlier rows; got 'maybe'",
         ),
     ],
 )

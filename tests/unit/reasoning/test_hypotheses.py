@@ -87,7 +87,7 @@ def test_a_log_likelihood_may_rule_out() -> None:
     space = HypothesisSpace(["a", "b"], log_likelihood=lambda h, d: np.float32(-math.inf) if h == d else -1.0)
     assert space.update(["a", "a"]).shares == {"a": 0.0, "b": 1.0}
     with pytest.raises(
-        ImpossibleEvidenceError, match="observation 3, 'b', has probability 0 under each that was left: 'b'"
+        ImpossibleEvidenceError, match="observation 3, 'b', has probability 0 under each remaining hypothesis: 'b'"
     ):
         space.update(["a", "a", "b"])
 
@@ -227,19 +227,19 @@ def test_how_it_prints() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: HypothesisSpace({}), "hypotheses must be different from each other, and one at least; got none."),
+        (lambda: HypothesisSpace({}), "hypotheses must be distinct, and at least one; got none."),
         (
             lambda: HypothesisSpace(["a", "a"]),
-            "hypotheses must be different from each other, and one at least; got 'a', 'a'.",
+            "hypotheses must be distinct, and at least one; got 'a', 'a'.",
         ),
         (
             lambda: HypothesisSpace([["a"]]),
-            "hypotheses must be names or other plain values; unhashable type: 'list'.",
+            "hypotheses must be names or other hashable values; unhashable type: 'list'.",
         ),
         (
             lambda: HypothesisSpace(["a", "b"]),
             "the outcomes of 'a' must be a mapping of value to probability; got 'a'. "
-            "Otherwise give a likelihood(h, d) or predict(h, x).",
+            "Otherwise give likelihood(h, d) or predict(h, x).",
         ),
         (lambda: HypothesisSpace({"a": {"H": 0.5, "T": 0.6}}), "the outcomes of 'a' must sum to 1; got 1.1."),
         (
@@ -247,52 +247,53 @@ def test_how_it_prints() -> None:
             "the probability of 'H' in the outcomes of 'a' must lie between 0 and 1; got 1.5.",
         ),
         (lambda: HypothesisSpace([1, 2], [0.5, 0.6], likelihood=coin), "the prior must sum to 1; got 1.1."),
-        (lambda: HypothesisSpace([1, 2], likelihood=0.5), "likelihood must be a function; got 0.5."),
         (
             lambda: HypothesisSpace([1, 2], likelihood=coin, log_likelihood=coin),
-            "a space must have a likelihood or a log-likelihood; got both.",
+            "a space must have a likelihood or a log_likelihood; got both.",
         ),
         (
             lambda: coins().update("HX"),
-            "an observation must be an outcome that a hypothesis knows; got 'X'. Known: 'H', 'T'.",
+            "an observation must be an outcome of a hypothesis; got 'X'. Known: 'H', 'T'.",
         ),
         (
             lambda: coins().update([["H"]]),
-            "an observation must be an outcome that a hypothesis knows; got ['H']. Known: 'H', 'T'.",
+            "an observation must be an outcome of a hypothesis; got ['H']. Known: 'H', 'T'.",
         ),
         (
             lambda: coins().update(3),
-            "data must be a list of observations; got 3. One is [x]; of a table take a column.",
+            "data must be a list of observations; got 3. Write a single one as [x]; take one column of a table.",
         ),
         (
             lambda: coins().update({"H": 3, "T": 1}),
-            "data must be a list of observations; got {'H': 3, 'T': 1}. One is [x]; of a table take a column.",
+            "data must be a list of observations; got {'H': 3, 'T': 1}. Write a single one as [x]; "
+            "take one column of a table.",
         ),
         (
             lambda: coins().update(np.array("H")),
-            "data must be a list of observations; got array('H', dtype='<U1'). One is [x]; of a table take a column.",
+            "data must be a list of observations; got array('H', dtype='<U1'). Write a single one as [x]; "
+            "take one column of a table.",
         ),
         (
             lambda: coins().evolution(pa.table({"side": ["H"]})),
-            "an observation must be an outcome that a hypothesis knows; got {'side': 'H'}. Known: 'H', 'T'.",
+            "an observation must be an outcome of a hypothesis; got {'side': 'H'}. Known: 'H', 'T'.",
         ),
         (
             lambda: coins().update([("H", ["T"])]),
-            "an observation must be an outcome that a hypothesis knows; got ('H', ['T']). Known: 'H', 'T'.",
+            "an observation must be an outcome of a hypothesis; got ('H', ['T']). Known: 'H', 'T'.",
         ),
-        (lambda: voting().update([("x", ["+"])]), "the value of a case must be a plain one; got ['+']."),
+        (lambda: voting().update([("x", ["+"])]), "the value of a case must be hashable; got ['+']."),
         (
             lambda: HypothesisSpace(7, likelihood=coin),
-            "hypotheses must be names or other plain values; 'int' object is not iterable.",
+            "hypotheses must be names or other hashable values; 'int' object is not iterable.",
         ),
         (
             lambda: HypothesisSpace([1, 2], [0.5], likelihood=coin),
             "the prior must have a probability for each of 2 hypotheses; got 1.",
         ),
-        (lambda: coins().predictive("x"), "these hypotheses must predict without a case; got 'x'."),
+        (lambda: coins().predictive("x"), "these hypotheses predict without a case; got 'x'."),
         (
             lambda: HypothesisSpace([1], likelihood=coin).predictive(),
-            "hypotheses must say what they predict; give HypothesisSpace a function predict(h, x).",
+            "hypotheses must make predictions; give HypothesisSpace a function predict(h, x).",
         ),
         (
             lambda: HypothesisSpace([1], likelihood=lambda h, d: -0.5).update([1]),
@@ -317,7 +318,7 @@ def test_how_it_prints() -> None:
         ),
         (
             lambda: HypothesisSpace(["a"], predict=lambda h, x: {1: 0.5}).predictive(1),
-            "what 'a' predicts must sum to 1; got 0.5.",
+            "the prediction of 'a' must sum to 1; got 0.5.",
         ),
     ],
 )

@@ -268,11 +268,11 @@ def test_many_weights_are_shortened():
     ("basis", "message"),
     [
         (-1, "the degree must be at least 0; got -1"),
-        ("cubic", r"the basis must be a degree or functions; got 'cubic'. Write 1 for a straight line"),
+        ("cubic", r"the basis must be a degree or functions; got 'cubic'. Use 1 for a straight line"),
         (True, "the basis must be a degree or functions; got True"),
         ([], "the basis must have at least one function"),
         ([3], "basis function 'f1' must be a function; got 3"),
-        ({1: math.sin}, "the names of basis functions must be texts"),
+        ({1: math.sin}, "the names of basis functions must be strings"),
     ],
 )
 def test_bad_bases(basis, message):
@@ -285,7 +285,7 @@ def test_bad_columns():
         linear(["1", "x"])
     with pytest.raises(tb.DataError, match="the number of inputs must be at least 1; got 0"):
         linear(0)
-    with pytest.raises(tb.DataError, match="the names of basis functions must be texts; got 'age'"):
+    with pytest.raises(tb.DataError, match="the names of basis functions must be strings; got 'age'"):
         linear("age")
 
 
@@ -293,7 +293,7 @@ def test_bad_columns():
     ("family", "x", "y", "message"),
     [
         (1, [], [], "x must have at least one point; got none"),
-        (1, [1, 2], [1], "x and y must be of one length; got 2 and 1"),
+        (1, [1, 2], [1], "x and y must have the same length; got 2 and 1"),
         (1, ["a", "b"], [1, 2], "x must be an array of numbers"),
         (1, [1, math.nan], [1, 2], "x must be finite; got nan at position 1"),
         (1, [1, 2], [1, math.inf], "y must be finite; got inf at position 1"),
@@ -303,9 +303,7 @@ def test_bad_columns():
         (linear(2), [1, 2], [1], r"x must be rows of 2 numbers; got an array of shape \(2,\). Write a single point as"),
         (linear(2), [[1, 2, 3]], [1], "x must be rows of 2 numbers"),
         (9, [1e100, 2], [1, 2], r"basis function 'x\^2' at x = 1e\+100 must be a number up to 1e\+150 in size"),
-        ([math.log], [1, -1], [1, 2], "basis function 'log' at x = -1.0 must be a number; it raised ValueError"),
         ([lambda x: [x, x]], [1], [1], "basis function 'f1' at x = 1.0 must be one number"),
-        ([lambda row: row[2]], [[1, 2]], [1], "basis function 'f1' at x = .* it raised IndexError"),
         ([lambda x: None], [1], [1], "basis function 'f1' at x = 1.0 must be .*number"),
     ],
 )
@@ -317,12 +315,22 @@ def test_bad_points(family, x, y, message):
 @pytest.mark.parametrize(
     ("family", "x", "y", "message"),
     [
-        (2, [1, 2], [1, 2], "the points must be at least as many as weights, 3; got 2"),
-        (1, [2, 2, 2], [1, 2, 3], "the data must determine 2 weights; they determine 1: at these x, '1', 'x' depend"),
-        ({"a": lambda x: x, "b": lambda x: 1, "c": lambda x: 3 * x}, [1, 2, 3], [1, 2, 2], "'a', 'c' depend on each"),
-        ({"a": lambda x: x, "zero": lambda x: 0}, [1, 2, 3], [1, 2, 2], "at these x, 'zero' depend"),
-        (12, range(2000, 2020), np.arange(20.0) % 3, "For high powers, measure x from its middle"),
-        (1, [0, 1], [1, 3], "must not lie exactly on the curve where the noise is estimated; they do. Give"),
+        (2, [1, 2], [1, 2], "there must be at least as many points as weights, 3; got 2"),
+        (
+            1,
+            [2, 2, 2],
+            [1, 2, 3],
+            "the data must determine 2 weights; they determine 1: at these x, '1', 'x' are linearly dep",
+        ),
+        (
+            {"a": lambda x: x, "b": lambda x: 1, "c": lambda x: 3 * x},
+            [1, 2, 3],
+            [1, 2, 2],
+            "'a', 'c' are linearly dependent",
+        ),
+        ({"a": lambda x: x, "zero": lambda x: 0}, [1, 2, 3], [1, 2, 2], "at these x, 'zero' are linearly dep"),
+        (12, range(2000, 2020), np.arange(20.0) % 3, "For high powers, subtract the mean from x"),
+        (1, [0, 1], [1, 3], "must not lie exactly on the curve if the noise is estimated; they do. Give"),
         (1, [0, 1, 2], [1, 3, 5], "must not lie exactly on the curve"),
         (0, [7], [3], "must not lie exactly on the curve"),
         (0, [7, 8], [0, 0], "must not lie exactly on the curve"),
@@ -344,7 +352,7 @@ def test_data_that_do_not_suffice(family, x, y, message):
         ({"prior_variance": [1, 2, 3]}, "prior_variance must be one number, or 2 of them"),
         ({"prior_variance": {"x": 1}}, "prior_variance must name every basis function; '1' has none"),
         ({"prior_variance": {"1": 1, "xx": 1}}, "prior_variance must name basis functions; got 'xx'. Did you mean 'x'"),
-        ({"prior_variance": math.inf}, "the points must be at least as many as weights, 2; got 1"),
+        ({"prior_variance": math.inf}, "there must be at least as many points as weights, 2; got 1"),
     ],
 )
 def test_bad_priors(settings, message):
@@ -366,10 +374,12 @@ def test_bad_weights_and_noise():
         family.map(X, Y, prior_variance=1.0)
     with pytest.raises(tb.DataError, match=r"the errors y − h.x. must be up to"):
         family.squared_error([1e149, 1e149], [1e100], [0])
-    with pytest.raises(tb.DataError, match=r"the weights and their deviations must be up to 1e\+150 in size; got 1.32"):
+    with pytest.raises(
+        tb.DataError, match=r"the weights and their standard deviations must be up to 1e\+150 in size; got 1.32"
+    ):
         family.ml(X * 1e-120, Y * 1e120)
     for wrong in (0, -1, math.inf, "1"):
-        with pytest.raises(tb.DataError, match="the noise must be"):
+        with pytest.raises(tb.DataError, match="noise must be"):
             LinearFamily(1, noise=wrong)
 
 

@@ -9,8 +9,7 @@ from scipy import optimize, stats
 
 import tunbridge as tb
 from tunbridge.reasoning import LogisticFamily, linear
-from tunbridge.reasoning.likelihood.logistic_newton import maximise
-from tunbridge.reasoning.likelihood.separation import n_separable
+from tunbridge.reasoning.families import n_separable
 
 X = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
 Y = np.array([0.0, 0.0, 1.0, 0.0, 1.0, 1.0])
@@ -100,7 +99,7 @@ def brute_separable(x, y):
 def test_on_a_line_ml_exists_exactly_where_no_threshold_separates(targets):
     x = [0.0, 1.0, 1.0, 3.0]
     if brute_separable(x, targets):
-        with pytest.raises(tb.DataError, match=r"the points must overlap for a greatest likelihood to exist"):
+        with pytest.raises(tb.DataError, match=r"the points must overlap for a maximum likelihood"):
             LogisticFamily(1).ml(x, targets)
     else:
         fit = LogisticFamily(1).ml(x, targets)
@@ -109,11 +108,11 @@ def test_on_a_line_ml_exists_exactly_where_no_threshold_separates(targets):
 
 
 def test_complete_and_quasi_complete_separation_are_told_apart():
-    with pytest.raises(tb.DataError, match=r"ones and zeros are separated \(completely\), and larger weights always"):
+    with pytest.raises(tb.DataError, match=r"ones and zeros are separated \(completely\), and larger weights fit"):
         LogisticFamily(1).ml([1, 2, 3, 4], [0, 0, 1, 1])
-    with pytest.raises(tb.DataError, match=r"separated \(2 points of 4, the rest on the border\)"):
+    with pytest.raises(tb.DataError, match=r"separated \(2 points of 4, the rest on the boundary\)"):
         LogisticFamily(1).ml([1, 2, 2, 3], [0, 0, 1, 1])
-    with pytest.raises(tb.DataError, match=r"all are 1, and larger weights .* map\(…, prior_variance=1.0\) has"):
+    with pytest.raises(tb.DataError, match=r"all are 1, and larger weights .* map\(…, prior_variance=1.0\) always has"):
         LogisticFamily(1).ml([1, 2, 3], [1, 1, 1])
 
 
@@ -122,7 +121,7 @@ def test_separation_is_seen_far_from_zero_too(origin):
     """The hour of an event, for example, as seconds since 1970."""
     with pytest.raises(tb.DataError, match=r"separated \(completely\)"):
         LogisticFamily(1).ml(origin + X, [0, 0, 0, 1, 1, 1])
-    with pytest.raises(tb.DataError, match=r"separated \(4 points of 6, the rest on the border\)"):
+    with pytest.raises(tb.DataError, match=r"separated \(4 points of 6, the rest on the boundary\)"):
         LogisticFamily(1).ml(origin + np.array([1.0, 2.0, 3.0, 3.0, 4.0, 5.0]), [0, 0, 0, 1, 1, 1])
     found = LogisticFamily(1).ml(origin + X, Y).weights["x"]
     left = max(1e-9, 1e-15 * origin)  # the digits beside the origin, on processors that round products before adding
@@ -140,14 +139,18 @@ def test_in_a_plane_a_slanted_line_separates():
     assert n_separable(design, y) == n_separable(design, 1.0 - y) == 0
 
 
-def test_newton_is_certain_exactly_where_the_linear_programme_finds_no_separation():
+def test_ml_exists_exactly_where_the_linear_program_finds_no_separation():
     rng, found = np.random.default_rng(0), []
     for _ in range(30):
         rows = rng.integers(-2, 3, size=(rng.integers(4, 9), 2)).astype(float)
         y, design = rng.choice([0.0, 0.5, 1.0], size=len(rows), p=[0.45, 0.1, 0.45]), linear(2).design(rows)
         if np.linalg.matrix_rank(design) == 3:
             found.append(n_separable(design, y) == 0)
-            assert maximise(design, y).is_certain == found[-1]
+            if found[-1]:
+                assert LogisticFamily(linear(2)).ml(rows, y).n_points == len(rows)
+            else:
+                with pytest.raises(tb.DataError, match="the points must overlap"):
+                    LogisticFamily(linear(2)).ml(rows, y)
     assert {True, False} == set(found)
 
 
@@ -229,9 +232,9 @@ def test_what_it_says():
         ([1, 2], [0, math.nan], "y must be 0, 1 or a probability between; got nan at position 1"),
         ([1, 2], ["no", "yes"], "y must be 0, 1 or a probability between; got 'no'. Write y == label"),
         ([1, 2], [0, "yes"], "y must be an array of numbers"),
-        ([1, 2], [1], "x and y must be of one length; got 2 and 1"),
+        ([1, 2], [1], "x and y must have the same length; got 2 and 1"),
         ([], [], "x must have at least one point"),
-        ([1], [1], "the points must be at least as many as weights, 2; got 1"),
+        ([1], [1], "there must be at least as many points as weights, 2; got 1"),
         ([2, 2, 2], [0, 1, 1], "the data must determine 2 weights; they determine 1"),
     ],
 )

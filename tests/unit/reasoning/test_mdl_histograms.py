@@ -8,7 +8,7 @@ import pytest
 
 from tunbridge.errors import DataError, MemoryForecastError
 from tunbridge.reasoning import choose_histogram
-from tunbridge.reasoning.description.histograms import _description, _Scale
+from tunbridge.reasoning.number_models import _histogram, _Scale
 
 AGES = [21, 22, 22, 23, 23, 24, 24, 25, 26, 61, 62, 63, 63, 64, 64, 65, 66, 68]
 
@@ -47,7 +47,7 @@ def test_the_code_of_all_data_wastes_nothing(n_bins):
     scale = _Scale(-0.5, 1.0, 5.0)  # the readings 0, 1, 2, 3, 4
     bounds = scale.bounds(n_bins)
     words = [
-        2.0 ** -_description(np.sort(np.array(data, float)), scale, bounds, 0.0, 1).total
+        2.0 ** -_histogram(np.sort(np.array(data, float)), scale, bounds, 0.0, 1).total
         for data in itertools.product(range(5), repeat=4)
     ]
     assert sum(words) == pytest.approx(1.0, rel=1e-12)
@@ -132,7 +132,7 @@ def test_the_order_of_the_values_and_their_units_do_not_matter():
 @pytest.mark.parametrize(("widths", "limit"), [("equal", "10000"), ("free", "1000000")])
 def test_memory_is_forecast(monkeypatch, widths, limit):
     monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", limit)
-    with pytest.raises(MemoryForecastError, match=r"the histograms would need .* Give a lower max_bins"):
+    with pytest.raises(MemoryForecastError, match=r"the histograms would need .* Use a lower max_bins"):
         choose_histogram(np.arange(500.0), widths=widths)
 
 
@@ -144,12 +144,12 @@ def test_a_histogram_cannot_be_changed():
 @pytest.mark.parametrize(
     ("values", "rest", "message"),
     [
-        ([], {}, "values must be a list of numbers, one at least"),
-        ([1, math.nan], {}, "values must be finite numbers; number 2 is nan. Leave such rows out."),
+        ([], {}, "values must be a list of at least one number"),
+        ([1, math.nan], {}, "values must be finite numbers; number 2 is nan. Leave missing values out."),
         ([1, 2], {"max_bins": 0}, "max_bins must be at least 1; got 0"),
         ([1, 2], {"widths": "any"}, "widths must be one of 'equal', 'free'; got 'any'"),
-        ([1, 2], {"precision": -1}, "the precision must be greater than 0; got -1"),
-        ([-1e308, 1e308], {}, "values must have a range that a float can hold; got -1e[+]308 to 1e[+]308"),
+        ([1, 2], {"precision": -1}, "precision must be greater than 0; got -1"),
+        ([-1e308, 1e308], {}, "the range of values must not overflow; got -1e[+]308 to 1e[+]308"),
     ],
 )
 def test_bad_input(values, rest, message):

@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from tunbridge.errors import DataError, MemoryForecastError
 from tunbridge.reasoning import choose_polynomial
-from tunbridge.reasoning.description.polynomials import interval_bits
+from tunbridge.reasoning.number_models import interval_bits
 
 X = np.linspace(-2, 2, 30)
 
@@ -139,16 +139,16 @@ def test_narrow_intervals_and_wide_ones_meet():
 @pytest.mark.parametrize(
     ("x", "y", "rest", "message"),
     [
-        ([], [], {}, "x must be a list of numbers, one at least"),
-        ([1, 2], [1], {}, "x and y must be equally many numbers; got 2 and 1"),
-        ([1, math.nan], [1, 2], {}, "x must be finite numbers; number 2 is nan. Leave such rows out."),
+        ([], [], {}, "x must be a list of at least one number"),
+        ([1, 2], [1], {}, "x and y must have the same length; got 2 and 1"),
+        ([1, math.nan], [1, 2], {}, "x must be finite numbers; number 2 is nan. Leave missing values out."),
         ([1, 2], [1, "a"], {}, "y must be an array of numbers"),
-        ([1, 2], [-1e308, 1e308], {}, "y must have a range that a float can hold; got -1e[+]308 to 1e[+]308"),
-        ([1, 2], [1, 4], {"precision": 1e-308}, "y must have a range that a float can hold; got 1 to 4, to 1e-308"),
-        ([-1e308, 1e308], [1, 2], {}, "x must have a range that a float can hold"),
+        ([1, 2], [-1e308, 1e308], {}, "the range of y must not overflow; got -1e[+]308 to 1e[+]308"),
+        ([1, 2], [1, 4], {"precision": 1e-308}, "the range of y must not overflow; got 1 to 4, to 1e-308"),
+        ([-1e308, 1e308], [1, 2], {}, "the range of x must not overflow"),
         ([1, 2], [1, 2], {"max_degree": -1}, "max_degree must be at least 0; got -1"),
-        ([1, 2], [1, 2], {"max_degree": 2.5}, "max_degree must be a whole number; got 2.5"),
-        ([1, 2], [1, 2], {"precision": 0}, "the precision must be greater than 0; got 0"),
+        ([1, 2], [1, 2], {"max_degree": 2.5}, "max_degree must be an integer; got 2.5"),
+        ([1, 2], [1, 2], {"precision": 0}, "precision must be greater than 0; got 0"),
     ],
 )
 def test_bad_input(x, y, rest, message):

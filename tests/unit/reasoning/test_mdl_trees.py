@@ -135,7 +135,7 @@ def test_branches_without_rows_and_cells_that_are_not_known():
     model = choose_tree(table, "y").model
     assert str(model) == "sky = clear: a (20)\nsky = cloudy: b (40)\nsky = green: b (0)"
     assert model.predict({"sky": ["clear", None, "green"]}).tolist() == ["a", "b", "b"]
-    with pytest.warns(UnseenStateWarning, match="'sky' has states that were not there before: 'blue'"):
+    with pytest.warns(UnseenStateWarning, match="'sky' has unseen categories: 'blue'"):
         assert model.predict({"sky": ["blue"]}).tolist() == ["b"]
 
 
@@ -203,30 +203,30 @@ def test_the_depth_can_be_limited():
         (
             {"x": ["p"], "y": ["a"]},
             {"y": pd.Series(["a"], name="y")},
-            "not be among the attributes too; got 'y' in both",
+            "not be among the attributes; got 'y' in both",
         ),
         (
             tb.discretise(DAYS),
             {"y": "play"},
-            "got a tuple that begins with one. tb.discretise returns the table and how",
+            "got a tuple that begins with one. tb.discretise returns a table and its",
         ),
         (
             {"x": [1.5, 2.5]},
             {"y": ["a", "b"]},
-            r"'x' is continuous. Cut them into intervals: table, _ = tb.discretise\(X\)",
+            r"'x' is continuous. Discretise them: table, _ = tb.discretise\(X\)",
         ),
         ({"x": ["p", "q"]}, {"y": [1.5, 2.0]}, "the target must be categorical; 'class' holds numbers such as 1.5"),
-        ({"x": ["p", "q"]}, {"y": ["a", None]}, "the cells of a tree must be known; got missing ones in 'class'"),
+        ({"x": ["p", "q"]}, {"y": ["a", None]}, "a tree needs data without missing values; got some in 'class'"),
         (
             {"x": [1.5, 2.5], "y": ["a", "b"]},
             {},
-            r"'x' is continuous. Cut them into intervals: table, _ = tb.discretise\(table, 'mdl', target='y'\)",
+            r"'x' is continuous. Discretise them: table, _ = tb.discretise\(table, 'mdl', target='y'\)",
         ),
-        ({"x": ["p", "q"], "y": [1.5, 2.5]}, {}, "'y' holds numbers such as 1.5. Cut them into intervals with tb.disc"),
-        ({"x": ["p", None], "y": ["a", "b"]}, {}, "the cells of a tree must be known; got missing ones in 'x'"),
-        ({"x": ["p", "q"], "y": ["a", None]}, {}, "the cells of a tree must be known; got missing ones in 'y'"),
-        (DAYS.take([]), {"y": "play"}, "a tree must have rows to grow from"),
-        (DAYS.with_weights([1.0] * 14), {"y": "play"}, "the rows must have no weights"),
+        ({"x": ["p", "q"], "y": [1.5, 2.5]}, {}, "'y' holds numbers such as 1.5. Discretise them with tb.disc"),
+        ({"x": ["p", None], "y": ["a", "b"]}, {}, "a tree needs data without missing values; got some in 'x'"),
+        ({"x": ["p", "q"], "y": ["a", None]}, {}, "a tree needs data without missing values; got some in 'y'"),
+        (DAYS.take([]), {"y": "play"}, "a tree needs rows"),
+        (DAYS.with_weights([1.0] * 14), {"y": "play"}, "the rows must not have weights"),
         (DAYS, {"y": "play", "max_depth": -1}, "max_depth must be at least 0; got -1"),
         (DAYS, {"y": "play", "max_depth": 101}, "max_depth must be at most 100; got 101"),
         (DAYS, {"y": "play", "patience": 0}, "patience must be at least 1; got 0"),

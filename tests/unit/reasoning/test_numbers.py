@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import json
 import math
-import pickle
 from decimal import Decimal
 from fractions import Fraction
 
@@ -11,7 +9,6 @@ import pytest
 
 from tunbridge.errors import DataError
 from tunbridge.reasoning.numbers import (
-    Rounded,
     as_number,
     as_probability,
     exact_sum,
@@ -99,16 +96,6 @@ def test_counts_do_not_ask_for_fractions() -> None:
     assert type(like(half, [1, 2])) is float
     assert type(like(half, [half, 2])) is Fraction
     assert type(like(Fraction(3), [1, 2])) is int
-
-
-def test_a_rounded_number_forgets_nothing() -> None:
-    third = Rounded(Fraction(1, 3))
-    assert third == 1 / 3
-    assert f"{third:.3f} {json.dumps(third)}" == "0.333 0.3333333333333333"
-    assert exact_value(as_number("x", third)) == Fraction(1, 3)
-    assert exact_sum([third, third, third]) == 1
-    assert exact_value(pickle.loads(pickle.dumps(third))) == Fraction(1, 3)
-    assert type(third + 1) is float
 
 
 def test_a_short_float_is_what_it_shows() -> None:

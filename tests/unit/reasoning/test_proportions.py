@@ -10,7 +10,7 @@ from scipy import optimize, stats
 
 import tunbridge as tb
 from tunbridge.errors import DataError
-from tunbridge.reasoning.diagnosis.proportions import normal_quantile, ratio_interval, sum_interval
+from tunbridge.reasoning.proportions import normal_quantile, ratio_interval, sum_interval
 
 proportion_interval = tb.reasoning.proportion_interval
 

@@ -137,7 +137,7 @@ def test_actions():
     )
     assert [r.choice for r in problem.regions()] == ["wait", "test", "treat"]
     check_against_grid(problem, -20, 20)
-    with pytest.raises(DataError, match="errors must be of choices that are classes; 'treat', 'wait', 'test' is none"):
+    with pytest.raises(DataError, match="an error needs choices that are classes; 'treat', 'wait', 'test' is none"):
         problem.error()
 
 
@@ -181,9 +181,6 @@ def test_tails_that_are_equal_but_for_rounding_are_no_region():
 def test_an_integral_that_is_not_quite_one_shows_in_the_precision():
     rough, even = Density(lambda x: 1.00009 + 0 * x, (0, 1)), stats.uniform(0, 1)
     assert DecisionProblem({"a": rough, "b": even}).performance().precision == pytest.approx(9e-5, rel=1e-6)
-    square = ((0, 1), (0, 1))
-    plane = {n: Density(lambda x, y, p=p: p + 0 * x, square) for n, p in (("a", 1.0009), ("b", 1.0))}
-    assert DecisionProblem(plane).performance().precision == pytest.approx(9e-4, rel=1e-6)
 
 
 def test_heavy_tails_and_a_narrow_peak():

@@ -9,14 +9,9 @@ from scipy import stats
 
 from oracles.decision_regions import confusion_on_plane
 from tunbridge.errors import DataError
-from tunbridge.reasoning import DecisionProblem, Density, Gaussian
+from tunbridge.reasoning import DecisionProblem, Gaussian
 
 PHI = stats.norm.cdf
-BOX = ((-9.0, 11.0), (-9.0, 11.0))
-
-
-def round_normal(x0: float, y0: float):
-    return lambda x, y: np.exp(-0.5 * ((x - x0) ** 2 + (y - y0) ** 2)) / (2 * math.pi)
 
 
 def check_against_grid(problem: DecisionProblem, low: float, high: float) -> None:
@@ -86,33 +81,6 @@ def test_sections_agree_with_decisions():
             assert set(problem.decide(points).tolist()) == {region.choice}
 
 
-def test_functions_agree_with_gaussians():
-    expected = PHI(-math.sqrt(5) / 2)
-    function = Density(round_normal(0, 0), BOX)
-    for other in (Density(round_normal(2, 1), BOX), Gaussian([2, 1], variance=1)):
-        problem = DecisionProblem({"a": function, "b": other})
-        assert problem.error() == pytest.approx(expected, rel=0, abs=1e-9)
-        assert problem.performance().precision < 1e-6
-        assert problem.boundaries(0.0)[-1] == pytest.approx(2.5, rel=1e-9)
-
-
-def test_a_disc_over_a_square():
-    disc = Density(lambda x, y: (x * x + y * y <= 1) / math.pi, ((-1, 1), (-1, 1)))
-    square = Density(lambda x, y: 0.25 + 0 * x, ((0, 2), (0, 2)))
-    problem = DecisionProblem({"disc": disc, "square": square})
-    found = problem.performance()
-    assert found.error == pytest.approx(0.5 * 0.25 * math.pi / 4, rel=0, abs=1e-7)
-    assert abs(found.error - 0.5 * 0.25 * math.pi / 4) <= found.precision < 1e-4
-
-
-def test_many_stripes_are_all_found():
-    """Sixty periods upwards, more than there are panels."""
-    square = ((0, 1), (0, 1))
-    stripes = Density(lambda x, y: 1 + np.cos(120 * math.pi * y) + 0 * x, square)
-    problem = DecisionProblem({"a": stripes, "b": Density(lambda x, y: 1 + 0 * x, square)})
-    assert problem.error() == pytest.approx(0.5 - 0.5 / math.pi, rel=1e-12)
-
-
 def test_other_rules_in_the_plane():
     problem = DecisionProblem({"a": Gaussian([0, 0], variance=1), "b": Gaussian([2, 0], variance=1)}, {"a": 0.3})
     other = problem.with_prior(None)
@@ -130,11 +98,11 @@ def test_certain_priors_and_identical_densities():
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda p: p.regions(), "the regions of densities in the plane must be asked for along a line; got no x."),
+        (lambda p: p.regions(), "regions in the plane need a vertical line; got no x."),
         (lambda p: p.regions("left"), "x must be a number; got 'left'."),
         (
             lambda p: p.error(0.5),
-            "a rule must be a DecisionProblem where densities are in the plane; got 0.5.",
+            "a rule in the plane must be a DecisionProblem; got 0.5.",
         ),
         (lambda p: p.decide([1.0, 2.0, 3.0]), "points must be pairs of finite numbers; got [1.0, 2.0, 3.0]."),
         (
@@ -149,7 +117,5 @@ def test_bad_questions(ask, message):
 
 
 def test_x_is_for_the_plane_only():
-    with pytest.raises(
-        DataError, match=re.escape("x must be left out where the densities have one dimension; got 1.0.")
-    ):
+    with pytest.raises(DataError, match=re.escape("x must be left out for densities in one dimension; got 1.0.")):
         DecisionProblem({"a": Gaussian(0, variance=1), "b": Gaussian(1, variance=1)}).regions(1.0)

@@ -133,9 +133,9 @@ class TestOrders:
         assert len(clf.strengths_["f"]) == 3
 
     def test_what_cannot_be_merged(self):
-        with pytest.raises(DataError, match="model, order, max_order and ends must stay as they were"):
+        with pytest.raises(DataError, match="model, order, max_order and ends must not change"):
             names(order=1).set_params(order=2).partial_fit(NAMES, SEX)
-        with pytest.raises(DataError, match="all text or all whole numbers"):
+        with pytest.raises(DataError, match="all text or all integers"):
             names().partial_fit([[1, 2]], ["f"])
 
     def test_what_is_less_than_a_symbol_is_no_reward(self):
@@ -145,7 +145,7 @@ class TestOrders:
 
     def test_cross_validation_needs_the_first_sequences(self):
         for first in (2, "bic"):
-            with pytest.raises(DataError, match=r"order must stay as it was.*got 'cv', which needs the sequences"):
+            with pytest.raises(DataError, match=r"order must not change.*got 'cv', which needs the earlier sequences"):
                 names(order=first, max_order=2).set_params(order="cv").partial_fit(NAMES, SEX)
 
 

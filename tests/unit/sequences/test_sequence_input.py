@@ -12,7 +12,7 @@ import pytest
 
 import tunbridge as tb
 from tunbridge.errors import DataError, MemoryForecastError, UnseenStateWarning
-from tunbridge.sequences.symbols import read_sequences
+from tunbridge.sequences.reader import read_sequences
 
 NAMES = ["anna", "hanna", "nina", "lea", "otto", "bruno", "hugo", "ivo"]
 SEX = ["f"] * 4 + ["m"] * 4
@@ -62,7 +62,7 @@ class TestInput:
         np.testing.assert_array_equal(tb.SequenceClassifier().fit(column, SEX).predict(column), SEX)
 
     def test_capitals_are_hinted_at(self):
-        with pytest.warns(UnseenStateWarning, match="'A', 'N'. ignore_case=True puts capitals"):
+        with pytest.warns(UnseenStateWarning, match="'A', 'N'. ignore_case=True treats upper"):
             names().predict(["ANNA"])
 
     def test_the_only_column(self):
@@ -132,7 +132,7 @@ class TestInput:
         np.testing.assert_array_equal(clf.predict_proba(["aN", "-"]), same.predict_proba([["a", None], [None]]))
 
     def test_an_alphabet(self):
-        with pytest.warns(UnseenStateWarning, match="not in the alphabet count as missing: 'n'. Call them gaps"):
+        with pytest.warns(UnseenStateWarning, match="not in the alphabet count as missing: 'n'. If they are gaps"):
             clf = tb.SequenceClassifier(alphabet="acgt").fit(["acgn", "tt"], ["x", "y"])
         assert clf.alphabet_ == ("a", "c", "g", "t")
         wide = tb.SequenceClassifier(order=0, smoothing=1, ends=False, alphabet="abcd").fit(["a", "b"], ["x", "y"])
@@ -212,7 +212,7 @@ class TestErrors:
         [
             ({"model": "markow"}, "model must be one of 'markov', 'position'; got 'markow'. Did you mean 'markov'?"),
             ({"order": -1}, "order (a number of symbols, 'cv' or 'bic') must be at least 0; got -1."),
-            ({"order": 1.5}, "order (a number of symbols, 'cv' or 'bic') must be a whole number; got 1.5."),
+            ({"order": 1.5}, "order (a number of symbols, 'cv' or 'bic') must be an integer; got 1.5."),
             ({"order": "aic"}, "order must be one of 'cv', 'bic'; got 'aic'."),
             ({"order": "cv", "max_order": -2}, "max_order must be at least 0; got -2."),
             ({"smoothing": -1}, "smoothing (a number of symbols, or 'auto') must be at least 0; got -1."),
@@ -223,7 +223,7 @@ class TestErrors:
             ({"alphabet": 4}, "alphabet must be a text or a list of symbols, or None; got 4."),
             ({"gaps": [None]}, "gaps must name symbols; got a missing value among them."),
             ({"ignore_case": "yes"}, "ignore_case must be True or False; got 'yes'."),
-            ({"alphabet": ["a", 1]}, "symbols must be all text or all whole numbers; got 'a' and 1."),
+            ({"alphabet": ["a", 1]}, "symbols must be all text or all integers; got 'a' and 1."),
             ({"alphabet": iter("ab")}, "alphabet must be a text or a list of symbols, or None; got <str"),
             ({"order": 60}, "order must be low enough for contexts to be numbered; got 60"),
         ],
@@ -241,13 +241,13 @@ class TestErrors:
                 [1, 2],
                 "X must be a list of sequences, each a text or a list of symbols; row 1 is 1. Read it as text, or",
             ),
-            ([["a"], [1]], "symbols must be all text or all whole numbers; got 'a' and 1."),
-            ([[0.5], [1]], "symbols must be text or whole numbers; got 0.5. Cut numbers into intervals first."),
-            ([[["a"]], ["b"]], "symbols must be text or whole numbers; got ['a']"),
-            ([[True], [False]], "symbols must be text or whole numbers; got True."),
+            ([["a"], [1]], "symbols must be all text or all integers; got 'a' and 1."),
+            ([[0.5], [1]], "symbols must be text or integers; got 0.5. Discretize numbers first."),
+            ([[["a"]], ["b"]], "symbols must be text or integers; got ['a']"),
+            ([[True], [False]], "symbols must be text or integers; got True."),
             (pa.array([1, 2]), "got a column of int64. Read it as text, or put the symbols of each"),
             (["ab"] * 150 + [b"ab"], "row 151 holds bytes. Decode them"),
-            (pa.array([[["a"]], [["b"]]]), "symbols must be text or whole numbers; got a column of large_list<"),
+            (pa.array([[["a"]], [["b"]]]), "symbols must be text or integers; got a column of large_list<"),
             (pa.array([["a"], ["b"]], pa.list_view(pa.string())), "got a column of list_view<"),
             (pa.array([1, 2]).dictionary_encode(), "got a column of int64. Read it as text"),
             (pa.array([b"a", b"b"]), "got a column of binary. Decode the bytes into text first."),

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import tunbridge as tb
-from tunbridge.kernels import sequences as kernels
-from tunbridge.sequences import sequence_rows
-from tunbridge.sequences.symbols import read_sequences
+from tunbridge.kernels import compiled
+from tunbridge.kernels.text import sequences as kernels
+from tunbridge.sequences.reader import read_sequences
 
-NAMES = ("add_scores", "add_sparse_scores", "decode_points", "fill_counts", "fill_keys", "gather_rows", "hash_rows",
-         "mark_bytes", "mark_known", "translate_bytes")  # fmt: skip
+NAMES = ("add_sparse_scores", "add_symbols", "decode_points", "fill_keys", "gather_rows", "hash_rows", "mark_bytes",
+         "mark_known", "translate_bytes")  # fmt: skip
 
 
 def work():
@@ -32,7 +32,7 @@ def work():
 
 
 def test_the_warm_up_compiles_everything():
-    from tunbridge.kernels.warmup import warm_up
+    from tunbridge._warmup import warm_up
 
     warm_up()
     before = {name: set(getattr(kernels, name).signatures) for name in NAMES}
@@ -56,9 +56,9 @@ def test_uncompiled_kernels_give_the_same(monkeypatch):
         found.append(tb.SequenceClassifier(order=2).fit(wide, y).predict_log_proba(wide))
         return found
 
-    compiled = everything()
-    monkeypatch.setattr(sequence_rows, "is_compiled", lambda kernel: False)
-    for a, b in zip(everything(), compiled, strict=True):
+    by_kernels = everything()
+    monkeypatch.setattr(compiled, "is_compiled", lambda kernel: False)
+    for a, b in zip(everything(), by_kernels, strict=True):
         np.testing.assert_array_equal(a, b)
 
 

@@ -89,7 +89,7 @@ def test_places():
 
 
 def test_no_symbols_behind_the_end(clf):
-    with pytest.raises(DataError, match="must not go on once it is finished"):
+    with pytest.raises(DataError, match="must not be updated after finish"):
         clf.stream().update("ab").finish().update("a")
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import tunbridge as tb
-from tunbridge.text.documents import as_texts
+from tunbridge.text.reader import as_texts
 
 TEXTS = ["cheap pills now", "Cheap watches, naïve", "", None, "meeting at noon 😀", "lunch at noon"]
 CLASSES = ["spam", "spam", "spam", "ham", "ham", "ham"]
@@ -176,7 +176,7 @@ def test_lone_surrogates_are_question_marks():
         (pa.array([1, 2]), "a column of int64. Turn it into text first."),
         (pa.array([b"spam", b"egg"]), "a column of binary. Decode the bytes into text first."),
         (pa.array([b"s", b"e"]).dictionary_encode(), "a column of binary. Decode the bytes into text first."),
-        (np.array([["spam", "egg"]]), "an array of shape (1, 2). Give one column of it."),
+        (np.array([["spam", "egg"]]), "an array of shape (1, 2). Pass one column of it."),
         ({"spam"}, "{'spam'}."),
         (5, "5."),
         (None, "None."),
@@ -190,7 +190,7 @@ def test_what_is_no_text_is_refused(X, told):
 
 
 def test_the_name_of_a_folder_is_a_path(tmp_path):
-    with pytest.raises(tb.DataError, match=r"got one text, the name of a folder. Say pathlib.Path\(.*\) to read"):
+    with pytest.raises(tb.DataError, match=r"got one text, the name of a folder. Use pathlib.Path\(.*\) to read"):
         tb.TextClassifier().fit(str(tmp_path))
 
 

@@ -14,10 +14,8 @@ import pytest
 import tunbridge as tb
 from tunbridge.decisions import Evidence
 from tunbridge.errors import DataError
-from tunbridge.text.explanation import Span, TextExplanation
-from tunbridge.text.marked_text import Segment, wrapped
-from tunbridge.text.reasons import ABSENT, INTERCEPT
-from tunbridge.text.telling_parts import runs
+from tunbridge.text.explanation import ABSENT, INTERCEPT, TextExplanation
+from tunbridge.text.marked import Segment, Span, runs, wrapped
 
 TEXTS = [
     "Cheap pills now, cheap!",
@@ -199,7 +197,7 @@ def test_one_text_or_several():
 
 def test_rows_that_are_taken_keep_their_texts():
     clf = fitted()
-    batch = clf._batch(TEXTS).take(np.array([6, 0]))
+    batch = clf._rows(TEXTS).take(np.array([6, 0]))
     told = clf._explained(batch, None, None)
     assert [each.text for each in told] == [TEXTS[6], TEXTS[0]]
     assert told[1] == clf.explain(TEXTS[0])
@@ -222,7 +220,7 @@ def test_texts_without_words():
     assert told.evidence == told.spans == told.unknown == ()
     assert "The text is empty: the prior decides." in str(told)
     assert "The text is empty: the prior decides." in told.to_html()
-    assert "The text holds no word that is known: the prior decides." in str(clf.explain("zebra"))
+    assert "The text has no known word: the prior decides." in str(clf.explain("zebra"))
     assert clf.explain("zebra").log_odds == clf.explain("zebra").prior
     assert tb.TextClassifier().fit(["", "?"], ["a", "b"]).explain("word").unknown == ("word",)
 

@@ -81,7 +81,7 @@ def test_what_cannot_be_decoded_is_replaced(tmp_path):
         ({".hidden": "x"}, "the folder must hold documents, a subfolder for each class; {folder!r} has no file."),
         (
             {"spam/1": "x", "README": "y"},
-            "documents must be in the subfolder of their class; 'README' stands beside the subfolders. Move it.",
+            "documents must be in the subfolder of their class; 'README' is beside the subfolders. Move it.",
         ),
     ],
 )

@@ -71,7 +71,7 @@ def test_one_class_tells_nothing():
 
 
 def test_what_cannot_be_told():
-    with pytest.raises(DataError, match=r"only model='bernoulli' says; got 'multinomial'. Use method='information'"):
+    with pytest.raises(DataError, match=r"only model='bernoulli' has; got 'multinomial'. Use method='information'"):
         fitted().importance("weight")
     with pytest.raises(DataError, match="method must be one of 'information', 'weight'; got 'gain'"):
         fitted().importance("gain")
@@ -92,7 +92,7 @@ def test_of_many_words_the_first_are_printed():
     assert len(dict(found)) == 20_001  # each is looked up at once
     assert "word7" in found
     assert ["word7"] not in found
-    with pytest.raises(DataError, match="an importance must be asked by feature"):
+    with pytest.raises(DataError, match="an importance must be looked up by feature"):
         found[["word7"]]
 
 

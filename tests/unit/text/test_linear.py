@@ -12,8 +12,8 @@ from sklearn.linear_model import LogisticRegression
 
 from oracles import linear as oracle
 from tunbridge.errors import ConvergenceWarning, DataError, MemoryForecastError
-from tunbridge.text import linear_passes
-from tunbridge.text.linear import LinearWeights, fit_linear
+from tunbridge.text import nb_svm
+from tunbridge.text.nb_svm import LinearWeights, fit_linear
 
 TIGHT = {"tol": 1e-13, "max_iter": 5000}
 
@@ -31,8 +31,8 @@ def corpus(seed=0, n=40, n_features=12, n_classes=3, length=1.0):
 @pytest.fixture(params=["plain", "compiled"])
 def path(request, monkeypatch):
     """Make every problem small, or none."""
-    monkeypatch.setattr(linear_passes, "_FEW", 10**9 if request.param == "plain" else -1)
-    monkeypatch.setattr(linear_passes, "_FEW_CELLS", 10**9)
+    monkeypatch.setattr(nb_svm, "_FEW", 10**9 if request.param == "plain" else -1)
+    monkeypatch.setattr(nb_svm, "_FEW_CELLS", 10**9)
     return request.param
 
 
@@ -102,7 +102,7 @@ def test_both_paths_agree(monkeypatch):
     X, ratios, classes, weights = corpus(4, n=80)
     both = []
     for few in (10**9, -1):
-        monkeypatch.setattr(linear_passes, "_FEW", few)
+        monkeypatch.setattr(nb_svm, "_FEW", few)
         both.append(fit_linear(csr_array(X), ratios, classes, weights, penalty=0.3, tol=1e-4))
     np.testing.assert_allclose(both[0].weights, both[1].weights, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(both[0].trace, both[1].trace, rtol=1e-9)
@@ -110,10 +110,10 @@ def test_both_paths_agree(monkeypatch):
 
 def test_the_path_depends_on_the_size_alone():
     one = np.array([0, 1]), np.array([0]), np.ones(1), np.ones((1, 2)), 1.0, np.ones(1)
-    small = linear_passes.LinearProblem.of(*one)
-    assert small.is_small
-    assert not small._replace(ratios=np.ones((10_000, 2))).is_small
-    assert not small._replace(masses=np.ones(201)).is_small
+    small = nb_svm.Problem(*one)
+    assert nb_svm.is_small(small)
+    assert not nb_svm.is_small(small._replace(ratios=np.ones((10_000, 2))))
+    assert not nb_svm.is_small(small._replace(masses=np.ones(201)))
 
 
 def test_threads_change_nothing():
@@ -250,7 +250,7 @@ def test_every_parameter_counts(other):
 
 def test_what_has_not_settled_is_told(path):
     X, ratios, classes, weights = corpus(17)
-    rule = r"did not settle within 1 iteration: the gap is .* a document\. Raise max_iter, tol or penalty\."
+    rule = r"did not converge in 1 iteration: the gap is .* per document\. Raise max_iter, tol or penalty\."
     with pytest.warns(ConvergenceWarning, match=rule):
         found = fit_linear(csr_array(X), ratios, classes, weights, tol=1e-12, max_iter=1)
     assert not found.converged
@@ -260,7 +260,7 @@ def test_what_has_not_settled_is_told(path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"ratios": np.ones((3, 2))}, r"ratios must have 2 rows, one a feature, .*; got the shape \(3, 2\)"),
+        ({"ratios": np.ones((3, 2))}, r"ratios must have 2 rows, one per feature, .*; got the shape \(3, 2\)"),
         ({"ratios": np.ones((2, 0))}, r"ratios must have 2 rows"),
         ({"ratios": np.ones(2)}, r"ratios must have 2 rows"),
         ({"ratios": np.array([[1.0, np.nan], [1, 1]])}, "documents and ratios must hold finite numbers only"),

@@ -80,7 +80,7 @@ def test_selection_looks_at_all_batches():
         ({"min_documents": -1}, "min_documents must be at least 0; got -1"),
         ({"min_count": "2"}, "min_count must be a number; got '2'"),
         ({"stop_words": -1}, "stop_words must be at least 0; got -1"),
-        ({"stop_words": True}, "stop_words must be a whole number; got True"),
+        ({"stop_words": True}, "stop_words must be an integer; got True"),
         ({"stop_words": "english"}, "stop_words must be a number of words or a list of them; got 'english'"),
         ({"stop_words": 2.5}, "stop_words must be a number of words or a list of them; got 2.5"),
         ({"stop_words": None}, "stop_words must be a number of words or a list of them; got None"),

@@ -12,7 +12,7 @@ import tunbridge as tb
 from oracles.text import by_kernels
 from tunbridge.errors import FormatError
 from tunbridge.formats import write_model
-from tunbridge.text.statistics import statistics_content, statistics_of
+from tunbridge.text.statistics import TextStatistics
 
 TEXTS = ["spam spam egg", "egg ham", "", "tea ham ham", "spam"]
 CLASSES = ["b", "a", "a", "c", "b"]
@@ -79,7 +79,7 @@ def test_both_ways_are_equal_to_the_last_bit():
 
 def test_places_take_four_bytes():
     first = learned()
-    for found in (first, first.merge(first), statistics_of(statistics_content(first))):
+    for found in (first, first.merge(first), TextStatistics.from_content(first.content())):
         assert (found.amounts.indices.dtype, found.amounts.indptr.dtype) == (np.int32, np.int32)
 
 
@@ -95,9 +95,9 @@ def test_merged_is_learned_together(cut, n_buckets):
 
 def test_merging_changes_neither_side():
     a, b = learned(TEXTS[:2], CLASSES[:2]), learned(TEXTS[2:], CLASSES[2:])
-    before = copy.deepcopy((statistics_content(a), statistics_content(b)))
+    before = copy.deepcopy((a.content(), b.content()))
     a.merge(b)
-    for old, new in zip(before, (statistics_content(a), statistics_content(b)), strict=True):
+    for old, new in zip(before, (a.content(), b.content()), strict=True):
         for name in ("class_weight", "hashes", "occurrences", "starts", "classes", "amounts", "documents"):
             np.testing.assert_array_equal(old[name], new[name])
 

@@ -10,8 +10,7 @@ import pytest
 import tunbridge as tb
 from oracles.text import by_kernels
 from tunbridge.errors import MemoryForecastError
-from tunbridge.text import tokens as tokens_module
-from tunbridge.text import word_scores as scores_module
+from tunbridge.text import naive as scores_module, tokens as tokens_module
 
 TEXTS = ["cheap pills now", "cheap watches", "meeting at noon", "lunch at noon", "cheap lunch"]
 CLASSES = ["spam", "spam", "ham", "ham", "ham"]
@@ -128,8 +127,8 @@ def test_a_stream_that_breaks_leaves_what_was_learned():
 @pytest.mark.parametrize(
     ("stream", "options", "told"),
     [
-        ([], {}, "an iterator must give at least one batch of documents; got none."),
-        (TEXTS, {}, r"a batch must be \(texts, y\) or \(texts, y, weights\), or a frame when y names.* got 'cheap"),
+        ([], {}, "an iterator must have at least one batch of documents; got none."),
+        (TEXTS, {}, r"a batch must be \(texts, y\) or \(texts, y, weights\), or a frame if y names.* got 'cheap"),
         ([(TEXTS,)], {}, r"a batch must be \(texts, y\)"),
         ([(TEXTS, CLASSES)], {"sample_weight": [1]}, "sample_weight must come with the batches, as"),
         ([(TEXTS, CLASSES[:2])], {}, "y must have a class for each row; got 2 classes for 5 rows"),
@@ -152,7 +151,7 @@ def test_nb_svm_needs_all_documents_at_once():
 def test_further_documents_are_cut_as_those_before():
     for before, after in ((0, 50), (50, 0)):
         clf = tb.TextClassifier(n_buckets=before).fit(TEXTS, CLASSES).set_params(n_buckets=after)
-        with pytest.raises(tb.DataError, match="n_buckets must stay as it was for further documents"):
+        with pytest.raises(tb.DataError, match="n_buckets must not change between calls"):
             clf.partial_fit(TEXTS, CLASSES)
 
 
@@ -307,7 +306,7 @@ def test_auto_is_what_the_model_is_used_with():
         ({"smoothing": -1}, "smoothing must be at least 0; got -1"),
         ({"smoothing": None}, r"smoothing must be a number \(Laplace's γ\), MEstimate or Laplace; got None"),
         ({"smoothing": tb.MEstimate(2, {"spam": 1.0})}, "p of the m-estimate must be 'uniform' or"),
-        ({"model": "bernoulli", "smoothing": tb.MEstimate(2, "marginal")}, "must be 'uniform' here; got 'marginal'"),
+        ({"model": "bernoulli", "smoothing": tb.MEstimate(2, "marginal")}, "must be 'uniform' for bernoulli; got"),
         ({"class_prior": [1.0]}, "class_prior must have one probability for each of 2 classes"),
         ({"class_prior": "equal"}, "class_prior must be one of 'uniform'; got 'equal'"),
         ({"model": "bernoulli", "counts": "raw"}, "counts, length and idf must be 'auto' for bernoulli"),
@@ -315,7 +314,7 @@ def test_auto_is_what_the_model_is_used_with():
         ({"model": "bernoulli", "idf": True}, "counts, length and idf must be 'auto' for bernoulli"),
         ({"beta": 2}, "beta must be at most 1; got 2"),
         ({"column": 3}, "column must be the name of the column of documents; got 3"),
-        ({"n_jobs": 0}, "n_jobs must be a whole number other than 0, or None; got 0"),
+        ({"n_jobs": 0}, "n_jobs must be an integer other than 0, or None; got 0"),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else None,
 )  # fmt: skip
@@ -327,7 +326,7 @@ def test_parameters_that_cannot_be(parameters, told):
 def test_memory_is_forecast_before_text_is_read(monkeypatch):
     monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "1e7")
     long = ["spam and eggs " * 300_000, "ham"]
-    told = r"the words of 2 documents would need 16.0 MiB, and the limit is 9.5 MiB. Give the documents in batches"
+    told = r"the words of 2 documents would need 16.0 MiB, and the limit is 9.5 MiB. Pass the documents in batches"
     with pytest.raises(MemoryForecastError, match=told):
         tb.TextClassifier().fit(long, ["a", "b"])
     halves = [(["spam and eggs " * 150_000], ["a"])] * 2 + [(["ham"], ["b"])]

@@ -16,7 +16,7 @@ from tunbridge.errors import FormatError, MemoryForecastError
 from tunbridge.formats import write_model
 from tunbridge.text import tokens as tokens_module
 from tunbridge.text.nb_svm import log_count_ratios
-from tunbridge.text.recipe import MODELS
+from tunbridge.text.text_classifier import MODELS
 from tunbridge.text.tokens import Tokens
 
 TEXTS = ["cheap pills now", "cheap watches", "meeting at noon", "lunch at noon", "cheap lunch"]
@@ -114,7 +114,7 @@ def test_expected_counts_do_not_depend_on_the_size_of_pieces(model, monkeypatch)
     clf = tb.SemiSupervisedClassifier(tb.TextClassifier(model), unlabelled_weight=0.7)
     some = ["spam", None, "ham", None, None]
     whole = clf.fit(TEXTS, some).predict_proba(TEXTS)
-    monkeypatch.setattr("tunbridge.classifiers.wrappers.expectation._BYTES_AT_ONCE", 200)
+    monkeypatch.setattr("tunbridge.classifiers.wrappers.semi_supervised._BYTES_AT_ONCE", 200)
     np.testing.assert_allclose(clf.fit(TEXTS, some).predict_proba(TEXTS), whole, rtol=1e-10)
 
 
@@ -122,15 +122,18 @@ def test_expected_counts_do_not_depend_on_the_size_of_pieces(model, monkeypatch)
 
 
 CHANGES = [
-    ({"counts": "log"}, "counts must stay as it was for further documents; got 'log' after 'raw'. fit learns anew"),
-    ({"length": 3}, "length must stay as it was for further documents; got 3 after None"),
-    ({"idf": True}, "idf must stay as it was for further documents; got True after False"),
-    ({"model": "bernoulli"}, "counts must stay as it was for further documents; got 'binary' after 'raw'"),
-    ({"tokens": "letters"}, "tokens must stay as it was for further documents; got 'letters' after 'words'"),
-    ({"ngrams": 2}, "ngrams must stay as it was for further documents; got 2 after 1"),
-    ({"lower_case": False}, "lower_case must stay as it was for further documents; got False after True"),
-    ({"shortest": 1}, "shortest must stay as it was for further documents; got 1 after 2"),
-    ({"n_buckets": 9}, "n_buckets must stay as it was for further documents; got 9 after 0"),
+    (
+        {"counts": "log"},
+        "counts must not change between calls of partial_fit; got 'log' after 'raw'. Call fit to start again",
+    ),
+    ({"length": 3}, "length must not change between calls of partial_fit; got 3 after None"),
+    ({"idf": True}, "idf must not change between calls of partial_fit; got True after False"),
+    ({"model": "bernoulli"}, "counts must not change between calls of partial_fit; got 'binary' after 'raw'"),
+    ({"tokens": "letters"}, "tokens must not change between calls of partial_fit; got 'letters' after 'words'"),
+    ({"ngrams": 2}, "ngrams must not change between calls of partial_fit; got 2 after 1"),
+    ({"lower_case": False}, "lower_case must not change between calls of partial_fit; got False after True"),
+    ({"shortest": 1}, "shortest must not change between calls of partial_fit; got 1 after 2"),
+    ({"n_buckets": 9}, "n_buckets must not change between calls of partial_fit; got 9 after 0"),
 ]
 
 
@@ -195,7 +198,7 @@ def test_a_set_of_stop_words_is_saved_in_order(tmp_path):
 
 def test_what_wraps_it_needs_all_documents_at_once():
     for clf in (tb.CalibratedClassifier(tb.TextClassifier()), tb.SemiSupervisedClassifier(tb.TextClassifier())):
-        with pytest.raises(tb.DataError, match="got an iterator of batches, and all are needed at once"):
+        with pytest.raises(tb.DataError, match="got an iterator of batches, but all are needed at once"):
             clf.fit(iter([(TEXTS, CLASSES)]))
 
 

@@ -99,13 +99,13 @@ def test_places_are_those_in_the_text_as_it_is():
     [
         ({"units": "word"}, r"tokens must be one of 'words', .*'characters'; got 'word'. Did you mean 'words'\?"),
         ({"low": 0}, "ngrams must be at least 1; got 0"),
-        ({"low": 1.5}, "ngrams must be a whole number; got 1.5"),
+        ({"low": 1.5}, "ngrams must be an integer; got 1.5"),
         ({"low": 3, "high": 2}, r"ngrams must be \(fewest, most\) units; got \(3, 2\)"),
-        ({"high": "2"}, "ngrams must be a whole number; got '2'"),
+        ({"high": "2"}, "ngrams must be an integer; got '2'"),
         ({"shortest": 0}, "shortest must be at least 1; got 0"),
         ({"n_buckets": -1}, "n_buckets must be at least 0; got -1"),
         ({"n_buckets": 2**30 + 1}, "n_buckets must be at most 2³⁰; got 1073741825"),
-        ({"n_buckets": True}, "n_buckets must be a whole number; got True"),
+        ({"n_buckets": True}, "n_buckets must be an integer; got True"),
     ],
 )
 def test_settings_that_cannot_be(options, told):
@@ -120,7 +120,7 @@ def test_memory_is_forecast(monkeypatch, units):
     monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "100000")
     Tokens(units, high=2).count(texts)
     monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "1000")
-    way_out = "Give the documents in batches: fit takes an iterator of them, partial_fit further ones."
+    way_out = "Pass the documents in batches: to fit as an iterator, or to partial_fit."
     with pytest.raises(
         MemoryForecastError, match=f"the {units} of 3 documents would need .*, and the limit is 1000 bytes. {way_out}"
     ):

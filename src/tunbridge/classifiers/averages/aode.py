@@ -17,46 +17,43 @@ F. Zheng, G. I. Webb (2006). Efficient lazy elimination for averaged one-depende
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from tunbridge._check import check_choice, check_number
-from tunbridge.classifiers.averages.ande_estimates import estimates, one_model
-from tunbridge.classifiers.averages.ande_model import OneModel
-from tunbridge.classifiers.averages.ande_smoothing import M_ESTIMATE, as_rule
-from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.dependence.pair_statistics import (
-    PairStatistics,
-    collect_pairs,
-    pairs_content,
-    pairs_statistics,
+from tunbridge._core.registry import classifier
+from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._statistics import Statistics
+from tunbridge.classifiers.averages._super_parents import (
+    M_ESTIMATE,
+    AverageClassifier,
+    OneModel,
+    as_rule,
+    estimates,
+    one_model,
 )
-from tunbridge.classifiers.rows.batch import Batch
-from tunbridge.classifiers.rows.coding import MISSING_RULES
-from tunbridge.data import Variable
-
-INFORMATION = "mutual information"
-_SURE = 100.0  # rows of a value that are enough to believe that another follows from it
+from tunbridge.classifiers.dependence._pairs import Pairs, collect_pairs
 
 
-class AODEClassifier(BayesClassifier):
+@classifier("aode", rank=30, default="aode", help="averaged one-dependence estimators")
+@dataclass(kw_only=True, eq=False, repr=False)
+class AODEClassifier(AverageClassifier):
     """Averaged one-dependence estimators (AODE): the mean of all models with one super-parent.
-
-    What is predicted, decided or explained may be rows of any make, or one row as a mapping of features to values.
 
     Parameters
     ----------
     weighting : None or "mutual information"
-        Whether all super-parents vote alike, or each with its information I(X; C) about the class.
+        Whether all super-parents have the same weight, or each its information I(X; C) about the class.
     subsumption : bool or number
         Whether a value that follows from another one of the row is left out: x_j beside x_i when all of at least 100
         rows with x_i (or as many as the number says) have x_j.
     min_count : number
         Super-parents whose value has fewer rows do not vote, nor do those whose value has none. A row without any is
-        left to naive Bayes.
+        predicted by naive Bayes.
     categorical, class_prior, missing, n_jobs
-        As in :class:`TANClassifier`. A missing cell is no super-parent and no child, or a state of its own.
+        As in :class:`TANClassifier`. A missing value is left out, or a category of its own.
     smoothing : "m-estimate", "hierarchical", number, or rule
         How counts become P(x_j | x_i, class) and P(x_i | class). ``"m-estimate"`` is that of the paper, one row's worth
         of the uniform distribution: ``MEstimate(1)``. ``"hierarchical"`` is one row's worth of P(x_j | class), which is
@@ -73,10 +70,10 @@ class AODEClassifier(BayesClassifier):
     Notes
     -----
     Learning takes one pass over all pairs; a row takes O(n²) steps for each class. ``partial_fit`` is exact: what is
-    learned from batches is what would be learned from all rows at once (cut points are those of the first batch).
+    learned from batches is what would be learned from all rows at once (bins are those of the first batch).
 
-    Explanations tell the features in the order of their information about the class; each weight is what a feature
-    says beside those before it.
+    Explanations add the features in the order of their information about the class; each weight is what a feature adds
+    given those before it.
 
     References
     ----------
@@ -96,74 +93,29 @@ class AODEClassifier(BayesClassifier):
     [[0.6, 0.4]]
     """
 
-    kind = "aode"
+    parts = (Pairs,)
 
-    def __init__(
-        self,
-        *,
-        weighting: str | None = None,
-        subsumption: bool | float = False,
-        min_count: float = 0,
-        categorical: Any = None,
-        smoothing: Any = M_ESTIMATE,
-        class_prior: Any = None,
-        missing: str = "marginal",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.weighting = weighting
-        self.subsumption = subsumption
-        self.min_count = min_count
-        self.categorical = categorical
-        self.smoothing = smoothing
-        self.class_prior = class_prior
-        self.missing = missing
-        self.n_jobs = n_jobs
+    weighting: str | None = None
+    subsumption: bool | float = False
+    min_count: float = 0
+    categorical: Any = None
+    smoothing: Any = M_ESTIMATE
+    class_prior: Any = None
+    missing: str = "marginal"
+    n_jobs: int | None = None
 
     @property
     def votes_(self) -> dict[str, float]:
-        """The share of the votes that each feature has as a super-parent."""
-        return named_votes(self._model)
+        """The share of the votes that each feature has as a super-parent, if all of its values vote."""
+        shares, first = self.model_.shares, self.model_.first
+        largest = [float(shares[a:b].max(initial=0.0)) for a, b in pairwise(first.tolist())]
+        total = sum(largest) or 1.0
+        return {v.name: share / total for v, share in zip(self.variables_, largest, strict=True)}
 
-    def _check_parameters(self) -> None:
-        check_average(self)
+    def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
+        """Return the counts of all pairs of features within the classes."""
+        return collect_pairs(examples, before, missing=self.missing, n_jobs=self.n_jobs)
 
-    def _collect(
-        self, batch: Batch, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
-    ) -> PairStatistics:
-        return collect_pairs(batch, classes, target, weights, before, missing=self.missing, n_jobs=self.n_jobs)
-
-    def _derive(self, statistics: PairStatistics, log_prior: np.ndarray) -> OneModel:
-        found = estimates(statistics, as_rule(self.smoothing))
-        return one_model(statistics, found, log_prior, **average_options(self))
-
-    _content = staticmethod(pairs_content)
-    _statistics = staticmethod(pairs_statistics)
-
-
-def check_average(classifier: Any) -> None:
-    """Raise for parameters of an average that cannot be."""
-    check_choice("weighting", classifier.weighting, (None, INFORMATION))
-    if not isinstance(classifier.subsumption, bool | np.bool_):
-        check_number("subsumption (True, False, or a number of rows)", classifier.subsumption, above=0)
-    check_number("min_count", classifier.min_count, low=0)
-    check_choice("missing", classifier.missing, MISSING_RULES)
-    as_rule(classifier.smoothing)
-
-
-def average_options(classifier: Any) -> dict[str, Any]:
-    """Return what the parameters of an average mean for its model."""
-    given = classifier.subsumption
-    rows = (_SURE if given else None) if isinstance(given, bool | np.bool_) else float(given)
-    return {
-        "min_count": classifier.min_count,
-        "weighted": classifier.weighting == INFORMATION,
-        "subsumption": rows,
-    }
-
-
-def named_votes(model: OneModel) -> dict[str, float]:
-    """Return the share of the votes of each feature whose values all vote."""
-    largest = [float(model.shares[a:b].max(initial=0.0)) for a, b in zip(model.first, model.first[1:], strict=False)]
-    total = sum(largest)
-    names = [v.name for v in model.coding.variables]
-    return {name: share / total if total > 0 else 0.0 for name, share in zip(names, largest, strict=True)}
+    def derive(self, statistics: Statistics, log_prior: np.ndarray) -> OneModel:
+        """Return the average over single super-parents."""
+        return one_model(statistics, estimates(statistics, as_rule(self.smoothing)), log_prior, self.voting)

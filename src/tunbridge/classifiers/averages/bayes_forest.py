@@ -1,13 +1,13 @@
 """A forest of Bayesian networks: many randomised networks around the class, whose probabilities are averaged.
 
-A single network has one set of cut points, one order and one choice of parents, all of them estimates. Averaging the
-answers of networks that differ in these takes most of that chance out,
+A single network has one set of bins, one order and one choice of parents, all of them estimates. Averaging networks
+that differ in these removes most of that variance,
 
     P(c | x) = 1/M Σ_m P_m(c | x),     P_m(c | x) ∝ P(c) Π_f P_m(x_f | parents, c)^{w_f}.
 
-How a network is drawn: :mod:`tunbridge.classifiers.averages.forest_members`. The idea of an ensemble of networks of
-limited dependence with hierarchical smoothing is that of Zhang, Petitjean and Buntine; cut points drawn anew for each
-network, and exponents that are judged by left-out rows, are added here.
+How a network is drawn: :mod:`tunbridge.classifiers.averages._members`. The idea of an ensemble of networks of
+limited dependence with hierarchical smoothing is that of Zhang, Petitjean and Buntine; random bins for each
+network, and exponents that are fitted by leave-one-out, are added here.
 
 References
 ----------
@@ -18,15 +18,22 @@ Information Systems 62, 3457–3480.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tunbridge._check import check_number, check_whole, counted
-from tunbridge._memory import check_memory
-from tunbridge._threads import map_threads, n_threads, row_pieces
-from tunbridge.classifiers.averages.forest_members import (
+from tunbridge._core.check import check_integer, check_number, counted
+from tunbridge._core.memory import check_memory
+from tunbridge._core.registry import classifier
+from tunbridge._core.seeds import entropy_of
+from tunbridge._core.threads import map_threads, n_threads, row_pieces
+from tunbridge.classifiers._classes import Finish, log_class_prior, posterior
+from tunbridge.classifiers._encoding import ALL_ROWS, Encoding
+from tunbridge.classifiers._reading import seen_values
+from tunbridge.classifiers._rows import Examples, distinct_rows
+from tunbridge.classifiers._statistics import Part, Statistics
+from tunbridge.classifiers.averages._members import (
     Member,
     Settings,
     grow_member,
@@ -35,44 +42,40 @@ from tunbridge.classifiers.averages.forest_members import (
     training_rows,
 )
 from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.dependence.pair_statistics import are_weights, class_weights
-from tunbridge.classifiers.explanation.contributions import seen_cells, terms_in_order
-from tunbridge.classifiers.posteriors import Finish, log_class_prior, posterior
-from tunbridge.classifiers.rows.batch import Batch
-from tunbridge.classifiers.rows.distinct_rows import distinct_rows
-from tunbridge.data import Variable
+from tunbridge.classifiers.explanation.contributions import terms_in_order
+from tunbridge.data import Table
 from tunbridge.errors import DataError
-from tunbridge.inference.forward import entropy_of
-from tunbridge.kernels import forests
+from tunbridge.kernels.classifiers import forests
 from tunbridge.kernels.compiled import announce
 
 _PIECE_ROWS = 2048
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
-    """What a forest has learned.
+class Members(Part):
+    """The networks of a forest."""
 
-    Parameters
-    ----------
-    target : Variable
-        The class variable; its states are the classes, sorted.
-    class_weight : ndarray of shape (n_classes,)
-        The number (or weight) of the rows of each class.
-    variables : tuple of Variable
-        The features as they come.
-    members : tuple of Member
-        The networks.
-    """
+    name: ClassVar[str] = "networks"
 
-    target: Variable
-    class_weight: np.ndarray
-    variables: tuple[Variable, ...]
     members: tuple[Member, ...]
 
-    def merge(self, other: Forest) -> Forest:
+    def merge(self, other: Members) -> Members:
         """Raise: a forest learns from all rows at once."""
         raise DataError("a forest must learn from all rows at once; got further rows. Use fit with all of them.")
+
+    def content(self) -> dict[str, Any]:
+        """Return the networks as content of a file."""
+        return {"members": [member_content(member) for member in self.members]}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any], statistics: Statistics) -> Members:
+        """Return the networks that a file holds."""
+        return cls(tuple(member_of(each, statistics.target.n_states) for each in content["members"]))
+
+    def check(self, statistics: Statistics) -> None:
+        """Raise ValueError unless the networks have the features of the forest."""
+        if not self.members or any(m.encoding.variables != statistics.variables for m in self.members):
+            raise ValueError("its networks do not belong to its features")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,26 +93,28 @@ class ForestModel:
     log_prior: np.ndarray
     members: tuple[Member, ...]
 
-    def joint(self, batch: Batch, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
+    def joint(self, rows: Table, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
         """Return ``finish(log P(c | x))`` for each row, (n_rows, n_classes)."""
-        out = np.empty((batch.n_rows, len(self.log_prior)))
+        out = np.empty((rows.n_rows, len(self.log_prior)))
 
-        def fill(rows: tuple[int, int]) -> None:
-            out[rows[0] : rows[1]] = finish(self._log_average(batch.rows(*rows)).T).T
+        def fill(piece: tuple[int, int]) -> None:
+            out[piece[0] : piece[1]] = finish(self._log_average(rows, slice(*piece)).T).T
 
-        map_threads(fill, row_pieces(batch.n_rows, _PIECE_ROWS), n_jobs)
+        map_threads(fill, row_pieces(rows.n_rows, _PIECE_ROWS), n_jobs)
         return out
 
-    def terms(self, batch: Batch) -> np.ndarray:
-        """Return what each feature adds to log P(c | x) beside those before it, the most used features first."""
-        seen = np.maximum.reduce([seen_cells(batch), *(m.coding.codes(batch) >= 0 for m in self.members)])
-        return terms_in_order(seen, self._order(), lambda rows, told: self._log_average(batch.take(rows), told))
+    def terms(self, rows: Table) -> np.ndarray:
+        """Return what each feature adds to log P(c | x) given those before it, the most used features first."""
+        seen = np.maximum.reduce([seen_values(rows), *(m.encoding.codes(rows) >= 0 for m in self.members)])
+        return terms_in_order(
+            seen, self._order(), lambda which, known: self._log_average(rows.take(which), known=known)
+        )
 
-    def importances(self, statistics: Forest, method: str) -> dict[int, float]:
-        """Return what each feature tells about the class beside those before it, on average over the networks.
+    def importances(self, statistics: Statistics, method: str) -> dict[int, float]:
+        """Return what each feature tells about the class given those before it, on average over the networks.
 
-        Every network has its own order, so a feature is told now early, now late. What is averaged are the gains of
-        rows that were left out, so the information of all features adds up to what a network tells.
+        Every network has its own order. What is averaged are the gains of rows that were left out, so the information
+        of all features adds up to what a network tells.
         """
         mean = np.mean([member.told for member in self.members], axis=0)[0 if method == "information" else 1]
         return {j: max(0.0, float(value)) for j, value in enumerate(mean)}
@@ -121,31 +126,31 @@ class ForestModel:
             heard[member.tries.features] += np.abs(member.tries.exponents)
         return np.argsort(-heard, kind="stable").tolist()
 
-    def _log_average(self, batch: Batch, told: np.ndarray | None = None) -> np.ndarray:
-        """Return the logarithm of the average of P(c | x), row × class; cells that are not told say nothing."""
-        total = np.zeros((batch.n_rows, len(self.log_prior)))
+    def _log_average(self, rows: Table, piece: slice = ALL_ROWS, known: np.ndarray | None = None) -> np.ndarray:
+        """Return the logarithm of the average of P(c | x), row × class; values that are not known say nothing."""
+        total: Any = 0.0
         for member in self.members:
-            codes = member.coding.codes(batch)
-            joint = np.repeat(self.log_prior[None], batch.n_rows, axis=0)
-            member.add_log_joint(codes if told is None else np.where(told, codes, np.int32(-1)), joint)
-            total += posterior(joint.T).T
+            codes = member.encoding.codes(rows, piece)
+            joint = np.repeat(self.log_prior[None], codes.shape[1], axis=0)
+            member.add_log_joint(codes if known is None else np.where(known, codes, np.int32(-1)), joint)
+            total = total + posterior(joint.T).T
         with np.errstate(divide="ignore"):
             return np.log(total / len(self.members))
 
 
+@classifier("bayes-forest", rank=60, default="bayes-forest", help="the average of many randomised Bayesian networks")
+@dataclass(eq=False, repr=False)
 class BayesForestClassifier(BayesClassifier):
     """The average of many randomised Bayesian networks around the class: the strongest single choice.
 
-    Each network has its own cut points of numbers, its own order of the features and its own parents, up to five for
-    each feature, hierarchical smoothing that makes so many parents affordable, and exponents that keep its
-    probabilities honest.
-
-    What is predicted, decided or explained may be rows of any make, or one row as a mapping of features to values.
+    Each network has its own bins of numbers, its own order of the features and its own parents, up to five for each
+    feature, hierarchical smoothing that makes so many parents affordable, and exponents that calibrate its
+    probabilities.
 
     Parameters
     ----------
     n_networks : int
-        How many networks are averaged.
+        The number of networks.
     max_parents : int
         The most features that a feature depends on beside the class.
     penalty : float
@@ -154,12 +159,11 @@ class BayesForestClassifier(BayesClassifier):
     categorical : None, "all", list of columns, or mapping of column to bool
         Which columns are categorical; see :class:`NaiveBayesClassifier`.
     class_prior : None, "uniform", array-like or mapping of class to probability
-        P(c); ``None`` takes the relative frequencies of the classes.
+        P(c); default: the relative frequencies of the classes.
     random_state : int, numpy Generator or None
-        What decides how the networks differ; equal seeds give equal forests, whatever the threads and the order of the
-        rows.
+        Random seed; equal seeds give equal forests, whatever the number of threads and the order of the rows.
     n_jobs : int, optional
-        Threads; ``None`` takes every core. Results do not depend on it.
+        Number of threads; ``None`` uses all cores. Results do not depend on it.
 
     Attributes
     ----------
@@ -168,12 +172,12 @@ class BayesForestClassifier(BayesClassifier):
 
     Notes
     -----
-    ``importance`` is the mean over the networks of what a feature tells beside those before it in the network's order,
-    measured on rows that are left out: features that tell something only together share it.
+    ``importance`` is the mean over the networks of what a feature tells given those before it in the network's order,
+    measured by leave-one-out: features that are informative only together share the information.
 
-    A missing cell is a state of its own where a twentieth of the training rows or more miss it; elsewhere it says
-    nothing. Time grows with rows × features² (information of all pairs) and with rows × features × parents, for each
-    network; memory with the configurations that occur, times the states of a feature. There is no ``partial_fit``, and
+    A missing value is a category of its own where at least 5 % of the training rows miss it; otherwise it is ignored.
+    Time grows with rows × features² (information of all pairs) and with rows × features × parents, for each network;
+    memory with the configurations that occur, times the states of a feature. There is no ``partial_fit``, and
     ``predict_joint_log_proba`` returns log P(c | x): an average of answers has no joint distribution.
 
     References
@@ -193,74 +197,46 @@ class BayesForestClassifier(BayesClassifier):
     [True]
     """
 
-    kind = "bayes-forest"
-    _goes_on = False
+    can_continue = False
+    parts = (Members,)
 
-    def __init__(
-        self,
-        n_networks: int = 20,
-        *,
-        max_parents: int = 5,
-        penalty: float = 5.0,
-        categorical: Any = None,
-        class_prior: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_networks = n_networks
-        self.max_parents = max_parents
-        self.penalty = penalty
-        self.categorical = categorical
-        self.class_prior = class_prior
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_networks: int = 20
+    _: KW_ONLY
+    max_parents: int = 5
+    penalty: float = 5.0
+    categorical: Any = None
+    class_prior: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def _check_parameters(self) -> None:
-        check_whole("n_networks", self.n_networks, low=1)
-        check_whole("max_parents", self.max_parents, low=0)
+        check_integer("n_networks", self.n_networks, low=1)
+        check_integer("max_parents", self.max_parents, low=0)
         check_number("penalty", self.penalty, above=0)
 
-    def _collect(
-        self, batch: Batch, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
-    ) -> Forest:
+    def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
+        """Return the networks, each grown from the distinct rows."""
         announce(forests.add_log_estimates, "Bayes forests")
-        weight = class_weights(classes, weights, target)
-        log_prior = log_class_prior(None, target, weight)
-        which, of_row = distinct_rows(batch, classes, weights)
+        log_prior = log_class_prior(None, examples.target, examples.class_weight)
+        which, weights = distinct_rows(examples)
         settings = Settings(self.max_parents, float(self.penalty), min(n_threads(self.n_jobs), self.n_networks))
+        n_classes = examples.target.n_states
         check_memory(
-            f"what {counted(len(which), 'different row')} say of {target.n_states} classes",
-            8.0 * 4 * len(which) * target.n_states * settings.at_once,  # estimates, their logarithms, counts by class
+            f"the estimates of {counted(len(which), 'distinct row')} for {n_classes} classes",
+            8.0 * 4 * len(which) * n_classes * settings.at_once,  # estimates, their logarithms, counts by class
             ways_out="Use fewer rows, or n_jobs=1.",
         )
-        rows = training_rows(batch.take(which), classes[which], of_row, target, log_prior)
-        seed = entropy_of(self.random_state)
+        distinct = Examples(
+            examples.rows.take(which), examples.classes[which].astype(np.int64), examples.target, weights
+        )
+        rows, seed = training_rows(distinct, log_prior), entropy_of(self.random_state)
 
         def grow(member: int) -> Member:
             return grow_member(rows, settings, np.random.default_rng([seed, member]))
 
         members = map_threads(grow, range(self.n_networks), self.n_jobs)
-        return Forest(target, weight, batch.variables, tuple(members))
+        return Statistics.of(examples, Encoding(examples.rows.variables, {}), Members(tuple(members)))
 
-    def _derive(self, statistics: Forest, log_prior: np.ndarray) -> ForestModel:
-        return ForestModel(log_prior, statistics.members)
-
-    @staticmethod
-    def _content(statistics: Forest) -> dict[str, Any]:
-        return {
-            "target": statistics.target,
-            "class_weight": statistics.class_weight,
-            "variables": list(statistics.variables),
-            "members": [member_content(member) for member in statistics.members],
-        }
-
-    @staticmethod
-    def _statistics(content: Mapping[str, Any]) -> Forest:
-        target, weight = content["target"], content["class_weight"]
-        members = tuple(member_of(each, target.n_states) for each in content["members"])
-        variables = tuple(content["variables"])
-        if not members or any(m.coding.variables != variables for m in members):
-            raise ValueError("its networks do not belong to its features")
-        if weight.shape != (target.n_states,) or not are_weights(weight):
-            raise ValueError("its counts are not counts")
-        return Forest(target, weight, variables, members)
+    def derive(self, statistics: Statistics, log_prior: np.ndarray) -> ForestModel:
+        """Return the average of the networks."""
+        return ForestModel(log_prior, statistics.networks.members)

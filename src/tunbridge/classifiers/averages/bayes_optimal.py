@@ -1,14 +1,14 @@
-"""The Bayes optimal classifier: every hypothesis votes, with the weight that the data give it.
+"""The Bayes optimal classifier: every hypothesis votes, weighted by its posterior.
 
-The most probable class of a new row is not what the most probable hypothesis says. All hypotheses h together say
+The most probable class of a new row need not be that of the most probable hypothesis. All hypotheses h together give
 
     P(c | x, D) = Σ_h P(c | x, h) P(h | D),     P(h | D) ∝ P(h) Π_i P(c_i | x_i, h),
 
 and no other method with the same hypotheses and the same prior P(h) is right more often on average. Here a hypothesis
 is a classifier. One that was learned from the very rows that are to weigh it would be judged by its memory, and the one
-with most parameters would win: so the likelihood is that of rows that are held out in turns.
+with most parameters would win: so the likelihood is that of cross-validation.
 
-Gibbs' algorithm draws one hypothesis for each row, with probability P(h | D), and says what that one says. It costs one
+Gibbs' algorithm draws one hypothesis for each row, with probability P(h | D), and takes its answer. It costs one
 prediction instead of many, and on average is wrong at most twice as often as the Bayes optimal classifier.
 
 References
@@ -23,51 +23,108 @@ Science 14, 382–401.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
-from tunbridge._check import check_whole, listed, shortened
-from tunbridge.classifiers.averages.hypotheses import (
-    CROSS_VALIDATED,
-    TRAINING,
-    BayesOptimalStatistics,
-    Rows,
-    learned,
-    named_estimators,
-    shares_of,
-)
-from tunbridge.classifiers.averages.model_average import ModelAverage, member_posterior
+from tunbridge._core.check import check_integer, did_you_mean, listed, shortened
+from tunbridge._core.registry import classifier
+from tunbridge._core.seeds import entropy_of
+from tunbridge.classifiers._classes import Finish, log_posterior, posterior, sorted_target
+from tunbridge.classifiers._encoding import Encoding
+from tunbridge.classifiers._parameters import class_of, parameters_content, parameters_of
+from tunbridge.classifiers._reading import TableReader, seen_values
+from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._statistics import Part, Statistics, placed
 from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.parameters import class_of, parameters_content, parameters_of
-from tunbridge.classifiers.posteriors import Finish, log_posterior, posterior
-from tunbridge.classifiers.rows.batch import Batch
-from tunbridge.classifiers.rows.folds import deal_folds
-from tunbridge.classifiers.rows.readers import TableReader
-from tunbridge.classifiers.rows.target import sorted_target
-from tunbridge.data import Variable
+from tunbridge.classifiers.dependence.kdb import KDBClassifier
+from tunbridge.classifiers.dependence.tan import TANClassifier
+from tunbridge.classifiers.explanation.contributions import Given, conditional_terms, given_before
+from tunbridge.classifiers.explanation.importance import cuts_of, ranges_of, ranges_of_cuts
+from tunbridge.classifiers.naive.naive_bayes import NaiveBayesClassifier
+from tunbridge.data import Column, Table, Variable
 from tunbridge.errors import DataError, TunbridgeWarning
-from tunbridge.inference.forward import entropy_of
+
+CROSS_VALIDATED, TRAINING = "cross-validated", "training"
 
 _CONFIDENT = 1e-15
+_NOTHING = 1e-17  # a model less probable than this changes no digit
 
 
+@dataclass(frozen=True, eq=False)
+class Hypotheses(Part):
+    """The hypotheses, what each has learned, and how well each predicts.
+
+    Parameters
+    ----------
+    makers : tuple of BayesClassifier
+        The hypotheses, not fitted.
+    statistics : tuple
+        What each has learned.
+    log_likelihoods : ndarray of shape (n_hypotheses,)
+        Σ log P(c | x, h) over rows that the hypothesis had not seen (with weights="training": had seen).
+    """
+
+    name: ClassVar[str] = "hypotheses"
+
+    makers: tuple[BayesClassifier, ...]
+    statistics: tuple[Any, ...]
+    log_likelihoods: np.ndarray
+
+    def merge(self, other: Hypotheses) -> Hypotheses:
+        """Return what the hypotheses have learned from the rows of both; log-likelihoods add up."""
+        found = tuple(a.merge(b) for a, b in zip(self.statistics, other.statistics, strict=True))
+        return Hypotheses(self.makers, found, self.log_likelihoods + other.log_likelihoods)
+
+    def fitted(self) -> tuple[BayesClassifier, ...]:
+        """Return the hypotheses, fitted."""
+        return tuple(clone(m).adopt(s, None) for m, s in zip(self.makers, self.statistics, strict=True))
+
+    def content(self) -> dict[str, Any]:
+        """Return the hypotheses as content of a file."""
+        members = [
+            {"kind": m.kind, "parameters": parameters_content(m.get_params(deep=False)), "statistics": s.content()}
+            for m, s in zip(self.makers, self.statistics, strict=True)
+        ]
+        return {"members": members, "log_likelihoods": self.log_likelihoods}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any], statistics: Statistics) -> Hypotheses:
+        """Return the hypotheses that a file holds."""
+        makers, found = [], []
+        for each in content["members"]:
+            kind = class_of(each["kind"])
+            makers.append(kind(**parameters_of(each["parameters"])))
+            found.append(Statistics.from_content(each["statistics"], kind.parts))
+        return cls(tuple(makers), tuple(found), content["log_likelihoods"])
+
+    def check(self, statistics: Statistics) -> None:
+        """Raise ValueError unless there is a likelihood for each hypothesis, and all have the same features."""
+        told = self.log_likelihoods
+        if told.shape != (len(self.makers),) or not np.isfinite(told).all():
+            raise ValueError("its parts do not belong together")
+        if any(len(s.variables) != len(statistics.variables) for s in self.statistics):
+            raise ValueError("its hypotheses have other features")
+
+
+@classifier("bayes-optimal", compared=False)
+@dataclass(eq=False, repr=False)
 class BayesOptimalClassifier(BayesClassifier):
     """The average of several classifiers, each weighted by its posterior probability (Bayesian model averaging).
 
     Parameters
     ----------
     estimators : list of (name, classifier), or mapping of name to classifier, optional
-        The hypotheses, classifiers of Tunbridge; naive Bayes, TAN and k-DB by default. They are copied, not changed.
+        The hypotheses, classifiers of Tunbridge; default: naive Bayes, TAN and k-DB. They are copied, not changed.
         All of them take the same columns as categorical.
     weights : {"cross-validated", "training"}, array-like, or mapping of name to number
-        P(h | D): by the likelihood of held-out rows, by that of the training rows (which favours hypotheses that learn
-        by heart), or as given.
+        P(h | D): by the cross-validated likelihood, by that of the training rows (which favours hypotheses that
+        overfit), or as given.
     prior : array-like, or mapping of name to number, optional
-        P(h); all hypotheses alike by default.
+        P(h); default: uniform.
     prefit : bool
         Whether the classifiers have been fitted already. They are then left as they are, each with its own states and
         classes, and the rows given to ``fit`` do nothing but weigh them: take rows that none of them has learned from.
@@ -75,11 +132,11 @@ class BayesOptimalClassifier(BayesClassifier):
     gibbs : bool
         Whether to draw one hypothesis for each row that is predicted, instead of averaging.
     folds : int
-        In how many parts the rows are held out in turns.
+        The number of cross-validation folds.
     random_state : int, numpy Generator or None
-        Which rows are held out together, and which hypotheses are drawn; None makes them differ from time to time.
+        Random seed of the folds and of ``gibbs``; None takes a new one each time.
     n_jobs : int, optional
-        Threads; ``None`` takes every core. Results do not depend on it.
+        Number of threads; ``None`` uses all cores. Results do not depend on it.
 
     Attributes
     ----------
@@ -101,8 +158,8 @@ class BayesOptimalClassifier(BayesClassifier):
     below 1e-15 counts as 1e-15. Learning takes ``folds + 1`` times as long as that of all hypotheses.
 
     ``partial_fit`` weighs the hypotheses by how well they predict the new rows before they learn from them, which is
-    P(h | D, D′) ∝ P(h | D) P(D′ | h, D). Explanations are those of the average, also with ``gibbs``, told feature by
-    feature in the order of the columns.
+    P(h | D, D′) ∝ P(h | D) P(D′ | h, D). Explanations are those of the average, also with ``gibbs``; features
+    are added in the order of the columns.
 
     References
     ----------
@@ -120,48 +177,39 @@ class BayesOptimalClassifier(BayesClassifier):
     ['no']
     """
 
-    kind = "bayes-optimal"
-    _has_joint = False
+    has_joint = False
 
-    def __init__(
-        self,
-        estimators: Any = None,
-        *,
-        weights: Any = CROSS_VALIDATED,
-        prior: Any = None,
-        prefit: bool = False,
-        gibbs: bool = False,
-        folds: int = 5,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimators = estimators
-        self.weights = weights
-        self.prior = prior
-        self.prefit = prefit
-        self.gibbs = gibbs
-        self.folds = folds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    parts = (Hypotheses,)
+
+    estimators: Any = None
+    _: KW_ONLY
+    weights: Any = CROSS_VALIDATED
+    prior: Any = None
+    prefit: bool = False
+    gibbs: bool = False
+    folds: int = 5
+    random_state: Any = 0
+    n_jobs: int | None = None
 
     @property
-    def _goes_on(self) -> bool:  # type: ignore[override]
-        return not self.prefit and all(e._goes_on for e in named_estimators(self.estimators).values())
+    def can_continue(self) -> bool:  # type: ignore[override]
+        """Whether it can learn from further rows: whether all hypotheses can."""
+        return not self.prefit and all(e.can_continue for e in named_estimators(self.estimators).values())
 
     @property
     def estimators_(self) -> dict[str, BayesClassifier]:
-        """The hypotheses, learned from all rows."""
-        return dict(zip(self._names(), self._model.fitted, strict=True))
+        """The hypotheses, fitted with all rows."""
+        return dict(zip(self._names(), self.model_.fitted, strict=True))
 
     @property
     def weights_(self) -> dict[str, float]:
         """P(h | D)."""
-        return dict(zip(self._names(), self._model.weights.tolist(), strict=True))
+        return dict(zip(self._names(), self.model_.weights.tolist(), strict=True))
 
     @property
     def log_likelihoods_(self) -> dict[str, float]:
-        """Σ log P(c | x, h) of the rows by which the hypotheses were weighed."""
-        return dict(zip(self._names(), self.statistics_.log_likelihoods.tolist(), strict=True))
+        """Σ log P(c | x, h) of the rows by which the hypotheses were weighted."""
+        return dict(zip(self._names(), self.statistics_.hypotheses.log_likelihoods.tolist(), strict=True))
 
     def _names(self) -> list[str]:
         return list(named_estimators(self.estimators))
@@ -171,22 +219,23 @@ class BayesOptimalClassifier(BayesClassifier):
         shares_of("prior", self.prior, list(found))
         if not (isinstance(self.weights, str) and self.weights in (CROSS_VALIDATED, TRAINING)):
             shares_of("weights", self.weights, list(found))
-        check_whole("folds", self.folds, low=2)
+        check_integer("folds", self.folds, low=2)
         entropy_of(self.random_state)
         for what, value in (("prefit", self.prefit), ("gibbs", self.gibbs)):
             if not isinstance(value, (bool, np.bool_)):
-                raise DataError(f"{what} must be True or False; got {shortened(repr(value))}.")
+                raise DataError(f"{what} must be True or False; got {shortened(repr(value))}.", parameter=what)
         for estimator in found.values():
             estimator._check_parameters()
 
-    def _which_categorical(self) -> Any:
+    def categorical_columns(self) -> Any:
+        """Return which columns are categorical, for all hypotheses alike."""
         members = named_estimators(self.estimators)
         if self.prefit:
             return self._same_kinds(members)
         for name, member in members.items():
-            if not isinstance(member._reader(), TableReader):
+            if not isinstance(member.reader(), TableReader):
                 raise DataError(f"estimators must be classifiers of tables; {name!r} is a {type(member).__name__}.")
-        asked = {name: m._which_categorical() for name, m in members.items()}
+        asked = {name: m.categorical_columns() for name, m in members.items()}
         texts = {name: repr(value) for name, value in asked.items()}
         first, *others = texts
         for name in others:
@@ -215,77 +264,69 @@ class BayesOptimalClassifier(BayesClassifier):
 
     # Learning
 
-    def _collect(
-        self, batch: Batch, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
-    ) -> BayesOptimalStatistics:
-        rows = Rows(batch, classes, target, weights)
-        makers = tuple(self._maker(m) for m in named_estimators(self.estimators).values())
-        weight = np.bincount(classes, rows.mass, minlength=target.n_states).astype(np.float64)
+    def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
+        """Return what every hypothesis learns, and how well it predicts."""
+        estimators = named_estimators(self.estimators).values()
+        makers = tuple(clone(e).set_params(n_jobs=self.n_jobs) for e in estimators)
         if self.prefit:
-            return self._weighed(rows, makers, weight)
+            return self._weighed(examples, makers)
         if before is not None:
-            told = self._told(rows, before.hypotheses())
-            new = [
-                m._collect(batch, classes, target, weights, s) for m, s in zip(makers, before.statistics, strict=True)
-            ]
+            known = before.hypotheses
+            told = self._log_likelihoods(examples, known.fitted())
+            new = tuple(m.collect(examples, s) for m, s in zip(makers, known.statistics, strict=True))
         else:
-            new = [m._collect(batch, classes, target, weights, None) for m in makers]
-            told = self._first_told(rows, makers, new)
-        return BayesOptimalStatistics(target, weight, batch.variables, makers, tuple(new), told)
+            new = tuple(m.collect(examples, None) for m in makers)
+            told = self._first_log_likelihoods(examples, makers, new)
+        return Statistics.of(examples, Encoding(examples.rows.variables, {}), Hypotheses(makers, new, told))
 
-    def _maker(self, estimator: BayesClassifier) -> BayesClassifier:
-        copy: BayesClassifier = clone(estimator)
-        return copy.set_params(n_jobs=self.n_jobs)
-
-    def _weighed(self, rows: Rows, makers: tuple[BayesClassifier, ...], weight: np.ndarray) -> BayesOptimalStatistics:
-        """Return the statistics of classifiers that were fitted before, weighed by these rows."""
+    def _weighed(self, examples: Examples, makers: tuple[BayesClassifier, ...]) -> Statistics:
+        """Return the statistics of classifiers that were fitted before, weighted by these rows."""
         fitted = tuple(named_estimators(self.estimators).values())
-        target = rows.target
-        for each in fitted:
-            target = sorted_target(target, each.statistics_.target)
-        whole = np.zeros(target.n_states)
-        whole[[target.code(s) for s in rows.target.states or ()]] = weight
-        told = np.zeros(len(fitted)) if self._is_given() else self._told(rows, fitted)
         kept = tuple(each.statistics_ for each in fitted)
-        return BayesOptimalStatistics(target, whole, kept[0].variables, makers, kept, told)
+        target = examples.target
+        for each in kept:
+            target = sorted_target(target, each.target)
+        weight = placed(examples.class_weight, [examples.target], [target])
+        told = np.zeros(len(fitted)) if self._is_given() else self._log_likelihoods(examples, fitted)
+        part = Hypotheses(makers, kept, told)
+        return Statistics(target, weight, Encoding(kept[0].variables, {}), {part.name: part})
 
     def _is_given(self) -> bool:
         return not isinstance(self.weights, str)
 
-    def _first_told(self, rows: Rows, makers: tuple[BayesClassifier, ...], new: list[Any]) -> np.ndarray:
+    def _first_log_likelihoods(
+        self, examples: Examples, makers: Sequence[BayesClassifier], new: tuple[Any, ...]
+    ) -> np.ndarray:
         if self._is_given():
             return np.zeros(len(makers))
         if self.weights == TRAINING:
-            return self._told(rows, [learned(m, s) for m, s in zip(makers, new, strict=True)])
-        seed, total = entropy_of(self.random_state), np.zeros(len(makers))
-        folds = deal_folds(rows.batch, rows.classes, rows.weights, n_folds=self.folds, seed=seed)
+            return self._log_likelihoods(examples, Hypotheses(tuple(makers), new, np.zeros(0)).fitted())
+        total = np.zeros(len(makers))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TunbridgeWarning)  # whatever is odd in a part will be told of the whole
-            for fold in range(self.folds):
-                share = folds.held_out(fold)
-                if share.any():
-                    kept, held = rows.weighted(1.0 - share), rows.weighted(share)
-                    parts = (kept.batch, kept.classes, kept.target, kept.weights)
-                    total += self._told(held, [clone(m)._fit_batch(*parts) for m in makers])
+            warnings.simplefilter("ignore", TunbridgeWarning)  # all rows together give the same warnings
+            for share in examples.folds(self.folds, entropy_of(self.random_state)):
+                kept, held = examples.weighted(1.0 - share), examples.weighted(share)
+                total += self._log_likelihoods(held, [clone(m).fit_examples(kept) for m in makers])
         return total
 
-    def _told(self, rows: Rows, fitted: Any) -> np.ndarray:
-        """Return Σ log P(c | x, h) over the rows whose class a hypothesis may know, for each of the hypotheses."""
+    def _log_likelihoods(self, examples: Examples, fitted: Sequence[BayesClassifier]) -> np.ndarray:
+        """Return Σ log P(c | x, h) over the rows whose class some hypothesis knows, for each of the hypotheses."""
         if self._is_given():
             return np.zeros(len(fitted))
-        target = rows.target
+        target = examples.target
         for each in fitted:
             target = sorted_target(target, each.statistics_.target)
-        place = np.array([target.code(s) for s in rows.target.states or ()], np.intp)[rows.classes]
+        place = np.array([target.code(s) for s in examples.target.states or ()], np.intp)[examples.classes]
         known = np.isin(place, [target.code(s) for m in fitted for s in m.statistics_.target.states or ()])
         found = []
         for model in fitted:
-            shares = member_posterior(model, rows.batch, target, self.n_jobs)[np.arange(len(place)), place]
-            found.append(float((rows.mass * known) @ np.log(np.maximum(shares, _CONFIDENT))))
+            shares = member_posterior(model, examples.rows, target, self.n_jobs)[np.arange(len(place)), place]
+            found.append(float((examples.mass * known) @ np.log(np.maximum(shares, _CONFIDENT))))
         return np.array(found)
 
-    def _log_prior(self, statistics: BayesOptimalStatistics) -> np.ndarray:
-        model = self._averaged(statistics)
+    def log_prior(self, statistics: Statistics) -> np.ndarray:
+        """Return the logarithm of the average of the hypotheses' P(c)."""
+        model = self.derive(statistics, np.empty(0))
         shares = np.zeros(statistics.target.n_states)
         for each, weight in zip(model.fitted, model.weights, strict=True):
             at = [statistics.target.code(s) for s in each.statistics_.target.states or ()]
@@ -293,27 +334,29 @@ class BayesOptimalClassifier(BayesClassifier):
         with np.errstate(divide="ignore"):
             return np.log(shares)
 
-    def _derive(self, statistics: BayesOptimalStatistics, log_prior: np.ndarray) -> ModelAverage:
-        return self._averaged(statistics)
-
-    def _averaged(self, statistics: BayesOptimalStatistics) -> ModelAverage:
+    def derive(self, statistics: Statistics, log_prior: np.ndarray) -> ModelAverage:
+        """Return the average of the hypotheses, weighted by P(h | D)."""
         names = self._names()
         given = self.weights if self._is_given() else None
         with np.errstate(divide="ignore"):
             logs = np.log(shares_of("prior", self.prior, names)) + np.log(shares_of("weights", given, names))
-        logs = logs + statistics.log_likelihoods
+        logs = logs + statistics.hypotheses.log_likelihoods
         if np.isneginf(logs.max()):
             raise DataError("some hypothesis must be possible; prior and weights exclude all of them.")
         weights = np.exp(logs - logs.max())
-        return ModelAverage(statistics.target, statistics.hypotheses(), weights / weights.sum())
+        return ModelAverage(statistics.target, statistics.hypotheses.fitted(), weights / weights.sum())
 
-    def _adopt(self, statistics: BayesOptimalStatistics, target_name: str | None) -> None:
-        """Take the statistics; the hypotheses learn what the columns are called."""
-        super()._adopt(statistics, target_name)
-        for each in self._model.fitted:
+    def adopt(self, statistics: Statistics, target_name: str | None) -> BayesOptimalClassifier:
+        """Take the statistics; the hypotheses get the names of the columns."""
+        super().adopt(statistics, target_name)
+        for each in self.model_.fitted:
             each.target_name_ = target_name
             if hasattr(self, "feature_names_in_"):
                 each.feature_names_in_ = self.feature_names_in_
+        return self
+
+    def _described(self) -> dict[str, str]:
+        return {"weights": ", ".join(f"{name} {weight:.3g}" for name, weight in self.weights_.items())}
 
     # Prediction
 
@@ -322,41 +365,175 @@ class BayesOptimalClassifier(BayesClassifier):
         return self._drawn(X, posterior) if self.gibbs else super().predict_proba(X)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return log P(c | x) for each row and class; with ``gibbs`` of a drawn hypothesis."""
+        """Return log P(c | x) for each row and class; with ``gibbs`` that of a drawn hypothesis."""
         return self._drawn(X, log_posterior) if self.gibbs else super().predict_log_proba(X)
 
     def _drawn(self, X: Any, finish: Finish) -> np.ndarray:
-        check_is_fitted(self)
-        found: np.ndarray = self._model.drawn(self._batch(X), finish, self.n_jobs, entropy_of(self.random_state))
+        model: ModelAverage = self.model_
+        return model.drawn(self._rows(X), finish, self.n_jobs, entropy_of(self.random_state))
+
+
+def named_estimators(estimators: Any) -> dict[str, BayesClassifier]:
+    """Return the hypotheses by name; raise unless they are classifiers of Tunbridge with different names."""
+    if estimators is None:
+        return {"naive Bayes": NaiveBayesClassifier(), "TAN": TANClassifier(), "k-DB": KDBClassifier()}
+    pairs = list(estimators.items()) if isinstance(estimators, Mapping) else estimators
+    rule = "estimators must be pairs of a name and a classifier of Tunbridge"
+    hint = "Write [('name', classifier), …]."
+    if isinstance(pairs, str) or not hasattr(pairs, "__iter__") or not len(list(pairs)):
+        raise DataError(f"{rule}; got {shortened(repr(estimators))}. {hint}")
+    found: dict[str, BayesClassifier] = {}
+    for each in pairs:
+        if not isinstance(each, (tuple, list)) or len(each) != 2 or not isinstance(each[0], str):
+            raise DataError(f"{rule}; got {shortened(repr(each))}. {hint}")
+        name, estimator = each
+        if not isinstance(estimator, BayesClassifier):
+            make = f" Make one: {estimator.__name__}()." if isinstance(estimator, type) else ""
+            raise DataError(f"{rule}; {name!r} is {shortened(repr(estimator))}.{make}")
+        if name in found:
+            raise DataError(f"estimators must have different names; got {name!r} twice.")
+        found[name] = estimator
+    return found
+
+
+def shares_of(what: str, given: Any, names: list[str]) -> np.ndarray:
+    """Return a share for each hypothesis, which sum to one; default: uniform."""
+    if given is None:
+        return np.full(len(names), 1.0 / len(names))
+    if isinstance(given, str):
+        choices = f"'{CROSS_VALIDATED}', '{TRAINING}', or " if what == "weights" else ""
+        raise DataError(f"{what} must be {choices}numbers; got {given!r}.")
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in names:
+                raise DataError(f"{what} must name the estimators; got {name!r}. {did_you_mean(name, names)}")
+        absent = [n for n in names if n not in given]
+        if absent:
+            raise DataError(f"{what} must have a number for each estimator; {listed(absent)} has none.")
+        given = [given[n] for n in names]
+    try:
+        found = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{what} must be numbers; got {shortened(repr(given))}.") from None
+    if found.shape != (len(names),):
+        raise DataError(f"{what} must have one number for each of {len(names)} estimators; got {found.shape}.")
+    if not (np.isfinite(found) & (found >= 0)).all() or found.sum() <= 0:
+        raise DataError(f"{what} must be at least 0, and not all 0; got {shortened(repr(found.tolist()))}.")
+    return found / found.sum()
+
+
+# The average of several models
+
+
+@dataclass(frozen=True, eq=False)
+class ModelAverage:
+    """The average of several models.
+
+    Parameters
+    ----------
+    target : Variable
+        The class variable, with the classes of all models.
+    fitted : tuple of BayesClassifier
+        The models.
+    weights : ndarray of shape (n_models,)
+        P(h | D).
+    """
+
+    target: Variable
+    fitted: tuple[BayesClassifier, ...]
+    weights: np.ndarray
+
+    def joint(self, rows: Table, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
+        """Return ``finish(log P(c | x))`` for each row, (n_rows, n_classes)."""
+        return self._finished(self._averaged(rows, n_jobs), finish)
+
+    def drawn(self, rows: Table, finish: Finish, n_jobs: int | None, seed: int) -> np.ndarray:
+        """Return ``finish(log P(c | x, h))`` with a model h for each row, drawn with probability P(h | D).
+
+        The draw follows from the seed and from what the row holds: the order of rows does not matter.
+        """
+        places = rows.keys(seed) / 2.0**64
+        chosen = np.minimum(np.searchsorted(np.cumsum(self.weights), places, side="right"), len(self.weights) - 1)
+        out = np.empty((rows.n_rows, self.target.n_states))
+        for h in np.unique(chosen).tolist():
+            some = chosen == h
+            out[some] = member_posterior(self.fitted[h], rows.take(some), self.target, n_jobs)
+        return self._finished(out, finish)
+
+    def terms(self, rows: Table) -> np.ndarray:
+        """Return what each feature adds given those before it, (n_features, n_classes, n_rows)."""
+        return conditional_terms(self, rows, range(len(rows.variables)))
+
+    def conditions(self, rows: Table) -> list[Given]:
+        """Return for each row and feature the features that its term is conditional on: those before it."""
+        return [given_before(row, range(len(row))) for row in seen_values(rows).T]
+
+    def importances(self, statistics: Any, method: str) -> dict[int, float]:
+        """Return what each feature tells about the class, averaged over the models."""
+        names = [v.name for v in statistics.variables]
+        found = dict.fromkeys(range(len(names)), 0.0)
+        for model, weight in self._present():
+            told = model.importance(method)
+            for j, name in enumerate(names):
+                found[j] += weight * told[name]
         return found
 
-    # Files
+    def ranges(self) -> dict[int, tuple[float, float]]:
+        """Return between which values the numbers lie, with a density or discretized."""
+        ends: dict[int, list[float]] = {}
+        models = [model for model, _ in self._present()]
+        known = [ranges_of(model.model_, model.statistics_) for model in models]
+        for found in (*known, ranges_of_cuts([cuts_of(model.model_) for model in models])):
+            for j, pair in found.items():
+                ends.setdefault(j, []).extend(pair)
+        return {j: (min(pairs), max(pairs)) for j, pairs in ends.items()}
+
+    def _present(self) -> list[tuple[BayesClassifier, float]]:
+        pairs = zip(self.fitted, self.weights.tolist(), strict=True)
+        return [(model, weight) for model, weight in pairs if weight > _NOTHING]
+
+    def _averaged(self, rows: Table, n_jobs: int | None) -> np.ndarray:
+        out = np.zeros((rows.n_rows, self.target.n_states))
+        for model, weight in self._present():
+            out += weight * member_posterior(model, rows, self.target, n_jobs)
+        return out
 
     @staticmethod
-    def _content(statistics: BayesOptimalStatistics) -> dict[str, Any]:
-        members = [
-            {"kind": m.kind, "parameters": parameters_content(m.get_params(deep=False)), "statistics": m._content(s)}
-            for m, s in zip(statistics.makers, statistics.statistics, strict=True)
-        ]
-        return {
-            "target": statistics.target,
-            "class_weight": statistics.class_weight,
-            "variables": list(statistics.variables),
-            "members": members,
-            "log_likelihoods": statistics.log_likelihoods,
-        }
+    def _finished(shares: np.ndarray, finish: Finish) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return finish(np.log(shares).T).T
 
-    @staticmethod
-    def _statistics(content: Mapping[str, Any]) -> BayesOptimalStatistics:
-        makers, found = [], []
-        for each in content["members"]:
-            kind = class_of(each["kind"])
-            makers.append(kind(**parameters_of(each["parameters"])))
-            found.append(kind._statistics(each["statistics"]))
-        target, weight, told = content["target"], content["class_weight"], content["log_likelihoods"]
-        if weight.shape != (target.n_states,) or told.shape != (len(makers),) or not np.isfinite(told).all():
-            raise ValueError("its parts do not belong together")
-        variables = tuple(content["variables"])
-        if any(len(s.variables) != len(variables) for s in found):
-            raise ValueError("its hypotheses have other features")
-        return BayesOptimalStatistics(target, weight, variables, tuple(makers), tuple(found), told)
+
+def member_posterior(fitted: BayesClassifier, rows: Table, target: Variable, n_jobs: int | None) -> np.ndarray:
+    """Return P(c | x) of one model for each row and each class of the target; classes that it does not know get 0."""
+    log_prior = fitted.class_log_prior_
+
+    def finish(joint: np.ndarray) -> np.ndarray:
+        lost = np.isneginf(joint.max(axis=0))
+        return posterior(np.where(lost, log_prior[:, None], joint) if lost.any() else joint)
+
+    found = fitted.model_.joint(_translated(rows, fitted.variables_), finish, n_jobs)
+    known: Variable = fitted.statistics_.target
+    if known.states == target.states:
+        return found
+    out = np.zeros((rows.n_rows, target.n_states))
+    out[:, [target.code(s) for s in known.states or ()]] = found
+    return out
+
+
+def _translated(rows: Table, variables: Sequence[Variable]) -> Table:
+    """Return rows in the codes of other variables; states that these do not have are missing."""
+    if all(v is w or v.states == w.states for v, w in zip(rows.variables, variables, strict=True)):
+        return _as_variables(rows, variables)
+    columns = list(rows.columns)
+    for j, (here, there) in enumerate(zip(rows.variables, variables, strict=True)):
+        if here.states != there.states:
+            places = [there.find(s) for s in here.states or ()]
+            columns[j] = np.array([*places, -1], np.int32)[columns[j]]
+    return _as_variables(rows, variables, columns)
+
+
+def _as_variables(rows: Table, variables: Sequence[Variable], columns: Sequence[np.ndarray] | None = None) -> Table:
+    """Return rows as those of other variables."""
+    parts = zip(variables, rows.columns if columns is None else columns, rows.types, strict=True)
+    return Table.of_valid((Column(*part) for part in parts), rows)

@@ -12,44 +12,52 @@ using hierarchical Dirichlet processes. Machine Learning 107, 1303–1331.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
-from tunbridge._check import check_choice, check_whole
+from tunbridge._core.check import check_choice, check_integer
+from tunbridge._core.registry import classifier
+from tunbridge.classifiers._encoding import MISSING_RULES, NUMERIC_RULES, Encoding, learn_encoding, numeric_features
+from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._statistics import Statistics
 from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.dependence.family_model import HIERARCHICAL, FamilyModel, as_table_prior, family_model
-from tunbridge.classifiers.dependence.family_statistics import (
-    FamilyStatistics,
+from tunbridge.classifiers.dependence._families import (
+    HIERARCHICAL,
+    Families,
+    FamilyModel,
     Structure,
+    as_table_prior,
     collect_families,
-    families_content,
-    families_statistics,
+    family_model,
+    named_parents,
 )
-from tunbridge.classifiers.networks.gaussian_structure import dependence_structure
-from tunbridge.classifiers.networks.mixed_pairs import collect_mixed
-from tunbridge.classifiers.networks.network_columns import NUMERIC_RULES, keeps_numbers, learn_columns
-from tunbridge.classifiers.networks.network_model import NetworkModel
-from tunbridge.classifiers.networks.network_statistics import (
-    NetworkStatistics,
-    collect_network,
-    network_content,
-    network_statistics,
-)
-from tunbridge.classifiers.networks.network_tables import class_network
-from tunbridge.classifiers.rows.batch import Batch
-from tunbridge.classifiers.rows.coding import MISSING_RULES, Coding, known_coding, learn_coding
+from tunbridge.classifiers.dependence._pairs import pairs_of
+from tunbridge.classifiers.networks._mixed import class_network, collect_network, mixed_information
+from tunbridge.classifiers.networks._model import NetworkModel
 from tunbridge.counts import Counter
-from tunbridge.counts.fused import pair_information
-from tunbridge.data import Table, Variable
-from tunbridge.learning.trees import Pairs
+from tunbridge.counts.information import pair_information
+from tunbridge.data import Table
+from tunbridge.learning.searches.trees import Pairs as PairInformation
 
 
+@classifier(
+    "kdb",
+    rank=21,
+    default="kdb2",
+    variants={
+        "kdb1": ("k-dependence Bayes, k = 1", {"k": 1}),
+        "kdb2": ("k-dependence Bayes, k = 2", {"k": 2}),
+        "kdb3": ("k-dependence Bayes, k = 3", {"k": 3}),
+        "kdb4": ("k-dependence Bayes, k = 4", {"k": 4}),
+        "kdb5": ("k-dependence Bayes, k = 5", {"k": 5}),
+    },
+)
+@dataclass(eq=False, repr=False)
 class KDBClassifier(BayesClassifier):
     """k-dependence Bayes: each feature depends on the class and on up to k other features.
-
-    What is predicted, decided or explained may be rows of any make, or one row as a mapping of features to values.
 
     Parameters
     ----------
@@ -85,96 +93,58 @@ class KDBClassifier(BayesClassifier):
     ['no']
     """
 
-    kind = "kdb"
+    parts = (Families,)
 
-    def __init__(
-        self,
-        k: int = 2,
-        *,
-        categorical: Any = None,
-        numeric: str = "discretise",
-        smoothing: Any = HIERARCHICAL,
-        class_prior: Any = None,
-        missing: str = "marginal",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.k = k
-        self.categorical = categorical
-        self.numeric = numeric
-        self.smoothing = smoothing
-        self.class_prior = class_prior
-        self.missing = missing
-        self.n_jobs = n_jobs
+    k: int = 2
+    _: KW_ONLY
+    categorical: Any = None
+    numeric: str = "discretise"
+    smoothing: Any = HIERARCHICAL
+    class_prior: Any = None
+    missing: str = "marginal"
+    n_jobs: int | None = None
 
     @property
     def parents_(self) -> dict[str, tuple[str, ...]]:
         """The features on which each feature depends beside the class, the most telling first."""
-        return named_parents(self.variables_, self._model.parents)
+        return named_parents(self.variables_, self.model_.parents)
 
     def _check_parameters(self) -> None:
-        check_whole("k", self.k, low=0)
+        check_integer("k", self.k, low=0)
         check_choice("numeric", self.numeric, NUMERIC_RULES)
         check_choice("missing", self.missing, MISSING_RULES)
         as_table_prior(self.smoothing)
 
-    def _collect(
-        self, batch: Batch, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
-    ) -> FamilyStatistics | NetworkStatistics:
-        if keeps_numbers(self.numeric, batch, before):
-            return self._regressed(batch, classes, target, weights, before)
-        coding = coding_for(batch, classes, weights, before, missing=self.missing)
-        table = coding.table(batch, classes, target, weights)
-        parents: Sequence[Any] = (
-            class_pairs(table, coding, target, self.n_jobs).dependences(self.k) if before is None else before.parents
+    def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
+        """Return the structure and the counts of its families; further rows keep the structure."""
+        known = None if before is None else before.encoding
+        numbers = numeric_features(examples.rows) if self.numeric == "gaussian" else ()
+        encoding = learn_encoding(examples, known, missing=self.missing, numbers=numbers)
+        table = encoding.table(examples)
+        if encoding.numbers:
+            structure = self._mixed_structure(examples, encoding) if before is None else before.families.parents
+            mixed = collect_network(table, structure, settled=before is not None, n_jobs=self.n_jobs)
+            return Statistics.of(examples, encoding, mixed)
+        parents: Sequence[Sequence[int] | None] = (
+            class_pairs(table, self.n_jobs).dependences(self.k) if before is None else before.families.parents
         )
-        return collect_families(table, classes, target, coding, parents, n_jobs=self.n_jobs)
+        found = collect_families(table, parents, settled=before is not None, n_jobs=self.n_jobs)
+        return Statistics.of(examples, encoding, found)
 
-    def _regressed(
-        self, batch: Batch, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
-    ) -> NetworkStatistics:
-        known = None if before is None else before.columns
-        columns = learn_columns(batch, classes, weights, known, numeric="gaussian", missing=self.missing)
-        if before is None:
-            pairs = collect_mixed(batch, classes, target, weights, columns, n_jobs=self.n_jobs)
-            structure = dependence_structure(pairs, self.k)
-        else:
-            structure = before.parents
-        table = columns.table(batch, classes, target, weights)
-        return collect_network(table, columns, target, structure, n_jobs=self.n_jobs, settled=before is not None)
+    def _mixed_structure(self, examples: Examples, encoding: Encoding) -> Structure:
+        """Return the parents of the class (none) and of the features, where numbers stay numbers."""
+        pairs = Statistics.of(examples, encoding, pairs_of(examples, encoding, n_jobs=self.n_jobs))
+        return ((), *((0, *(p + 1 for p in parents)) for parents in mixed_information(pairs).dependences(self.k)))
 
-    def _derive(
-        self, statistics: FamilyStatistics | NetworkStatistics, log_prior: np.ndarray
-    ) -> FamilyModel | NetworkModel:
-        if isinstance(statistics, NetworkStatistics):
+    def derive(self, statistics: Statistics, log_prior: np.ndarray) -> FamilyModel | NetworkModel:
+        """Return the model with the tables of the families."""
+        if statistics.encoding.numbers:
             return class_network(statistics, log_prior, self.smoothing)
-        return family_model(statistics, log_prior, self.smoothing)
-
-    @staticmethod
-    def _content(statistics: FamilyStatistics | NetworkStatistics) -> dict[str, Any]:
-        if isinstance(statistics, NetworkStatistics):
-            return network_content(statistics)
-        return families_content(statistics)
-
-    @staticmethod
-    def _statistics(content: Mapping[str, Any]) -> FamilyStatistics | NetworkStatistics:
-        return network_statistics(content) if "moments" in content else families_statistics(content)
+        return family_model(statistics, statistics.families, log_prior, self.smoothing)
 
 
-def coding_for(batch: Batch, classes: np.ndarray, weights: np.ndarray | None, before: Any, *, missing: str) -> Coding:
-    """Return how the rows of a batch become codes: learned from them, or as before."""
-    if before is not None:
-        return known_coding(batch, before.coding)
-    return learn_coding(batch, classes, weights, missing=missing)
-
-
-def class_pairs(table: Table, coding: Coding, target: Variable, n_jobs: int | None) -> Pairs:
-    """Return what the pairs of features tell given the class, over a table of codes."""
-    found = pair_information(Counter(table, n_jobs=n_jobs), coding.class_variable(target).name)
+def class_pairs(table: Table, n_jobs: int | None) -> PairInformation:
+    """Return what the pairs of features tell given the class, over a table of codes, the class first."""
+    found = pair_information(Counter(table, n_jobs=n_jobs), table.names[0])
     n_free = np.array([max(0, v.n_states - 1) for v in found.variables], np.float64)
-    return Pairs(found.information, found.rows, n_free, target.n_states, found.with_given)
-
-
-def named_parents(variables: Sequence[Variable], parents: Structure) -> dict[str, tuple[str, ...]]:
-    """Return the parents of each feature that is used, by name."""
-    names = [v.name for v in variables]
-    return {names[j]: tuple(names[u] for u in p) for j, p in enumerate(parents) if p is not None}
+    return PairInformation(found.information, found.rows, n_free, table.variables[0].n_states, found.with_given)

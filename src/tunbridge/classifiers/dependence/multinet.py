@@ -30,24 +30,20 @@ from typing import Any
 
 import numpy as np
 
-from tunbridge._check import check_choice
-from tunbridge._threads import map_threads, row_pieces
+from tunbridge._core.check import check_choice
+from tunbridge._core.registry import classifier
+from tunbridge.classifiers._classes import Finish
+from tunbridge.classifiers._encoding import MISSING_RULES, Encoding
+from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._statistics import Statistics
 from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.dependence.family_model import HIERARCHICAL, FamilyModel, as_table_prior
-from tunbridge.classifiers.dependence.pair_statistics import (
-    PairStatistics,
-    collect_pairs,
-    pairs_content,
-    pairs_statistics,
-)
+from tunbridge.classifiers.dependence._families import HIERARCHICAL, FamilyModel, as_table_prior, joint_of_codes
+from tunbridge.classifiers.dependence._pairs import Pairs, collect_pairs
 from tunbridge.classifiers.explanation.contributions import conditional_terms
-from tunbridge.classifiers.posteriors import Finish
-from tunbridge.classifiers.rows.batch import Batch
-from tunbridge.classifiers.rows.coding import MISSING_RULES, Coding
 from tunbridge.counts import PairCounts
-from tunbridge.data import Variable
-from tunbridge.learning.tables import tables_of
-from tunbridge.learning.trees import Forest, check_forest, pairs_within
+from tunbridge.data import Table, Variable
+from tunbridge.learning.parameters.priors import tables_of
+from tunbridge.learning.searches.trees import Forest, check_forest, pairs_within
 from tunbridge.probability import CPT
 
 _PIECE_ROWS = 8192
@@ -75,38 +71,31 @@ class MultinetModel:
     order: tuple[int, ...]
 
     @property
-    def coding(self) -> Coding:
+    def encoding(self) -> Encoding:
         """How features become codes."""
-        return self.trees[0].coding
+        return self.trees[0].encoding
 
-    def joint(self, batch: Batch, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
-        """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); what is missing is summed out."""
-        out = np.empty((batch.n_rows, len(self.log_prior)))
-
-        def fill(rows: tuple[int, int]) -> None:
-            codes = self.coding.codes(batch.rows(*rows))
-            out[rows[0] : rows[1]] = finish(self.log_joint(codes).T).T
-
-        map_threads(fill, row_pieces(batch.n_rows, _PIECE_ROWS), n_jobs)
-        return out
+    def joint(self, rows: Table, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
+        """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); missing values are summed out."""
+        return joint_of_codes(self, rows, finish, n_jobs, _PIECE_ROWS)
 
     def log_joint(self, codes: np.ndarray) -> np.ndarray:
         """Return log P(x, c) for rows of codes, (n_rows, n_classes)."""
         return np.concatenate([tree.log_joint(codes) for tree in self.trees], axis=1) + self.log_prior
 
-    def terms(self, batch: Batch) -> np.ndarray:
+    def terms(self, rows: Table) -> np.ndarray:
         """Return what each feature adds to log P(x, c), (n_features, n_classes, n_rows).
 
-        The trees have no order in common, so the features are told by what they say of the class, the most telling
-        first, and each adds what it says beside those before it.
+        The trees have no order in common, so the features are sorted by what they tell about the class, and each adds
+        what it says given those before it.
         """
-        return conditional_terms(self, batch, self.order)
+        return conditional_terms(self, rows, self.order)
 
 
+@classifier("multinet", rank=40, help="a Chow–Liu tree for each class")
+@dataclass(kw_only=True, eq=False, repr=False)
 class MultinetClassifier(BayesClassifier):
     """A Bayesian multinet: for each class a Chow–Liu tree of the features, learned from the rows of that class.
-
-    What is predicted, decided or explained may be rows of any make, or one row as a mapping of features to values.
 
     Parameters
     ----------
@@ -125,7 +114,7 @@ class MultinetClassifier(BayesClassifier):
     Notes
     -----
     ``partial_fit`` is exact: what is learned from batches is what would be learned from all rows at once, the trees
-    included (cut points are those of the first batch). Missing cells are summed out exactly in every tree.
+    included (bins are those of the first batch). Missing values are summed out exactly in every tree.
 
     References
     ----------
@@ -144,24 +133,14 @@ class MultinetClassifier(BayesClassifier):
     ['no']
     """
 
-    kind = "multinet"
+    parts = (Pairs,)
 
-    def __init__(
-        self,
-        *,
-        forest: Forest = False,
-        categorical: Any = None,
-        smoothing: Any = HIERARCHICAL,
-        class_prior: Any = None,
-        missing: str = "marginal",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.forest = forest
-        self.categorical = categorical
-        self.smoothing = smoothing
-        self.class_prior = class_prior
-        self.missing = missing
-        self.n_jobs = n_jobs
+    forest: Forest = False
+    categorical: Any = None
+    smoothing: Any = HIERARCHICAL
+    class_prior: Any = None
+    missing: str = "marginal"
+    n_jobs: int | None = None
 
     @property
     def parents_(self) -> dict[Any, dict[str, str | None]]:
@@ -169,7 +148,7 @@ class MultinetClassifier(BayesClassifier):
         names = [v.name for v in self.variables_]
         return {
             label: {names[j]: names[p[0]] if p else None for j, p in enumerate(tree.parents) if p is not None}
-            for label, tree in zip(self.classes_.tolist(), self._model.trees, strict=True)
+            for label, tree in zip(self.classes_.tolist(), self.model_.trees, strict=True)
         }
 
     def _check_parameters(self) -> None:
@@ -177,46 +156,46 @@ class MultinetClassifier(BayesClassifier):
         check_choice("missing", self.missing, MISSING_RULES)
         as_table_prior(self.smoothing)
 
-    def _collect(
-        self, batch: Batch, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
-    ) -> PairStatistics:
-        return collect_pairs(batch, classes, target, weights, before, missing=self.missing, n_jobs=self.n_jobs)
+    def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
+        """Return the counts of all pairs of features within the classes."""
+        return collect_pairs(examples, before, missing=self.missing, n_jobs=self.n_jobs)
 
-    def _derive(self, statistics: PairStatistics, log_prior: np.ndarray) -> MultinetModel:
-        trees = [class_tree(statistics, c, self.forest) for c in range(statistics.target.n_states)]
-        ranked = pairs_within(statistics.pairs).ranked()
-        order = tuple(j for j in ranked if trees[0][j] is not None)
+    def derive(self, statistics: Statistics, log_prior: np.ndarray) -> MultinetModel:
+        """Return the best tree of each class, with its tables."""
+        counts = statistics.pairs.counts
+        trees = [class_tree(counts, c, self.forest) for c in range(statistics.target.n_states)]
+        order = tuple(j for j in pairs_within(counts).ranked() if trees[0][j] is not None)
         return MultinetModel(log_prior, class_models(statistics, trees, self.smoothing), order)
 
-    _content = staticmethod(pairs_content)
-    _statistics = staticmethod(pairs_statistics)
 
-
-def class_tree(statistics: PairStatistics, c: int, forest: Forest) -> Tree:
+def class_tree(pairs: PairCounts, c: int, forest: Forest) -> Tree:
     """Return the tree of the features within one class."""
-    pairs, given = statistics.pairs, statistics.pairs.given
-    assert given is not None  # pairs within a class
-    only = Variable(given.name, [(given.states or ())[c]])
+    only = _only(pairs.given, c)
     parents = pairs_within(PairCounts(pairs.variables, pairs.matrix[c : c + 1], only)).tree(forest)
     used = [v.n_states > 0 for v in pairs.variables]
     return tuple((p if p >= 0 and used[p] else -1) if used[j] else None for j, p in enumerate(parents))
 
 
-def class_models(statistics: PairStatistics, trees: list[Tree], smoothing: Any) -> tuple[FamilyModel, ...]:
+def class_models(statistics: Statistics, trees: list[Tree], smoothing: Any) -> tuple[FamilyModel, ...]:
     """Return the models of the features given each class; arcs that several trees have are estimated once."""
     arcs = sorted({(j, p) for tree in trees for j, p in enumerate(tree) if p is not None})
-    counts = [statistics.family(j, None if p < 0 else p) for j, p in arcs]
+    counts = [statistics.pairs.family(j, None if p < 0 else p) for j, p in arcs]
     tables = dict(zip(arcs, tables_of(counts, as_table_prior(smoothing)), strict=True))
     return tuple(_class_model(statistics, c, tree, tables) for c, tree in enumerate(trees))
 
 
-def _class_model(statistics: PairStatistics, c: int, tree: Tree, tables: Mapping[tuple[int, int], Any]) -> FamilyModel:
-    given = statistics.coding.class_variable(statistics.target)
-    only = Variable(given.name, [(given.states or ())[c]])
+def _class_model(statistics: Statistics, c: int, tree: Tree, tables: Mapping[tuple[int, int], Any]) -> FamilyModel:
+    only = _only(statistics.nodes[0], c)
     cpts = {}
     for j, p in enumerate(tree):
         if p is not None:
             table = tables[j, p]
             cpts[j] = CPT(table.variable, (only, *table.parents[1:]), table.probabilities[c : c + 1])
     parents = tuple(None if p is None else () if p < 0 else (p,) for p in tree)
-    return FamilyModel(np.zeros(1), only, statistics.coding, parents, cpts)
+    return FamilyModel(np.zeros(1), only, statistics.encoding, parents, cpts)
+
+
+def _only(target: Variable | None, c: int) -> Variable:
+    """Return the class variable with one of its states."""
+    assert target is not None  # pairs within a class
+    return Variable(target.name, [(target.states or ())[c]])

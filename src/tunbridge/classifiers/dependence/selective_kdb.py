@@ -1,9 +1,9 @@
-"""Selective k-dependence Bayes: how many features, and how many parents each, the data say themselves.
+"""Selective k-dependence Bayes: the number of features and of parents are chosen by leave-one-out.
 
-k-dependence Bayes has two dials. More parents k make it less biased and hungrier for rows; and features at the end of
-the ranking by I(X; C) may do more harm than good. All settings share one order of the features and one order of the
+k-dependence Bayes has two settings. More parents k make it less biased and hungrier for rows; and features at the end
+of the ranking by I(X; C) may do more harm than good. All settings share one order of the features and one order of the
 parents, so their leave-one-out losses are found together, in one pass over the rows
-(:mod:`tunbridge.classifiers.dependence.leave_one_out`); the setting with the least loss is kept.
+(:mod:`tunbridge.classifiers.dependence._leave_one_out`); the setting with the least loss is kept.
 
 Nothing but counts is kept between the passes, so rows need not be in memory: they are read once for their states, once
 for the counts of pairs, once for those of the families, and once to be left out.
@@ -17,31 +17,43 @@ M. Sahami (1996). Learning limited dependence Bayesian classifiers. KDD, 335–3
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
-from tunbridge._check import check_choice, check_whole
-from tunbridge._threads import n_threads
+from tunbridge._core.check import check_choice, check_integer
+from tunbridge._core.registry import classifier
+from tunbridge._core.threads import n_threads
+from tunbridge.classifiers._encoding import MISSING_RULES, learn_encoding
+from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._statistics import Statistics
 from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.dependence.family_model import HIERARCHICAL, FamilyModel, as_table_prior, family_model
-from tunbridge.classifiers.dependence.family_statistics import collect_families
-from tunbridge.classifiers.dependence.kdb import class_pairs, coding_for, named_parents
-from tunbridge.classifiers.dependence.leave_one_out import CRITERIA
-from tunbridge.classifiers.dependence.pair_statistics import class_weights
-from tunbridge.classifiers.dependence.selection import Problem, Selection, select, selection_content, selection_of
-from tunbridge.classifiers.rows.batch import Batch
-from tunbridge.classifiers.rows.batch_sources import BATCH_ROWS, rereadable
-from tunbridge.classifiers.rows.coding import MISSING_RULES
-from tunbridge.classifiers.rows.several_passes import SAMPLE_ROWS, look, sum_pairs
-from tunbridge.data import Variable
-from tunbridge.learning.trees import pairs_within
+from tunbridge.classifiers.dependence._families import (
+    HIERARCHICAL,
+    Families,
+    FamilyModel,
+    as_table_prior,
+    collect_families,
+    family_model,
+    named_parents,
+)
+from tunbridge.classifiers.dependence._leave_one_out import CRITERIA, Problem, Selection, select
+from tunbridge.classifiers.dependence._passes import BATCH_ROWS, SAMPLE_ROWS, look, rereadable, sum_pairs
+from tunbridge.classifiers.dependence.kdb import class_pairs
+from tunbridge.learning.searches.trees import pairs_within
 
 
+@classifier(
+    "skdb",
+    file="selective-kdb",
+    rank=22,
+    default="skdb",
+    help="selective k-dependence Bayes: chooses k and the features",
+)
+@dataclass(eq=False, repr=False)
 class SelectiveKDBClassifier(BayesClassifier):
     """k-dependence Bayes with the number of features and of parents chosen by leave-one-out.
-
-    What is predicted, decided or explained may be rows of any make, or one row as a mapping of features to values.
 
     Parameters
     ----------
@@ -78,9 +90,9 @@ class SelectiveKDBClassifier(BayesClassifier):
     batch, and adds to its counts.
 
     Leaving a row out takes it away from the counts of its class, at every level of the smoothing; what is learned from
-    all rows together (order, parents, cut points, strengths of the smoothing) stays. A row of weight w counts like w
+    all rows together (order, parents, bins, strengths of the smoothing) stays. A row of weight w counts like w
     rows, each of them left out singly. Where a parent is missing, it and those after it are left out of that factor
-    while choosing; the model that is chosen sums missing cells out.
+    while choosing; the model that is chosen sums missing values out.
 
     References
     ----------
@@ -97,48 +109,38 @@ class SelectiveKDBClassifier(BayesClassifier):
     [0.642, 0.536, 0.563]
     """
 
-    kind = "selective-kdb"
+    parts = (Families, Selection)
 
-    def __init__(
-        self,
-        max_k: int = 5,
-        *,
-        criterion: str = "log-loss",
-        max_cells: int = 1_000_000,
-        categorical: Any = None,
-        smoothing: Any = HIERARCHICAL,
-        class_prior: Any = None,
-        missing: str = "marginal",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.max_k = max_k
-        self.criterion = criterion
-        self.max_cells = max_cells
-        self.categorical = categorical
-        self.smoothing = smoothing
-        self.class_prior = class_prior
-        self.missing = missing
-        self.n_jobs = n_jobs
+    max_k: int = 5
+    _: KW_ONLY
+    criterion: str = "log-loss"
+    max_cells: int = 1_000_000
+    categorical: Any = None
+    smoothing: Any = HIERARCHICAL
+    class_prior: Any = None
+    missing: str = "marginal"
+    n_jobs: int | None = None
 
     @property
     def k_(self) -> int:
         """The number of parents that was chosen."""
-        return self.statistics_.k
+        return int(self.statistics_.selection.k)
 
     @property
     def selected_(self) -> list[str]:
         """The features that were chosen, the most telling about the class first."""
-        return [self.variables_[j].name for j in self.statistics_.selected]
+        return [self.variables_[j].name for j in self.statistics_.selection.selected]
 
     @property
     def loss_table_(self) -> np.ndarray:
         """The leave-one-out losses of all numbers of features and of parents."""
-        return self.statistics_.losses
+        losses: np.ndarray = self.statistics_.selection.losses
+        return losses
 
     @property
     def parents_(self) -> dict[str, tuple[str, ...]]:
         """The features on which each chosen feature depends beside the class, the most telling first."""
-        return named_parents(self.variables_, self._model.parents)
+        return named_parents(self.variables_, self.model_.parents)
 
     def fit_batches(
         self,
@@ -151,15 +153,15 @@ class SelectiveKDBClassifier(BayesClassifier):
     ) -> Self:
         """Learn from rows that come in batches and need not fit into memory, forgetting what was learned before.
 
-        The rows are read four times. The result is that of :meth:`fit` with all rows at once, given the same cut points
-        and kinds of columns.
+        The rows are read four times. The result is that of :meth:`fit` with all rows at once, given the same bins and
+        kinds of columns.
 
         Parameters
         ----------
         source : path, list of batches, or function without arguments that returns an iterable of them
-            A file that :func:`read_table` can read, or batches: frames of any make with the class in column ``y``, or
-            pairs (X, y) or triples (X, y, sample_weight). They must come again the same each time, so an iterator
-            will not do: give the function that makes it.
+            A file that :func:`read_table` can read, or batches: frames with the class in column ``y``, or
+            pairs (X, y) or triples (X, y, sample_weight). They must be the same each time they are read: instead of
+            an iterator give the function that makes it.
         y : str, optional
             The name of the column that holds the classes.
         weights : str, optional
@@ -167,8 +169,7 @@ class SelectiveKDBClassifier(BayesClassifier):
         batch_rows : int
             The rows of a batch of a file.
         sample_rows : int
-            Numeric columns are cut into intervals by so many rows, drawn evenly from all of them; all rows, where there
-            are no more.
+            The number of rows, drawn evenly from all of them, from which the bins of numeric columns are found.
 
         Returns
         -------
@@ -176,7 +177,7 @@ class SelectiveKDBClassifier(BayesClassifier):
 
         Notes
         -----
-        The first batch settles which columns are categorical. The memory that is needed depends on the batches and on
+        The first batch decides which columns are categorical. The memory that is needed depends on the batches and on
         the tables (``max_cells``), not on the number of rows.
 
         Examples
@@ -188,7 +189,7 @@ class SelectiveKDBClassifier(BayesClassifier):
         >>> clf.selected_
         ['outlook', 'humidity', 'wind']
         """
-        with self._all_or_nothing():
+        with self.all_or_nothing():
             self._forget()
             self._fit_source(source, y, weights, batch_rows, sample_rows)
         return self
@@ -196,43 +197,34 @@ class SelectiveKDBClassifier(BayesClassifier):
     def _fit_source(self, source: Any, y: Any, weights: Any, batch_rows: int, sample_rows: int) -> None:
         n_threads(self.n_jobs)
         self._check_parameters()
-        check_whole("batch_rows", batch_rows, low=1)
-        check_whole("sample_rows", sample_rows, low=1)
+        check_integer("batch_rows", batch_rows, low=1)
+        check_integer("sample_rows", sample_rows, low=1)
         batches = rereadable(source, y, weights=weights, batch_rows=batch_rows)
-        seen = look(
-            self,
-            batches,
-            categorical=self._which_categorical(),
-            missing=self.missing,
-            sample_rows=sample_rows,
-            n_jobs=self.n_jobs,
-        )
+        seen = look(self, batches, missing=self.missing, sample_rows=sample_rows, n_jobs=self.n_jobs)
         pairs = pairs_within(sum_pairs(seen, self.n_jobs))
-        problem = Problem(seen.tables, pairs, seen.coding, seen.target, seen.class_weight, seen.holes)
-        self._adopt(self._selected(problem), seen.target_name)
+        self.adopt(self._selected(Problem(seen.statistics, seen.tables, pairs, seen.missing)), seen.target_name)
 
     def _check_parameters(self) -> None:
-        check_whole("max_k", self.max_k, low=0)
+        check_integer("max_k", self.max_k, low=0)
         check_choice("criterion", self.criterion, CRITERIA)
-        check_whole("max_cells", self.max_cells, low=1)
+        check_integer("max_cells", self.max_cells, low=1)
         check_choice("missing", self.missing, MISSING_RULES)
         as_table_prior(self.smoothing)
 
-    def _collect(
-        self, batch: Batch, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
-    ) -> Selection:
-        coding = coding_for(batch, classes, weights, before, missing=self.missing)
-        table = coding.table(batch, classes, target, weights)
+    def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
+        """Return the features and parents of least leave-one-out loss; further rows keep the choice."""
+        known = None if before is None else before.encoding
+        encoding = learn_encoding(examples, known, missing=self.missing)
+        table = encoding.table(examples)
         if before is not None:
-            further = collect_families(table, classes, target, coding, before.families.parents, n_jobs=self.n_jobs)
-            return Selection(further, before.selected, before.k, before.losses)
-        pairs = class_pairs(table, coding, target, self.n_jobs)
-        holes = frozenset(j for j, codes in enumerate(table.columns[1:]) if (codes < 0).any())
-        weight = class_weights(classes, weights, target)
-        return self._selected(Problem(lambda: [table], pairs, coding, target, weight, holes))
+            further = collect_families(table, before.families.parents, settled=True, n_jobs=self.n_jobs)
+            return Statistics.of(examples, encoding, further, before.selection)
+        missing = frozenset(j for j, codes in enumerate(table.columns[1:]) if (codes < 0).any())
+        pairs = class_pairs(table, self.n_jobs)
+        return self._selected(Problem(Statistics.of(examples, encoding), lambda: [table], pairs, missing))
 
-    def _selected(self, problem: Problem) -> Selection:
-        return select(
+    def _selected(self, problem: Problem) -> Statistics:
+        parts = select(
             problem,
             max_k=self.max_k,
             max_cells=self.max_cells,
@@ -241,9 +233,8 @@ class SelectiveKDBClassifier(BayesClassifier):
             class_prior=self.class_prior,
             n_jobs=self.n_jobs,
         )
+        return replace(problem.statistics, parts={part.name: part for part in parts})
 
-    def _derive(self, statistics: Selection, log_prior: np.ndarray) -> FamilyModel:
-        return family_model(statistics.families, log_prior, self.smoothing)
-
-    _content = staticmethod(selection_content)
-    _statistics = staticmethod(selection_of)
+    def derive(self, statistics: Statistics, log_prior: np.ndarray) -> FamilyModel:
+        """Return the model with the tables of the families that were chosen."""
+        return family_model(statistics, statistics.families, log_prior, self.smoothing)

@@ -1,4 +1,4 @@
-"""What each feature of a classifier tells about the class, from the statistics that it keeps.
+"""What each feature of a classifier tells about the class, and where the values of numbers lie.
 
 For a feature that is counted, I(X; C | parents) is that of the counts n(c, u, x), u the configurations of the parents:
 
@@ -11,34 +11,60 @@ For a number with a density in each class it is an integral,
 taken over each class's own density, on a grid of standard deviations: those of the class for a normal density, those of
 every bump for a kernel density. Information from counts is too large where there are many configurations and few rows;
 the expected weight of evidence uses the smoothed tables.
+
+A network in which the class may be anywhere, with numbers that depend on numbers, has no closed form for I(X; C |
+parents). It is sampled, and asked for the posterior of each row with and without the feature:
+
+    I(X; C | U) = E[Σ_c P(c | u, x) log P(c | u, x)/P(c | u)],
+
+and the expected weight of evidence is the same with log-odds instead of logarithms. Only the rows are random, not the
+classes within them, so that a few thousand suffice. The sample is always the same.
+
+**Scales.** Where features are independent given the class, a value's weight of evidence is the same in every row, so
+each feature has a scale: its categories, or numbers over the range in which nearly all values lie, with the weight of
+each. The weights of a row's values and the prior add up to the log-odds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
+from sklearn.utils.validation import check_is_fitted
 
-from tunbridge.classifiers.explanation.sampled import sampled_importances
-from tunbridge.classifiers.naive.likelihood import Likelihood
-from tunbridge.classifiers.naive.statistics import Statistics
-from tunbridge.classifiers.networks.network_model import NetworkModel
+from tunbridge._core.memory import check_memory
+from tunbridge.classifiers._classes import log_posterior
+from tunbridge.classifiers._encoding import MISSING_STATE
+from tunbridge.classifiers.dependence._families import FamilyModel
+from tunbridge.classifiers.explanation.contributions import difference_of
+from tunbridge.classifiers.naive.naive_bayes import Likelihood
+from tunbridge.classifiers.networks._model import NetworkModel
 from tunbridge.counts import Counts
 from tunbridge.counts.information import entropy, n_log_n
+from tunbridge.data import Column, Table, Variable
+from tunbridge.data.discretisation import Discretisation
+from tunbridge.data.table import natural_type
 from tunbridge.decisions.importance import Importance, importance
 from tunbridge.errors import DataError
+from tunbridge.network import BayesianNetwork
 from tunbridge.probability.kernel_density import log_density
 
 _FARTHEST, _STEPS = 9.0, 1801
 _BUMP, _NODES = 6.0, 25
+_SAMPLE_ROWS = 2000
+_TAIL = 0.025
+_REACH = 2.0
+N_NUMBERS = 1025
 
 
 def importance_of(model: Any, statistics: Any, method: str) -> Importance:
     """Return what each feature tells about the class, by information or by its expected weight of evidence.
 
-    A feature that the model does not use tells nothing. A model that keeps neither counts nor densities that are known
-    here may answer by a method ``importances(statistics, method)``: position of a feature → nats.
+    A feature that the model does not use tells nothing. A model that has neither counts nor densities that are known
+    here may have a method ``importances(statistics, method)``: position of a feature → nats.
     """
     fitted = getattr(statistics, "fitted", None)
     if fitted is not None:  # an estimator around another one
@@ -62,15 +88,14 @@ def importance_of(model: Any, statistics: Any, method: str) -> Importance:
 
 def family_counts(model: Any, statistics: Any) -> Mapping[int, Counts]:
     """Return the counts of each feature given the class and its parents, by the feature's position."""
-    statistics = getattr(statistics, "families", statistics)
-    if hasattr(statistics, "counts"):
-        return dict(statistics.counts)
-    if not hasattr(statistics, "family"):
+    if hasattr(statistics, "families"):
+        return dict(statistics.families.counts)
+    if not hasattr(statistics, "pairs"):
         raise DataError(
-            f"importance must be taken from counts; {type(statistics).__name__} keeps none. Use explain on single rows."
+            f"importance must be taken from counts; {type(model).__name__} has none. Use explain on single rows."
         )
-    structure = getattr(model, "parents", None) or [() if v.n_states else None for v in statistics.coding.coded]
-    return {j: statistics.family(j, p[0] if p else None) for j, p in enumerate(structure) if p is not None}
+    structure = getattr(model, "parents", None) or [() if v.n_states else None for v in statistics.encoding.coded]
+    return {j: statistics.pairs.family(j, *p) for j, p in enumerate(structure) if p is not None}
 
 
 def _information(model: Any, statistics: Any) -> dict[int, float]:
@@ -127,7 +152,7 @@ def _tables(model: Any) -> dict[int, np.ndarray]:
 def _expected_weight(p: np.ndarray, n: np.ndarray) -> float:
     """Return Σ n(c,u)/N Σ_x p(x|c,u) log p(x|c,u)/p(x|not c,u), p of shape (classes, configurations, states).
 
-    Configurations that go with one class alone settle nothing between the classes, and are left out.
+    Configurations that go with one class alone do not compare classes, and are left out.
     """
     joint = n[..., None] * p
     other_n = n.sum(axis=0) - n
@@ -143,12 +168,12 @@ def _expected_weight(p: np.ndarray, n: np.ndarray) -> float:
 
 def _of_densities(model: Any, statistics: Any, method: str) -> dict[int, float]:
     """Return the same for the numbers with a density in each class."""
-    if not isinstance(model, Likelihood) or not isinstance(statistics, Statistics):
+    if not isinstance(model, Likelihood):
         return {}
-    normal = [j for j, role in enumerate(model.roles) if role == "gaussian"]
-    found = {j: _of_normal(model, statistics.moments.count[:, i], i, method) for i, j in enumerate(normal)}
+    kept = statistics.densities
+    found = {j: _of_normal(model, kept.moments.count[:, i], i, method) for i, j in enumerate(model.normal)}
     for j, densities in model.densities.items():
-        weight = np.array([p.total for p in statistics.points[j]])
+        weight = np.array([p.total for p in kept.points[j]])
         found[j] = _of_kernel(densities, weight, method) if weight.sum() > 0 else 0.0
     return found
 
@@ -192,6 +217,267 @@ def _summed(logs: np.ndarray, share: np.ndarray, weight: np.ndarray, c: int, met
         return 0.0
     used = others > 0
     terms = logs[used] + np.log(others[used] / others.sum())[:, None]
-    top = terms.max(axis=0)
-    mixed = top + np.log(np.exp(terms - top).sum(axis=0))
-    return float(prior[c] * (share * (logs[c] - mixed)).sum())
+    return float(prior[c] * (share * (logs[c] - logsumexp(terms, axis=0))).sum())
+
+
+# Networks that are sampled
+
+
+def sampled_importances(model: NetworkModel, method: str) -> dict[int, float]:
+    """Return what each feature tells about the class beside its parents, by its position."""
+    codes, values = _sample(model)
+    found = {}
+    for j, parents in enumerate(model.parents):
+        if parents is not None:
+            before = _log_posterior(model, codes, values, [u + 1 for u in parents])
+            after = _log_posterior(model, codes, values, [*(u + 1 for u in parents), j + 1])
+            found[j] = _gain(before, after, method)
+    return found
+
+
+def sampled_ranges(model: NetworkModel) -> dict[int, tuple[float, float]]:
+    """Return between which values nearly all of each number lie, by its position."""
+    _, values = _sample(model)
+    ends = {i - 1: np.quantile(v, [_TAIL, 1 - _TAIL]).tolist() for i, v in values.items()}
+    return {j: (low, high) for j, (low, high) in ends.items() if low < high}
+
+
+def _sample(model: NetworkModel) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+    """Return the codes of all nodes, the class unknown, and the numbers, of a sample of the network."""
+    table = BayesianNetwork.from_tables(model.tables.values()).sample(_SAMPLE_ROWS, random_state=0)
+    codes, values = np.full((len(model.structure), _SAMPLE_ROWS), -1, np.int32), {}
+    for i, known in model.tables.items():
+        if known.variable.is_continuous:
+            values[i] = table.floats(known.variable.name)
+        elif i:
+            codes[i] = table.codes(known.variable.name)
+    return codes, values
+
+
+def _log_posterior(
+    model: NetworkModel, codes: np.ndarray, values: dict[int, np.ndarray], known_nodes: list[int]
+) -> np.ndarray:
+    """Return log P(c | the values of some nodes), class × row."""
+    seen = np.full_like(codes, -1)
+    seen[known_nodes] = codes[known_nodes]
+    known = {i: v if i in known_nodes else np.full_like(v, np.nan) for i, v in values.items()}
+    return log_posterior(model.log_joint_of(seen, known).T)
+
+
+def _gain(before: np.ndarray, after: np.ndarray, method: str) -> float:
+    share = np.exp(after)
+    if method == "weight":
+        before, after = _log_odds(before), _log_odds(after)
+    moved = difference_of(after, before)
+    return max(0.0, float(np.where(share > 0, share * np.where(share > 0, moved, 0.0), 0.0).sum(axis=0).mean()))
+
+
+def _log_odds(log_shares: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return log_shares - np.log(-np.expm1(np.minimum(log_shares, 0.0)))
+
+
+# Where numbers lie
+
+
+def cuts_of(model: Any) -> Mapping[int, Discretisation]:
+    """Return the bins of the numbers that a model discretizes, by their position."""
+    return getattr(getattr(model, "encoding", None) or model, "cuts", {})
+
+
+def ranges_of(model: Any, statistics: Any = None) -> dict[int, tuple[float, float]]:
+    """Return between which values nearly all of each number with a density lie, by its position.
+
+    The statistics, where they are known, say how far values were seen. A model that is not known here may have a
+    method ``ranges()``.
+    """
+    fitted = getattr(statistics, "fitted", None)
+    if fitted is not None:  # an estimator around another one
+        return ranges_of(fitted.model_, fitted.statistics_)
+    if hasattr(model, "ranges"):
+        return dict(model.ranges())
+    if isinstance(model, NetworkModel):
+        return sampled_ranges(model) if model.encoding.numbers else {}
+    if hasattr(model, "members"):
+        return ranges_of_cuts([cuts_of(member) for member in model.members])
+    if not isinstance(model, Likelihood):
+        return {}
+    extent = None if statistics is None else statistics.densities.extent
+    found = dict(zip(model.normal, _normal_ranges(model, extent), strict=True))
+    for j, densities in model.densities.items():
+        points = np.concatenate([p.values for p, _ in densities])
+        found[j] = (float(points.min()), float(points.max())) if points.size else (0.0, 0.0)
+    return {j: (low, high) for j, (low, high) in found.items() if low < high}
+
+
+def _normal_ranges(model: Likelihood, extent: np.ndarray | None) -> list[tuple[float, float]]:
+    """Return two standard deviations about the means of the classes, but nothing beyond the values that were seen."""
+    spread = _REACH * np.sqrt(model.gaussian.variance)
+    low, high = (model.gaussian.mean - spread).min(axis=0), (model.gaussian.mean + spread).max(axis=0)
+    if extent is not None:
+        low, high = np.fmax(low, extent[0]), np.fmin(high, extent[1])
+    return list(zip(low.tolist(), high.tolist(), strict=True))
+
+
+def ranges_of_cuts(several: Sequence[Mapping[int, Discretisation]]) -> dict[int, tuple[float, float]]:
+    """Return for each number that several models cut in different places where all those places lie, and a bit more."""
+    places: dict[int, list[float]] = {}
+    for cuts in several:
+        for j, cut in cuts.items():
+            places.setdefault(j, []).extend(cut.cuts)
+    ends = {j: (min(found), max(found)) for j, found in places.items() if found}
+    more = {j: 0.05 * ((high - low) or abs(low) or 1.0) for j, (low, high) in ends.items()}
+    return {j: (low - more[j], high + more[j]) for j, (low, high) in ends.items()}
+
+
+# The weight of evidence of every value
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """The values of a feature and their weights of evidence.
+
+    Parameters
+    ----------
+    feature : str
+        Its name.
+    values : tuple
+        Categories or bins, in order; for a number with a density, increasing numbers.
+    weights : ndarray
+        The weight of each value, in nats; infinite where one of the classes cannot have it.
+    is_number : bool
+        Whether the values are points of a continuous scale.
+    """
+
+    feature: str
+    values: tuple[Any, ...]
+    weights: np.ndarray
+    is_number: bool
+
+    @property
+    def finite(self) -> np.ndarray:
+        """The finite weights."""
+        return self.weights[np.isfinite(self.weights)]
+
+    @property
+    def length(self) -> float:
+        """How far apart the least and the greatest finite weight are."""
+        return float(np.ptp(self.finite)) if self.finite.size else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """The scales of all features for one class against another.
+
+    Parameters
+    ----------
+    label, against : object
+        The classes.
+    prior : float
+        The log-odds before any evidence.
+    scales : tuple of Scale
+        One a feature, in order; features without a known value have none.
+    """
+
+    label: Any
+    against: Any
+    prior: float
+    scales: tuple[Scale, ...]
+
+
+def evidence_scales(
+    classifier: Any,
+    label: Any = None,
+    against: Any = None,
+    *,
+    ranges: Mapping[int, tuple[float, float]] | None = None,
+) -> Scales:
+    """Return the weights of evidence of all values for one class against another.
+
+    By default the second of two classes is set against the first; of more, the most frequent against the next.
+    ``ranges`` says for numbers, by position, where their scale starts and ends. Raises for a classifier whose features
+    depend on each other: there a value has no weight by itself.
+    """
+    check_is_fitted(classifier)
+    _check_independent(classifier)
+    c, d = _classes(classifier, label, against)
+    model, labels = classifier.model_, classifier.classes_.tolist()
+    ranges = ranges_of(model, classifier.statistics_) | dict(ranges or {})
+    options = [_values(model, v, j, ranges.get(j)) for j, v in enumerate(classifier.variables_)]
+    n_rows = max((len(values) for values, _, _ in options), default=0)
+    check_memory(
+        "the weights of all values",
+        16.0 * len(labels) * n_rows * len(options),
+        ways_out="Leave out features with many states.",
+    )
+    terms = model.terms(_all_values(classifier.variables_, [cells for _, cells, _ in options], n_rows))[:, [c, d]]
+    scales = [
+        Scale(v.name, tuple(values), difference_of(*terms[j, :, : len(values)]), is_number)
+        for j, (v, (values, _, is_number)) in enumerate(zip(classifier.variables_, options, strict=True))
+        if len(values)
+    ]
+    prior = _prior(classifier, c, d)
+    return Scales(labels[c], labels[d], prior, tuple(scales))
+
+
+def _check_independent(classifier: Any) -> None:
+    model, name = classifier.model_, type(classifier).__name__
+    rule = "a nomogram must be of features that are independent given the class, as in naive Bayes"
+    way = "Explain single rows instead."
+    if isinstance(model, FamilyModel):
+        names = [v.name for v in classifier.variables_]
+        pairs = [(names[j], names[p[0]]) for j, p in enumerate(model.parents) if p]
+        if pairs:
+            raise DataError(f"{rule}; in this {name} {pairs[0][0]!r} depends on {pairs[0][1]!r}. {way}")
+    elif not isinstance(model, Likelihood):
+        raise DataError(f"{rule}; got {name}. {way}")
+
+
+def _classes(classifier: Any, label: Any, against: Any) -> tuple[int, int]:
+    target, weight = classifier.statistics_.target, np.asarray(classifier.class_count_)
+    if target.n_states < 2:
+        raise DataError(f"a nomogram must compare two classes; the model knows only {target.states[0]!r}.")
+    ranked = [1, 0] if target.n_states == 2 else np.argsort(-weight, kind="stable").tolist()
+    d = None if against is None else target.code(against)
+    c = target.code(label) if label is not None else next(k for k in ranked if k != d)
+    d = next(k for k in ranked if k != c) if d is None else d
+    if c == d:
+        raise DataError(f"a nomogram must compare two different classes; got {label!r} against {against!r}.")
+    return c, d
+
+
+def _prior(classifier: Any, c: int, d: int) -> float:
+    """Return the log-odds of the prior; raise where it excludes one of the two classes."""
+    found = classifier.class_log_prior_
+    for k in (c, d):
+        if np.isneginf(found[k]):
+            excluded = classifier.classes_.tolist()[k]
+            raise DataError(f"a nomogram must compare classes that can be; {excluded!r} has prior probability zero.")
+    return float(found[c] - found[d])
+
+
+def _values(
+    model: Any, variable: Variable, j: int, between: tuple[float, float] | None
+) -> tuple[list[Any], np.ndarray, bool]:
+    """Return the values of a feature, the cells that have them (codes or numbers), and whether it is a number."""
+    cut = cuts_of(model).get(j)
+    gap = [MISSING_STATE] if j in model.encoding.missing else []
+    if variable.is_categorical:
+        n = variable.n_states
+        return [*(variable.states or ()), *gap], np.append(np.arange(n), [-1] * len(gap)).astype(np.int64), False
+    if cut is not None:
+        inner = [*cut.cuts, np.inf]
+        cells = [x if np.isfinite(x) else (cut.cuts[-1] + 1.0 + abs(cut.cuts[-1]) if cut.cuts else 0.0) for x in inner]
+        return [*cut.labels, *gap], np.array([*cells, *([np.nan] * len(gap))]), False
+    numbers = np.array([]) if between is None else np.linspace(*between, N_NUMBERS)
+    return numbers.tolist(), numbers, True
+
+
+def _all_values(variables: tuple[Variable, ...], cells: list[np.ndarray], n_rows: int) -> Table:
+    """Return rows whose i-th one has the i-th value of every feature: they do not interfere with each other."""
+    columns = []
+    for variable, own in zip(variables, cells, strict=True):
+        missing, kind = (-1, np.int64) if variable.is_categorical else (np.nan, np.float64)
+        values = np.append(own, np.full(n_rows - len(own), missing)).astype(kind)
+        columns.append(Column(variable, values, natural_type(variable)))
+    return Table.of_valid(columns)

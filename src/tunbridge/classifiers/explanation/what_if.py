@@ -1,39 +1,48 @@
 """Single changes of a row, and what they do to its class.
 
-Every other state of a category is tried; for a number that is cut into intervals a value of every other interval; for a
-number with a density the nearest value at which the class flips, found by a search over the range in which nearly all
-values lie (two standard deviations about the means of the classes, as far as values were seen there, or the range of
-the points of a kernel density); and for each feature that is known, that it were not. The changed rows of all features
-are answered together.
+Every other state of a category is tried; for a discretized number a value of every other bin; for a number with a
+density the nearest value at which the class flips, found by a search over the range in which nearly all values lie (two
+standard deviations about the means of the classes, as far as values were seen there, or the range of the points of a
+kernel density); and for each feature with a value, that it were missing. The changed rows of all features are answered
+together. The user can say which features may change, and to what.
+
+The class as a function of one number is constant between boundaries. Their number is not known beforehand (two for
+normal densities, any for kernel densities), so the range of the number is searched in steps; between the last value
+that keeps the class and the first that changes it the boundary is then closed in, all numbers of a row together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from math import ceil, floor, inf, isfinite, isnan, log10
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tunbridge._threads import row_pieces
-from tunbridge.classifiers.explanation.boundaries import inside, nearest_flips, rounded
-from tunbridge.classifiers.explanation.changeable import Allowed, changeable
-from tunbridge.classifiers.explanation.ranges import cuts_of, ranges_of
-from tunbridge.classifiers.naive.likelihood import Likelihood
-from tunbridge.classifiers.posteriors import posterior
-from tunbridge.classifiers.rows.batch import Batch
-from tunbridge.data import Variable
-from tunbridge.decisions.what_if import Change, WhatIf, what_if
+from tunbridge._core.check import check_number, did_you_mean, shortened
+from tunbridge._core.threads import row_pieces
+from tunbridge.classifiers._classes import posterior
+from tunbridge.classifiers._reading import value_of
+from tunbridge.classifiers.explanation.importance import cuts_of, ranges_of
+from tunbridge.classifiers.naive.naive_bayes import Likelihood
+from tunbridge.data import Table, Variable
+from tunbridge.decisions.evidence import Change, WhatIf, what_if
 from tunbridge.errors import DataError
 
+if TYPE_CHECKING:
+    from tunbridge.classifiers.base import BayesClassifier
+
 _CELLS_AT_ONCE = 4_000_000
+STEPS = 129
+_FINER, _ROUNDS = 33, 4
 
-LogJoint = Callable[[Batch], np.ndarray]
-"""Rows → log P(x, c)."""
-
-ChangedJoint = Callable[[Batch, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+ChangedJoint = Callable[[Table, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """A row, and for each change of it the feature, its new code and its new number → log P(x, c)."""
+
+Judge = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""(which number, its value) for several trials → (whether the class flips, how probable the class in question is)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +51,10 @@ class Case:
 
     Parameters
     ----------
-    row : Batch
+    row : Table
         One row.
     log_joint : callable
-        Returns log P(x, c) of the row with one cell changed, for each of several changes, (n_changes, n_classes).
+        Returns log P(x, c) of the row with one value changed, for each of several changes, (n_changes, n_classes).
     label : int
         The row's class.
     to : int, optional
@@ -54,7 +63,7 @@ class Case:
         Whether all changes are answered in one call, whatever their number.
     """
 
-    row: Batch
+    row: Table
     log_joint: ChangedJoint
     label: int
     to: int | None
@@ -62,10 +71,10 @@ class Case:
 
     def value(self, feature: int) -> Any:
         """Return the row's value of a feature."""
-        return self.row.value(feature, 0)
+        return value_of(self.row, feature, 0)
 
     def posteriors(self, features: np.ndarray, codes: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """Return P(c | x) with one cell of the row changed, for each change; NaN where no class can have the row."""
+        """Return P(c | x) with one value of the row changed, for each change; NaN where no class can have the row."""
         size = max(1, _CELLS_AT_ONCE // max(1, len(self.row.variables)))
         pieces = [
             self.log_joint(self.row, features[a:b], codes[a:b], numbers[a:b])
@@ -88,7 +97,7 @@ class Case:
 
 @dataclass(frozen=True)
 class _Trial:
-    """A change to be tried: the feature, its new code or number, and how it is told."""
+    """A change to be tried: the feature, its new code or number, and how it is shown."""
 
     feature: int
     code: int = -1
@@ -97,37 +106,43 @@ class _Trial:
     interval: str | None = None
 
 
-def changes(model: Any, statistics: Any, rows: Batch, *, log_joint: LogJoint, to: Any, features: Any) -> list[WhatIf]:
+def changes(classifier: BayesClassifier, rows: Table, *, to: Any, features: Any) -> list[WhatIf]:
     """Return what every single change does to the class of each row."""
-    ranges = ranges_of(model, statistics)
+    model, target = classifier.model_, classifier.statistics_.target
+    ranges = ranges_of(model, classifier.statistics_)
     allowed = changeable(features, rows.variables)
-    each = (rows.rows(i, i + 1) for i in range(rows.n_rows))
-    return [_changes(model, row, log_joint, statistics.target, to, allowed, ranges) for row in each]
+    wanted = None if to is None else target.code(to)
+    return [
+        _changes(classifier, rows.take(slice(i, i + 1)), target.states or (), wanted, allowed, ranges)
+        for i in range(rows.n_rows)
+    ]
 
 
 def _changes(
-    model: Any,
-    row: Batch,
-    log_joint: LogJoint,
-    target: Variable,
-    to: Any,
+    classifier: BayesClassifier,
+    row: Table,
+    labels: Sequence[Any],
+    wanted: int | None,
     allowed: Mapping[int, Allowed],
     ranges: Mapping[int, tuple[float, float]],
 ) -> WhatIf:
-    wanted, labels = None if to is None else target.code(to), target.states or ()
-    now = _present(log_joint(row))
-    alone = isinstance(model, Likelihood)
+    model = classifier.model_
+
+    def log_joint(rows: Table) -> np.ndarray:
+        return np.asarray(model.joint(rows, lambda joint: joint, classifier.n_jobs))
+
+    now, alone = _present(log_joint(row)), isinstance(model, Likelihood)
     changed = partial(changed_terms, model) if alone else lambda *change: log_joint(_changed(*change))
     case = Case(row, changed, int(now.argmax()), wanted, alone)
     trials = [trial for j, may in allowed.items() for trial in _state_trials(model, case, j, may)]
     trials += _density_trials(ranges, case, allowed)
     trials += [_Trial(j) for j, may in allowed.items() if may == Allowed() and case.value(j) is not None]
-    told = _told(case, trials, labels) if trials else []
-    return what_if(labels[case.label], now[case.label], told, to=None if wanted is None else labels[wanted])
+    found = _told(case, trials, labels) if trials else []
+    return what_if(labels[case.label], now[case.label], found, to=None if wanted is None else labels[wanted])
 
 
 def _told(case: Case, trials: Sequence[_Trial], labels: Sequence[Any]) -> list[Change]:
-    """Return what comes of each trial, those left out that no class can have."""
+    """Return the outcome of each trial, without those that are impossible under every class."""
     asked, reached, flips = case.outcomes(case.posteriors(*_arrays(trials)))
     return [
         Change(case.row.variables[t.feature].name, case.value(t.feature), t.value, labels[c], p, f, t.interval)
@@ -140,14 +155,14 @@ def _present(joint: np.ndarray) -> np.ndarray:
     """Return the posterior of one row; raise where it has none."""
     if np.isneginf(joint.max()):
         raise DataError(
-            "a what-if must start from a row that some class can have; this one has probability zero under every "
+            "a what-if must start from a possible row; this one has probability zero under every "
             "class. Smoothing above 0 avoids it."
         )
     return posterior(joint.T)[:, 0]
 
 
 def _state_trials(model: Any, case: Case, feature: int, allowed: Allowed) -> list[_Trial]:
-    """Return every other state of a category, or a value of every other interval of a number that is cut."""
+    """Return every other state of a category, or a value of every other bin of a discretized number."""
     variable, value = case.row.variables[feature], case.value(feature)
     if variable.is_categorical:
         states = variable.states or () if allowed.values is None else allowed.values
@@ -197,22 +212,27 @@ def _arrays(trials: Sequence[_Trial]) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return features, np.array([t.code for t in trials], np.int64), np.array([t.number for t in trials])
 
 
-def _changed(row: Batch, features: np.ndarray, codes: np.ndarray, numbers: np.ndarray) -> Batch:
-    """Return the row once for each change, with that cell changed."""
-    n, each = len(features), np.arange(len(features))
-    cells = np.empty((len(row.variables), n), np.int32)
-    cells[list(row.codes)] = np.array([c[0] for c in row.codes.values()], np.int32).reshape(-1, 1)
-    cells[features, each] = codes
-    values = np.empty((len(row.variables), n))
-    values[list(row.numeric)] = np.array([row.number_column(i)[0] for i in row.numeric.values()]).reshape(-1, 1)
-    values[features, each] = numbers
-    return Batch(row.variables, {j: cells[j] for j in row.codes}, [values[j] for j in row.numeric], n)
+def _changed(row: Table, features: np.ndarray, codes: np.ndarray, numbers: np.ndarray) -> Table:
+    """Return the row once for each change, with that value changed."""
+    return _with_values(row.take(np.zeros(len(features), np.intp)), features, np.arange(len(features)), codes, numbers)
+
+
+def _with_values(rows: Table, features: np.ndarray, which: np.ndarray, codes: np.ndarray, numbers: np.ndarray) -> Table:
+    """Return rows with some values changed: of each the feature, the row, and the new code or number."""
+    columns = []
+    for j, column in enumerate(rows):
+        own = features == j
+        new = codes if column.variable.is_categorical else numbers
+        values = column.values.astype(np.int64 if column.variable.is_categorical else np.float64)
+        values[which[own]] = new[own]
+        columns.append(column._replace(values=values))
+    return Table.of_valid(columns)
 
 
 def changed_terms(
-    model: Likelihood, row: Batch, features: np.ndarray, codes: np.ndarray, numbers: np.ndarray
+    model: Likelihood, row: Table, features: np.ndarray, codes: np.ndarray, numbers: np.ndarray
 ) -> np.ndarray:
-    """Return log P(x, c) of the row with one cell changed, for each change: under naive Bayes one term is replaced.
+    """Return log P(x, c) of the row with one value changed, for each change: under naive Bayes one term is replaced.
 
     The i-th changes of all features share a row, because their terms do not depend on each other.
     """
@@ -221,13 +241,157 @@ def changed_terms(
     slot = np.empty(len(features), np.intp)
     slot[order] = np.arange(len(features)) - first
     several = row.take(np.zeros(int(slot.max()) + 1, np.intp))
-    cells = {j: c.astype(np.int64) for j, c in several.codes.items()}
-    values = {j: several.number_column(i).copy() for j, i in several.numeric.items()}
-    for f, s, code, number in zip(features.tolist(), slot.tolist(), codes.tolist(), numbers.tolist(), strict=True):
-        (cells if f in cells else values)[f][s] = code if f in cells else number
-    new = model.terms(Batch(row.variables, cells, list(values.values()), several.n_rows))[features, :, slot]
+    new = model.terms(_with_values(several, features, slot, codes, numbers))[features, :, slot]
     old = model.terms(row)[:, :, 0]
     gone = np.isneginf(old)
     finite = np.where(gone, 0.0, old)
     rest = model.log_prior + finite.sum(axis=0) - finite[features]
     return np.where(gone.sum(axis=0) - gone[features] > 0, -np.inf, rest) + new
+
+
+# What may change
+
+
+class Allowed(NamedTuple):
+    """What a feature may become: values, or anything in a range; without either, whatever it can be."""
+
+    values: tuple[Any, ...] | None = None
+    range: tuple[float, float] | None = None
+
+
+def changeable(features: Any, variables: Sequence[Variable]) -> dict[int, Allowed]:
+    """Return what each feature that may change may become, by its position.
+
+    Parameters
+    ----------
+    features : None, str, iterable of str, or mapping of str to list, (low, high) or None
+        The features that may change; None for all.
+    variables : sequence of Variable
+        The features of the model.
+
+    Examples
+    --------
+    >>> age, sex = Variable("age"), Variable("sex", ["f", "m"])
+    >>> changeable({"age": (18, 65)}, [age, sex])
+    {0: Allowed(values=None, range=(18.0, 65.0))}
+    """
+    at = {v.name: j for j, v in enumerate(variables)}
+    if features is None:
+        return dict.fromkeys(at.values(), Allowed())
+    if not isinstance(features, (str, Iterable)):
+        raise DataError(f"features must be names of features; got {features!r}.")
+    names = [features] if isinstance(features, str) else list(features)
+    for name in names:
+        if name not in at:
+            raise DataError(f"features must name features of the model; got {name!r}. {did_you_mean(name, at)}")
+    said = features if isinstance(features, Mapping) else dict.fromkeys(names)
+    return {j: _allowed(variables[j], said[name]) for name, j in at.items() if name in said}
+
+
+def _allowed(variable: Variable, given: Any) -> Allowed:
+    if given is None:
+        return Allowed()
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        given = [given]
+    if variable.is_categorical:
+        return Allowed(tuple((variable.states or ())[variable.code(state)] for state in given))
+    numbers = tuple(check_number(f"what {variable.name!r} may become", x) for x in given)
+    if not (isinstance(given, tuple) and len(numbers) == 2):
+        return Allowed(numbers)
+    if numbers[0] >= numbers[1]:
+        rule = f"the range of {variable.name!r} must be (low, high), low below high"
+        raise DataError(f"{rule}; got {shortened(repr(given))}. A list gives single values.")
+    return Allowed(range=(numbers[0], numbers[1]))
+
+
+# Boundaries, and numbers that people would write
+
+
+def nearest_flips(now: np.ndarray, ranges: Sequence[tuple[float, float]], judge: Judge) -> np.ndarray:
+    """Return for each number the value nearest to what it is now at which the class flips.
+
+    Where none flips in the range it is the value at which the class in question is most probable; so it is for a number
+    that is unknown now (NaN), because nothing is near to that.
+    """
+    which = np.repeat(np.arange(len(ranges)), STEPS)
+    known = np.where(np.isnan(now), [a for a, _ in ranges], now)
+    ends = [(min(a, x), max(b, x)) for (a, b), x in zip(ranges, known.tolist(), strict=True)]
+    values = np.array([np.linspace(a, b, STEPS) for a, b in ends]).reshape(len(ranges), STEPS)
+    flips, reached = (a.reshape(values.shape) for a in judge(which, values.ravel()))
+    best = values[np.arange(len(values)), np.where(flips, reached + 1.0, reached).argmax(axis=1)]
+    away = np.where(flips, np.abs(values - now[:, None]), inf)
+    at = away.argmin(axis=1)
+    found = np.flatnonzero(flips.any(axis=1) & ~np.isnan(now))
+    if found.size:
+        outer = values[found, at[found]]
+        before = np.clip(at[found] + np.where(outer > now[found], -1, 1), 0, STEPS - 1)
+        inner = values[found, before]
+        passed = (inner - now[found]) * (outer - now[found]) < 0  # now lies between the two steps
+        best[found] = _closed_in(found, np.where(passed, now[found], inner), outer, judge)
+    return best
+
+
+def _closed_in(which: np.ndarray, inner: np.ndarray, outer: np.ndarray, judge: Judge) -> np.ndarray:
+    """Return values that flip, next to a boundary between ``inner``, which does not, and ``outer``, which does."""
+    parts, rows = np.linspace(0.0, 1.0, _FINER), np.arange(len(which))
+    for _ in range(_ROUNDS):
+        values = inner[:, None] + (outer - inner)[:, None] * parts
+        values[:, -1] = outer
+        flips = judge(np.repeat(which, _FINER), values.ravel())[0].reshape(values.shape)
+        flips[:, -1] = True
+        first = np.maximum(flips.argmax(axis=1), 1)
+        inner, outer = values[rows, first - 1], values[rows, first]
+    return outer
+
+
+def rounded(value: float, towards: float) -> float:
+    """Return the shortest number between a value and another one, as near to the value as its digits allow.
+
+    Examples
+    --------
+    >>> rounded(1.7132466, 1.8), rounded(2.45, 2.3), rounded(12.5, 13.4), rounded(0.0, 1.0)
+    (1.8, 2.4, 13.0, 0.0)
+    """
+    low, high = min(value, towards), max(value, towards)
+    if low <= 0.0 <= high or not isfinite(high - low):
+        return 0.0 if low <= 0.0 <= high else value
+    turn = ceil if value == low else floor
+    first = -floor(log10(max(abs(low), abs(high))))
+    for digits in range(first, first + 17):
+        try:
+            short = round(turn(value * 10.0**digits) / 10.0**digits, digits)
+        except (OverflowError, ZeroDivisionError):
+            break
+        if low <= short <= high:
+            return float(short)
+    return value
+
+
+def inside(cuts: Sequence[float], interval: int, near: float) -> float:
+    """Return a value of an interval that people would write: near to a given one, or in the middle where that is NaN.
+
+    Interval i holds the values above cuts[i − 1], up to and with cuts[i].
+
+    Examples
+    --------
+    >>> [inside([0.8, 1.75], i, 1.0) for i in range(3)]
+    [0.8, 1.0, 1.76]
+    """
+    low = cuts[interval - 1] if interval > 0 else -inf
+    high = cuts[interval] if interval < len(cuts) else inf
+    if low < near <= high:
+        return near
+    span = high - low if isfinite(high - low) else (cuts[-1] - cuts[0]) or abs(cuts[0]) or 1.0
+    if isnan(near) and isfinite(high - low):
+        return _strictly(rounded(low + span / 2, low + span * 0.7), low, high)
+    if near > high or (isnan(near) and low == -inf):
+        return _strictly(rounded(high, high - 0.05 * span), low, high)
+    above = float(np.nextafter(low, inf))
+    return _strictly(rounded(above, low + 0.05 * span), low, high)
+
+
+def _strictly(value: float, low: float, high: float) -> float:
+    """Return the value if it is in the interval, else the lowest or the highest one that is."""
+    if value <= low:
+        return float(np.nextafter(low, inf))
+    return min(value, high)

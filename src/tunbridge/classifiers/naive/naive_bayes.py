@@ -5,9 +5,10 @@ The features are taken as independent given the class, so that Bayes' rule reads
     P(c | x) ∝ P(c) Π_f P(x_f | c).
 
 Each factor is estimated by itself: smoothed frequencies for a categorical feature; a normal density, a kernel density
-or frequencies of intervals for a numeric one. Because the factors stand alone, a missing value is simply left out of
-the product, at learning and at prediction; a state never seen before counts as missing; and a row's posterior odds are
-a sum of one weight of evidence a feature.
+or frequencies of bins for a numeric one. Because the factors stand alone, a missing value is simply left out of the
+product, at learning and at prediction; an unseen category counts as missing; and a row's posterior odds are a sum of
+one weight of evidence for each feature. Everything is computed in logarithms, so that a row with 100 000 features does
+not underflow.
 
 References
 ----------
@@ -17,48 +18,200 @@ G. H. John, P. Langley (1995). Estimating continuous distributions in Bayesian c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tunbridge._check import check_choice, check_number
+from tunbridge._core.check import check_choice, check_number
+from tunbridge._core.registry import classifier
+from tunbridge._core.threads import map_threads, row_pieces
+from tunbridge.classifiers._classes import Finish
+from tunbridge.classifiers._encoding import Encoding, learn_encoding
+from tunbridge.classifiers._reading import check_columns, number_block, number_columns, numbers_of
+from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._statistics import Part, Statistics, are_weights, placed
 from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.naive.files import statistics_content, statistics_of
-from tunbridge.classifiers.naive.likelihood import Likelihood, derive
-from tunbridge.classifiers.naive.statistics import NUMERIC_ROLES, Statistics, collect
-from tunbridge.classifiers.rows.batch import Batch
-from tunbridge.classifiers.rows.readers import check_columns
-from tunbridge.data import Variable
-from tunbridge.probability.smoothing import Smoothing, as_smoothing
+from tunbridge.classifiers.dependence._families import Families
+from tunbridge.counts import Counter, Moments, moments_within
+from tunbridge.counts.radix import SMALL_CELLS
+from tunbridge.data import Table, Variable
+from tunbridge.errors import DataError
+from tunbridge.probability.kernel_density import Points, bandwidth, log_density, points_of
+from tunbridge.probability.smoothing import Smoothing, as_smoothing, smooth
+
+NUMERIC_ROLES = ("gaussian", "kernel", "discretise")
+
+_EXTENT_ROWS, _EXTENT_CELLS = 4096, 1 << 22
+_BLOCK_CELLS = 1 << 16
+_PIECE_ROWS = 8192
 
 
+# What is kept of the data
+
+
+@dataclass(frozen=True, eq=False)
+class Densities(Part):
+    """What the densities of numbers are estimated from, and how each feature is modelled.
+
+    Parameters
+    ----------
+    roles : tuple of str
+        How each feature is modelled: "categorical", "gaussian", "kernel" or "discretise".
+    moments : Moments
+        Moments of the Gaussian features, in order, within each class.
+    points : mapping of int to tuple of Points
+        Points of each kernel feature, for each class.
+    extent : ndarray of shape (2, n_gaussian), optional
+        The least and the greatest value of each Gaussian feature in a sample of the rows. Nothing is estimated from
+        them; they say where values lie.
+    """
+
+    name: ClassVar[str] = "densities"
+
+    roles: tuple[str, ...]
+    moments: Moments
+    points: Mapping[int, tuple[Points, ...]] = field(default_factory=dict)
+    extent: np.ndarray | None = None
+
+    def over(self, old: Statistics, new: Statistics) -> Densities:
+        """Return the same with entries for more classes."""
+        if old.target.states == new.target.states:
+            return self
+        moments = (
+            placed(a, [old.target], [new.target]) for a in (self.moments.count, self.moments.mean, self.moments.m2)
+        )
+        none = Points(np.empty(0), np.empty(0))
+        points = {}
+        for j, known in self.points.items():
+            by_class = dict(zip(old.target.states or (), known, strict=True))
+            points[j] = tuple(by_class.get(s, none) for s in new.target.states or ())
+        return Densities(self.roles, Moments(*moments), points, self.extent)
+
+    def merge(self, other: Densities) -> Densities:
+        """Return the moments and points of the rows of both."""
+        points = {j: tuple(map(Points.merge, p, other.points[j])) for j, p in self.points.items()}
+        a, b = self.extent, other.extent
+        both = b if a is None else a if b is None else np.array([np.fmin(a[0], b[0]), np.fmax(a[1], b[1])])
+        return Densities(self.roles, self.moments.merge(other.moments), points, both)
+
+    def check(self, statistics: Statistics) -> None:
+        """Raise ValueError unless the parts fit each other."""
+        n_classes, variables = statistics.target.n_states, statistics.variables
+        moments = (self.moments.count, self.moments.mean, self.moments.m2)
+        of_role = {role: {j for j, r in enumerate(self.roles) if r == role} for role in ("categorical", *NUMERIC_ROLES)}
+        points = [p for group in self.points.values() for p in group]
+        extent_shape = (2, len(of_role["gaussian"]))
+        fits = [
+            len(self.roles) == len(variables) == sum(map(len, of_role.values())),
+            of_role["categorical"] == {j for j, v in enumerate(variables) if v.is_categorical},
+            of_role["categorical"] | of_role["discretise"] == set(statistics.families.counts),
+            of_role["kernel"] == set(self.points) and of_role["discretise"] == set(statistics.encoding.cuts),
+            all(m.shape == (n_classes, len(of_role["gaussian"])) for m in moments),
+            all(len(group) == n_classes for group in self.points.values()),
+            all(p.values.shape == p.weights.shape and p.values.ndim == 1 for p in points),
+            all(np.isfinite(a).all() for a in (*moments, *(p.values for p in points))),
+            are_weights(moments[0], moments[2], *(p.weights for p in points)),
+            self.extent is None or (self.extent.shape == extent_shape and not np.isinf(self.extent).any()),
+        ]
+        if not all(fits):
+            raise ValueError("its parts do not belong together")
+
+
+def _class_counts(examples: Examples, encoding: Encoding, n_jobs: int | None) -> Families:
+    """Return the counts of the coded features within the classes."""
+    coded, numbers = encoding.categories, set(encoding.numbers)
+    parents = tuple(None if j in numbers else () for j in range(len(encoding.variables)))
+    if not coded:
+        return Families(parents, {})
+    table = encoding.table(examples, coded)
+    given, *names = table.names
+    found = Counter(table, n_jobs=n_jobs).families([(name, [given]) for name in names])
+    return Families(parents, {j: c.dense() for j, c in zip(coded, found, strict=True)})
+
+
+def _densities_of(examples: Examples, roles: Sequence[str], n_jobs: int | None) -> Densities:
+    """Return the moments of the Gaussian features and the points of the kernel features within the classes."""
+    normal, kernel = ([j for j, role in enumerate(roles) if role == own] for own in ("gaussian", "kernel"))
+    points, of_class = {}, [examples.classes == k for k in range(examples.target.n_states) if kernel]
+    for j in kernel:
+        values, mass = numbers_of(examples.rows, j), examples.mass
+        points[j] = tuple(points_of(values[own], mass[own]) for own in of_class)
+    return Densities(tuple(roles), _class_moments(examples, normal, n_jobs), points, _extent(examples, normal))
+
+
+def _class_moments(examples: Examples, normal: Sequence[int], n_jobs: int | None) -> Moments:
+    n_classes, table = examples.target.n_states, examples.rows
+    if not normal:
+        return Moments(*(np.zeros((n_classes, 0)) for _ in range(3)))
+    columns = number_columns(table, normal)
+    moments = moments_within(columns, examples.classes, n_classes, weights=examples.weights, n_jobs=n_jobs)
+    if not np.isfinite(moments.m2).all():
+        for j in normal:
+            numbers_of(table, j)  # raises where a number is infinite
+        column = normal[int(np.argmin(np.isfinite(moments.m2).all(axis=0)))]
+        raise DataError(
+            f"numbers must be small enough to square; those of {table.variables[column].name!r} overflow. Divide them "
+            "by a constant first.",
+            parameter="X",
+        )
+    return moments
+
+
+def _extent(examples: Examples, normal: Sequence[int]) -> np.ndarray:
+    """Return the least and the greatest value of some numbers in up to 4096 rows, evenly taken; NaN without any."""
+    table, weights = examples.rows, examples.weights
+    if not normal:
+        return np.empty((2, 0))
+    rows = np.arange(table.n_rows) if weights is None else np.flatnonzero(weights > 0)
+    most = max(64, min(_EXTENT_ROWS, _EXTENT_CELLS // max(1, table.n_columns)))
+    some = rows[np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.intp)]
+    columns = [np.asarray(table.columns[j][some], np.float64) for j in normal]
+    found = [(np.fmin.reduce(c, initial=np.nan), np.fmax.reduce(c, initial=np.nan)) for c in columns]
+    return np.array(found).reshape(-1, 2).T
+
+
+@classifier(
+    "nb",
+    file="naive-bayes",
+    rank=10,
+    default="nb",
+    help="naive Bayes",
+    variants={
+        "nb-gaussian": ("naive Bayes, a normal density in each class for numbers", {"numeric": "gaussian"}),
+        "nb-kernel": ("naive Bayes, kernel densities for numbers", {"numeric": "kernel"}),
+        "nb-discretise": ("naive Bayes, numbers discretized into bins", {"numeric": "discretise"}),
+    },
+)
+@dataclass(kw_only=True, eq=False, repr=False)
 class NaiveBayesClassifier(BayesClassifier):
-    """Naive Bayes for mixed tables: text, categories, numbers, missing values, weights, data that keep arriving.
+    """Naive Bayes for mixed tables: text, categories, numbers, missing values, weights, batches of rows.
 
-    What is predicted, decided or explained may be rows of any make (frame, dict of columns, Table, array), or one row
-    as a mapping of features to values, in which a feature that is not named is missing.
+    Rows to predict, decide or explain may be a frame, dict of columns, Table or array, or one row as a mapping of
+    features to values; features that it does not name are missing.
 
     Parameters
     ----------
     categorical : None, "all", list of columns, or mapping of column to bool
-        Which columns are categorical. ``None`` goes by type: text, truth values, categoricals, and whole numbers with
-        at most two distinct values are; other numbers are numeric. A list (names, positions or a mask) adds to that; a
-        mapping says yes or no for the columns it names. Positions count the features, without the target.
+        Which columns are categorical. ``None`` goes by type: text, booleans, categoricals, and integers with at most
+        two distinct values are; other numbers are numeric. A list (names, positions or a mask) adds to that; a mapping
+        says yes or no for the columns it names. Positions count the features, without the target.
     numeric : {"gaussian", "kernel", "discretise"} or mapping of column to one of them
-        How numeric columns are modelled: a normal density in each class, a kernel density, or frequencies of intervals
-        cut by Fayyad & Irani's method. Columns that a mapping does not name are Gaussian.
+        How numeric columns are modelled: a normal density in each class, a kernel density, or frequencies of bins
+        found by Fayyad & Irani's method. Columns that a mapping does not name are Gaussian.
     smoothing : float, Laplace, MEstimate, or mapping of column to one of them
         How frequencies become probabilities; a number is Laplace's γ, added to every count (0: none). Columns that a
         mapping does not name get γ = 1.
     class_prior : None, "uniform", array-like or mapping of class to probability
-        P(c); ``None`` takes the relative frequencies of the classes. An array follows the order of ``classes_``.
+        P(c); default: the relative frequencies of the classes. An array follows the order of ``classes_``.
     variance : {"unbiased", "mle"}
         Whether Gaussian variances divide by n − 1 or by n.
     variance_floor : float
         The share of a feature's variance over all rows that is added to its variance in each class.
     n_jobs : int, optional
-        Threads; ``None`` takes every core. Results do not depend on it.
+        Number of threads; ``None`` uses all cores. Results do not depend on it.
 
     Attributes
     ----------
@@ -68,6 +221,10 @@ class NaiveBayesClassifier(BayesClassifier):
         The number (or weight) of the rows of each class.
     class_log_prior_ : ndarray
         log P(c).
+    feature_log_prob_ : list of ndarray or None
+        For each categorical or discretized feature log P(x | c), of shape (n_classes, n_states); None for the others.
+    theta_, var_ : ndarray of shape (n_classes, n_features)
+        Mean and variance of each Gaussian feature in each class; NaN for the others.
     variables_ : tuple of Variable
         The features, with their states.
     statistics_ : Statistics
@@ -77,10 +234,10 @@ class NaiveBayesClassifier(BayesClassifier):
 
     Notes
     -----
-    Learning and prediction take one pass over the data, in pieces: memory beyond the data themselves is a byte a cell
-    for categorical columns and nothing for numeric ones. A row that has probability zero under every class (without
-    smoothing, or with a number absurdly far from all that were learned) gets the prior, with a warning. Weights are
-    numbers of rows: a row of weight 3 counts like three.
+    Learning and prediction take one pass over the data, in pieces: beside the data they need one byte a value for
+    categorical columns and nothing for numeric ones. A row that has probability zero under every class (without
+    smoothing, or with a number very far from the training values) gets the prior, with a warning. Weights are numbers
+    of rows: a row of weight 3 counts like three.
 
     Examples
     --------
@@ -92,74 +249,250 @@ class NaiveBayesClassifier(BayesClassifier):
     ['no']
     >>> clf.predict_proba(day).round(3).tolist()
     [[0.795, 0.205]]
+    >>> np.exp(clf.feature_log_prob_[3]).round(2).tolist()  # wind: strong, weak; given no, given yes
+    [[0.6, 0.4], [0.33, 0.67]]
     """
 
-    kind = "naive-bayes"
+    parts = (Families, Densities)
 
-    def __init__(
-        self,
-        *,
-        categorical: Any = None,
-        numeric: str | Mapping[str, str] = "gaussian",
-        smoothing: Any = 1.0,
-        class_prior: Any = None,
-        variance: str = "unbiased",
-        variance_floor: float = 1e-9,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.categorical = categorical
-        self.numeric = numeric
-        self.smoothing = smoothing
-        self.class_prior = class_prior
-        self.variance = variance
-        self.variance_floor = variance_floor
-        self.n_jobs = n_jobs
+    categorical: Any = None
+    numeric: str | Mapping[str, str] = "gaussian"
+    smoothing: Any = 1.0
+    class_prior: Any = None
+    variance: str = "unbiased"
+    variance_floor: float = 1e-9
+    n_jobs: int | None = None
 
-    def _collect(
-        self, batch: Batch, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
-    ) -> Statistics:
-        return collect(
-            batch,
-            classes,
-            target,
-            roles=self._roles(batch.variables) if before is None else before.roles,
-            weights=weights,
-            cuts=None if before is None else before.cuts,
-            n_jobs=self.n_jobs,
-        )
+    def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
+        """Return the counts of categories and bins, the moments or points of numbers, within each class."""
+        if before is None:
+            roles = self._roles(examples.rows.variables)
+            numbers = [j for j, role in enumerate(roles) if role in ("gaussian", "kernel")]
+            encoding = learn_encoding(examples, None, missing="marginal", numbers=numbers)
+        else:
+            roles, encoding = before.densities.roles, learn_encoding(examples, before.encoding, missing="marginal")
+        counts = _class_counts(examples, encoding, self.n_jobs)
+        return Statistics.of(examples, encoding, counts, _densities_of(examples, roles, self.n_jobs))
 
-    def _derive(self, statistics: Statistics, log_prior: np.ndarray) -> Likelihood:
-        return derive(
-            statistics,
-            log_prior=log_prior,
-            smoothing=self._smoothing(statistics),
-            unbiased=self.variance == "unbiased",
-            variance_floor=float(self.variance_floor),
-        )
+    def derive(self, statistics: Statistics, log_prior: np.ndarray) -> Likelihood:
+        """Return log P(x | c) of every feature, estimated from the statistics."""
+        rules, densities = self.smoothing_rules(statistics), statistics.densities
+        gaussian = fit_gaussian(densities.moments, self.variance == "unbiased", float(self.variance_floor))
+        kernels = {j: _with_bandwidths(points) for j, points in densities.points.items()}
+        tables = {j: _log_table(c.table, rules[j], c.child) for j, c in statistics.families.counts.items()}
+        return Likelihood(log_prior, tables, gaussian, kernels, statistics.encoding, densities.roles)
 
-    _content = staticmethod(statistics_content)
-    _statistics = staticmethod(statistics_of)
+    @property
+    def feature_log_prob_(self) -> list[np.ndarray | None]:
+        """Log P(x | c) of each feature that is counted."""
+        tables = self.model_.tables
+        return [tables[j][:, 1:] if j in tables else None for j in range(len(self.variables_))]
+
+    @property
+    def theta_(self) -> np.ndarray:
+        """The mean of each Gaussian feature in each class."""
+        return self._over_features(self.model_.gaussian.mean)
+
+    @property
+    def var_(self) -> np.ndarray:
+        """The variance of each Gaussian feature in each class."""
+        return self._over_features(self.model_.gaussian.variance)
+
+    def _over_features(self, values: np.ndarray) -> np.ndarray:
+        out = np.full((len(self.classes_), len(self.variables_)), np.nan)
+        out[:, self.model_.normal] = values
+        return out
 
     def _check_parameters(self) -> None:
         check_choice("variance", self.variance, ("unbiased", "mle"))
         check_number("variance_floor", self.variance_floor, low=0)
-        numeric = self.numeric.values() if isinstance(self.numeric, Mapping) else [self.numeric]
-        for role in numeric:
+        for role in self.numeric.values() if isinstance(self.numeric, Mapping) else [self.numeric]:
             check_choice("numeric", role, NUMERIC_ROLES)
-        rules = self.smoothing.values() if isinstance(self.smoothing, Mapping) else [self.smoothing]
-        for rule in rules:
+        for rule in self.smoothing.values() if isinstance(self.smoothing, Mapping) else [self.smoothing]:
             as_smoothing(rule)
 
-    def _roles(self, variables: tuple[Variable, ...]) -> list[str]:
-        given = self.numeric if isinstance(self.numeric, Mapping) else {}
-        check_columns("numeric", given, [v.name for v in variables if v.is_continuous], "numeric columns")
-        default = "gaussian" if isinstance(self.numeric, Mapping) else self.numeric
-        return ["categorical" if v.is_categorical else given.get(v.name, default) for v in variables]
+    def _roles(self, variables: tuple[Variable, ...]) -> tuple[str, ...]:
+        if not isinstance(self.numeric, Mapping):
+            return tuple("categorical" if v.is_categorical else self.numeric for v in variables)
+        check_columns("numeric", self.numeric, [v.name for v in variables if v.is_continuous], "numeric columns")
+        roles = (self.numeric.get(v.name, "gaussian") for v in variables)
+        return tuple("categorical" if v.is_categorical else role for v, role in zip(variables, roles, strict=True))
 
-    def _smoothing(self, statistics: Statistics) -> dict[int, Smoothing]:
-        """Return the rule of each feature that is counted."""
+    def smoothing_rules(self, statistics: Statistics) -> dict[int, Smoothing]:
+        """Return the rule of each feature that is counted, by its position."""
         names = [v.name for v in statistics.variables]
         given = self.smoothing if isinstance(self.smoothing, Mapping) else {}
-        check_columns("smoothing", given, [names[j] for j in statistics.counts], "columns that are counted")
+        coded = statistics.families.counts
+        check_columns("smoothing", given, [names[j] for j in coded], "columns that are counted")
         default = as_smoothing(1.0 if isinstance(self.smoothing, Mapping) else self.smoothing)
-        return {j: as_smoothing(given.get(names[j], default)) for j in statistics.counts}
+        return {j: as_smoothing(given.get(names[j], default)) for j in coded}
+
+
+# The model
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    """Normal densities of the Gaussian features; every array has shape (n_classes, n_features)."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+
+    @cached_property
+    def constant(self) -> np.ndarray:
+        """−½ log 2πσ²."""
+        return -0.5 * np.log(2.0 * np.pi * self.variance)
+
+    @cached_property
+    def precision(self) -> np.ndarray:
+        """1/(2σ²)."""
+        return 0.5 / self.variance
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """log P(c) and log P(x_f | c) for every class and feature.
+
+    Parameters
+    ----------
+    log_prior : ndarray of shape (n_classes,)
+        log P(c).
+    tables : mapping of int to ndarray of shape (n_classes, n_states + 1)
+        For categorical and discretized features, by position: log P(state | c) in column state + 1, and 0, for a
+        missing value, in column 0.
+    gaussian : Gaussian
+        For the Gaussian features in order.
+    densities : mapping of int to tuple of (Points, bandwidth)
+        For the kernel features: one for each class.
+    encoding : Encoding
+        How features are encoded.
+    roles : tuple of str
+        How each feature is modelled.
+    """
+
+    log_prior: np.ndarray
+    tables: Mapping[int, np.ndarray]
+    gaussian: Gaussian
+    densities: Mapping[int, tuple[tuple[Points, float], ...]]
+    encoding: Encoding
+    roles: tuple[str, ...]
+
+    @cached_property
+    def numeric(self) -> dict[int, int]:
+        """Where each continuous feature stands among the continuous ones."""
+        continuous = [j for j, role in enumerate(self.roles) if role != "categorical"]
+        return {j: i for i, j in enumerate(continuous)}
+
+    @cached_property
+    def normal(self) -> list[int]:
+        """The Gaussian features."""
+        return [j for j, role in enumerate(self.roles) if role == "gaussian"]
+
+    def joint(self, rows: Table, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
+        """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); finish works on class × row pieces."""
+        out, numbers = np.empty((rows.n_rows, len(self.log_prior))), number_columns(rows, list(self.numeric))
+        n_numbers = len(self.numeric)
+        size = max(256, _BLOCK_CELLS // (n_numbers + len(self.log_prior))) if n_numbers else _PIECE_ROWS
+
+        def fill(piece: tuple[int, int]) -> None:
+            out[piece[0] : piece[1]] = finish(self._piece(rows, numbers, *piece)).T
+
+        map_threads(fill, row_pieces(rows.n_rows, size), n_jobs)
+        return out
+
+    def terms(self, rows: Table) -> np.ndarray:
+        """Return log P(x_f | c) of every feature, (n_features, n_classes, n_rows): for a few rows, to explain them."""
+        block = self._block(rows, number_columns(rows, list(self.numeric)), 0, rows.n_rows)
+        out = np.zeros((len(self.roles), len(self.log_prior), rows.n_rows))
+        if self.normal:
+            x = block[[self.numeric[j] for j in self.normal]][:, None, :]
+            mean, precision, constant = (
+                a.T[:, :, None] for a in (self.gaussian.mean, self.gaussian.precision, self.gaussian.constant)
+            )
+            with np.errstate(over="ignore"):
+                out[self.normal] = np.where(np.isnan(x), 0.0, constant - precision * (x - mean) ** 2)
+        for j, role in enumerate(self.roles):
+            if role != "gaussian":
+                self._add_feature(j, rows, block, 0, out[j])
+        return out
+
+    def _block(self, rows: Table, numbers: Any, start: int, stop: int) -> np.ndarray:
+        return number_block(numbers, start, stop) if self.numeric else np.empty((0, stop - start))
+
+    def _piece(self, rows: Table, numbers: Any, start: int, stop: int) -> np.ndarray:
+        out, block = np.repeat(self.log_prior[:, None], stop - start, axis=1), self._block(rows, numbers, start, stop)
+        if self.normal:
+            normal = [self.numeric[j] for j in self.normal]
+            _add_gaussian(block if len(normal) == len(block) else block[normal], self.gaussian, out)
+        for j, role in enumerate(self.roles):
+            if role != "gaussian":
+                self._add_feature(j, rows, block, start, out)
+        return out
+
+    def _add_feature(self, j: int, rows: Table, block: np.ndarray, start: int, out: np.ndarray) -> None:
+        """Add one feature's log-likelihood of the rows start … start + out.shape[1]."""
+        if j in self.densities:
+            for k, (points, h) in enumerate(self.densities[j]):
+                out[k] += log_density(block[self.numeric[j]], points, h) if points.values.size else 0.0
+        elif j in self.encoding.cuts:
+            _add_categorical(self.encoding.cuts[j].codes(block[self.numeric[j]]), self.tables[j], out)
+        else:
+            _add_categorical(rows.columns[j][start : start + out.shape[1]], self.tables[j], out)
+
+
+def fit_gaussian(moments: Moments, unbiased: bool, variance_floor: float) -> Gaussian:
+    """Return the normal densities of the Gaussian features.
+
+    To each variance is added ``variance_floor`` times the feature's variance over all rows, which makes the floor move
+    with the feature's scale. A class that has no value of a feature, or (unbiased) a single one, takes the spread of
+    the whole column; a column that is constant gets variance one and says nothing about the class.
+    """
+    if not moments.count.size:
+        return Gaussian(moments.mean, moments.m2)
+    pooled = moments.pooled()
+    overall = np.nan_to_num(pooled.variance(unbiased=False))
+    variance = moments.variance(unbiased=unbiased)
+    variance = np.where(np.isnan(variance), overall, variance) + variance_floor * overall
+    mean = np.where(moments.count > 0, moments.mean, pooled.mean)
+    constant = overall <= 0
+    if variance_floor == 0:
+        # A class whose values are all equal has no density; the smallest positive spread stands for it.
+        variance = np.maximum(variance, np.finfo(float).tiny)
+    return Gaussian(np.where(constant, pooled.mean, mean), np.where(constant, 1.0, variance))
+
+
+def _log_table(counts: np.ndarray, rule: Smoothing, variable: Variable) -> np.ndarray:
+    table = np.zeros((len(counts), variable.n_states + 1))
+    with np.errstate(divide="ignore"):
+        table[:, 1:] = np.log(smooth(counts, rule, variable))
+    return table
+
+
+def _with_bandwidths(points: tuple[Points, ...]) -> tuple[tuple[Points, float], ...]:
+    """Return each class's points with their bandwidth; a class of one value takes that of all classes together."""
+    everything = points[0]
+    for more in points[1:]:
+        everything = everything.merge(more)
+    common = bandwidth(everything) or 1.0
+    return tuple((p if p.values.size else everything, bandwidth(p) or common) for p in points)
+
+
+def _add_categorical(codes: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
+    if out.size <= SMALL_CELLS:  # nothing has to be compiled for a few rows
+        out += table[:, codes.astype(np.intp) + 1]
+        return
+    from tunbridge.kernels.classifiers.likelihood import add_categorical
+
+    add_categorical(codes, table, out)
+
+
+def _add_gaussian(block: np.ndarray, gaussian: Gaussian, out: np.ndarray) -> None:
+    if out.size * len(block) <= SMALL_CELLS:
+        for j, x in enumerate(block):
+            with np.errstate(over="ignore"):  # a deviation whose square overflows has density zero
+                square = (x - gaussian.mean[:, j, None]) ** 2
+            out += np.where(np.isnan(x), 0.0, gaussian.constant[:, j, None] - gaussian.precision[:, j, None] * square)
+        return
+    from tunbridge.kernels.classifiers.likelihood import add_gaussian
+
+    add_gaussian(block, gaussian.mean, gaussian.precision, gaussian.constant, out)

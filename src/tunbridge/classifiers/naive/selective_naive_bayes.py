@@ -1,11 +1,10 @@
 """Selective naive Bayes: only the features that help are used.
 
-Naive Bayes counts the evidence of two features that say the same twice. Leaving one of them out is the simplest cure.
-The features are chosen by a greedy search: forward from none, always adding the one that helps most, or backward from
-all, always leaving out the one that is missed least. How much a feature helps is measured on the rows themselves, each
-predicted by a model that has learned from all others. These models need not be learned: a row is taken away from the
-counts (:mod:`tunbridge.classifiers.naive.left_out_factors`), so that trying a feature costs one look into a table for
-each row and class.
+Naive Bayes counts the evidence of redundant features twice. Leaving one of them out is the simplest remedy. The
+features are chosen by a greedy search: forward from none, adding the best one each time, or backward from all, leaving
+out the least useful one. Features are judged by leave-one-out. No model has to be fitted again for it: a row is taken
+away from the counts (:mod:`tunbridge.classifiers.naive._left_out`), so that trying a feature costs one look into a
+table for each row and class.
 
 References
 ----------
@@ -14,56 +13,48 @@ P. Langley, S. Sage (1994). Induction of selective Bayesian classifiers. UAI, 39
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-import numpy as np
-
-from tunbridge._check import check_choice, check_whole
-from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.dependence.family_model import FamilyModel, as_table_prior, family_model
-from tunbridge.classifiers.naive.left_out_factors import Rows
-from tunbridge.classifiers.naive.searched import (
-    CRITERIA,
+from tunbridge._core.check import check_choice, check_integer
+from tunbridge._core.registry import classifier
+from tunbridge.classifiers.naive._left_out import (
     Groups,
+    LeftOut,
     Move,
-    SearchedStatistics,
+    SearchedClassifier,
     SearchStep,
-    collect_searched,
+    groups_of,
     search_groups,
-    searched_content,
-    searched_statistics,
 )
-from tunbridge.classifiers.rows.batch import Batch
-from tunbridge.classifiers.rows.coding import MISSING_RULES
-from tunbridge.data import Variable
 
 _SEARCHES = ("forward", "backward")
 
 
-class SelectiveNaiveBayesClassifier(BayesClassifier):
+@classifier("snb", file="selective-naive-bayes", rank=11, help="selective naive Bayes")
+@dataclass(eq=False, repr=False)
+class SelectiveNaiveBayesClassifier(SearchedClassifier):
     """Naive Bayes with the features that help: chosen forward or backward by leave-one-out.
-
-    What is predicted, decided or explained may be rows of any make, or one row as a mapping of features to values.
 
     Parameters
     ----------
     search : {"forward", "backward"}
-        Whether features are added one by one, or left out one by one. Forward leaves out copies of what is known
-        already; backward finds features that help only together, and keeps more.
+        Whether features are added or removed one by one. Forward leaves out redundant features; backward finds
+        features that help only together, and keeps more.
     criterion : {"accuracy", "log-loss"}
-        What is to be best when each row is predicted from all others: the share of rows whose class is found, log-loss
-        deciding between equals; or the log-loss alone, which looks at all probabilities and stops later.
+        The leave-one-out criterion: accuracy, with log-loss deciding between equals, or log-loss alone, which stops
+        later.
     patience : int
-        How many steps in a row may make predictions no better before the search ends: features that help only together
-        are found that way. What is kept is the best that was met.
+        The number of steps without improvement after which the search ends: this finds features that help only
+        together. The best set is kept.
     max_features : int, optional
-        The most features that are added (forward), or left in (backward).
+        The maximum number of features.
     categorical, class_prior, missing, n_jobs
-        As in :class:`TANClassifier`; numbers are cut into intervals by Fayyad & Irani's method.
+        As in :class:`TANClassifier`; numbers are discretized by Fayyad & Irani's method.
     smoothing : number, "hierarchical", or prior
         How counts become tables P(x | class); a number is Laplace's γ. Where pseudo-counts depend on the data, as those
-        of ``MEstimate(m, "marginal")`` and the strengths of ``"hierarchical"`` do, they are not made anew for every row
-        that is left out.
+        of ``MEstimate(m, "marginal")`` and the strengths of ``"hierarchical"`` do, they are not computed again for
+        every row that is left out.
 
     Attributes
     ----------
@@ -76,7 +67,7 @@ class SelectiveNaiveBayesClassifier(BayesClassifier):
 
     Notes
     -----
-    A feature is added where that makes predictions better, and left out where they do not get worse. Choosing from F
+    A feature is added if predictions get better, and left out if they do not get worse. Choosing from F
     features takes at most F²/2 passes over rows and classes. ``partial_fit`` keeps the features that the first
     batch chose, and adds to their counts.
 
@@ -95,77 +86,34 @@ class SelectiveNaiveBayesClassifier(BayesClassifier):
     ['no']
     """
 
-    kind = "selective-naive-bayes"
-
-    def __init__(
-        self,
-        search: str = "forward",
-        *,
-        criterion: str = "accuracy",
-        patience: int = 2,
-        max_features: int | None = None,
-        categorical: Any = None,
-        smoothing: Any = 1.0,
-        class_prior: Any = None,
-        missing: str = "marginal",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.search = search
-        self.criterion = criterion
-        self.patience = patience
-        self.max_features = max_features
-        self.categorical = categorical
-        self.smoothing = smoothing
-        self.class_prior = class_prior
-        self.missing = missing
-        self.n_jobs = n_jobs
+    search: str = "forward"
+    _: KW_ONLY
+    criterion: str = "accuracy"
+    patience: int = 2
+    max_features: int | None = None
+    categorical: Any = None
+    smoothing: Any = 1.0
+    class_prior: Any = None
+    missing: str = "marginal"
+    n_jobs: int | None = None
 
     @property
     def selected_(self) -> list[str]:
         """The features that are used."""
-        return [self.variables_[j].name for (j,) in self.statistics_.groups]
-
-    @property
-    def trace_(self) -> tuple[SearchStep, ...]:
-        """The steps of the search."""
-        return self.statistics_.steps
+        return [self.variables_[j].name for (j,) in groups_of(self.statistics_.families)]
 
     def _check_parameters(self) -> None:
         check_choice("search", self.search, _SEARCHES)
-        check_choice("criterion", self.criterion, CRITERIA)
-        check_whole("patience", self.patience, low=0)
-        check_whole("max_features", self.max_features, low=1, optional=True)
-        check_choice("missing", self.missing, MISSING_RULES)
-        as_table_prior(self.smoothing)
+        check_integer("max_features", self.max_features, low=1, optional=True)
+        super()._check_parameters()
 
-    def _collect(
-        self, batch: Batch, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
-    ) -> SearchedStatistics:
-        return collect_searched(
-            batch,
-            classes,
-            target,
-            weights,
-            before,
-            search=self._search,
-            missing=self.missing,
-            class_prior=self.class_prior,
-            smoothing=self.smoothing,
-            n_jobs=self.n_jobs,
-        )
-
-    def _search(self, rows: Rows) -> tuple[Groups, list[SearchStep]]:
+    def search_groups(self, rows: LeftOut) -> tuple[Groups, list[SearchStep]]:
+        """Return the features that the search finds, in groups, and its steps."""
         options = {"criterion": self.criterion, "patience": self.patience, "n_jobs": self.n_jobs}
         return selected(rows, self.search, self.max_features, **options)
 
-    def _derive(self, statistics: SearchedStatistics, log_prior: np.ndarray) -> FamilyModel:
-        return family_model(statistics.families, log_prior, self.smoothing)
 
-    _content = staticmethod(searched_content)
-    _statistics = staticmethod(searched_statistics)
-
-
-def selected(rows: Rows, search: str, max_features: int | None, **options: Any) -> tuple[Groups, list[SearchStep]]:
+def selected(rows: LeftOut, search: str, max_features: int | None, **options: Any) -> tuple[Groups, list[SearchStep]]:
     """Return the features that a greedy search chooses, each a group of its own, and the steps of the search."""
     everything = tuple((j,) for j in rows.used)
 

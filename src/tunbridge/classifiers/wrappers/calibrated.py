@@ -1,10 +1,9 @@
-"""Calibrated posteriors: any classifier, with its probabilities put right by rows that it has not seen.
+"""Calibrated posteriors: any classifier, with its probabilities calibrated by cross-validation.
 
-Naive Bayes counts every feature as evidence of its own. Where features repeat each other the same evidence is counted
-twice, and posteriors sit too near 0 and 1: right about the class, wrong about the odds. Costs that differ are weighed
-by these odds, so they must be right. The cure is to hold rows out in turns, to look at what the posteriors of these
-rows were worth, and to learn a map from one to the other (:mod:`tunbridge.classifiers.wrappers.calibration`). The model
-itself is then learned from all rows.
+Naive Bayes counts every feature as independent evidence. Where features repeat each other the same evidence is counted
+twice, and posteriors are too near 0 and 1: the class is right, the odds are wrong, and decisions with unequal costs
+need the odds. So the posteriors of held-out rows are compared with their classes, and a map from one to the other is
+learned (:mod:`tunbridge.classifiers.wrappers._calibration`). The model itself is then fitted with all rows.
 
 References
 ----------
@@ -17,49 +16,45 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from math import isfinite
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.base import clone
 
-from tunbridge._check import check_choice, check_whole, shortened
-from tunbridge._memory import check_memory
-from tunbridge.classifiers.base import BayesClassifier
+from tunbridge._core.check import check_choice, check_integer
+from tunbridge._core.memory import check_memory
+from tunbridge._core.registry import classifier
+from tunbridge._core.seeds import entropy_of
+from tunbridge.classifiers._classes import Finish, log_posterior
+from tunbridge.classifiers._parameters import fitted_content, fitted_of
+from tunbridge.classifiers._rows import Examples
 from tunbridge.classifiers.explanation.contributions import conditions
-from tunbridge.classifiers.explanation.importance import importance_of
-from tunbridge.classifiers.explanation.ranges import cuts_of
-from tunbridge.classifiers.naive.naive_bayes import NaiveBayesClassifier
-from tunbridge.classifiers.parameters import fitted_content, fitted_of
-from tunbridge.classifiers.posteriors import Finish, log_posterior
-from tunbridge.classifiers.rows.batch import Batch
-from tunbridge.classifiers.rows.folds import deal_folds
-from tunbridge.classifiers.rows.readers import Reader
-from tunbridge.classifiers.wrappers.calibration import (
+from tunbridge.classifiers.explanation.importance import cuts_of, importance_of
+from tunbridge.classifiers.wrappers._calibration import (
     METHODS,
     Calibration,
     HeldOut,
     best_calibration,
     learn_calibration,
 )
-from tunbridge.data import Variable
+from tunbridge.classifiers.wrappers._wrapper import Wrapped, WrapperClassifier
+from tunbridge.data import Table
 from tunbridge.data.discretisation import Discretisation
 from tunbridge.decisions import Evidence, Explanation
-from tunbridge.errors import DataError, TunbridgeWarning
-from tunbridge.inference.forward import entropy_of
+from tunbridge.errors import TunbridgeWarning
 
 CALIBRATION = "calibration"
-"""What the line of an explanation is called that leads from the estimator's log-odds to the calibrated ones."""
+"""The name of the line of an explanation that leads from the estimator's log-odds to the calibrated ones."""
 
 _AUTO = "auto"
 _FARTHEST = 700.0  # an infinite weight of evidence, where it must be added to others
 
 
 @dataclass(frozen=True, eq=False)
-class CalibratedStatistics:
-    """What is kept of the data: the estimator that was learned from all rows, and the map behind it.
+class CalibratedStatistics(Wrapped):
+    """What is kept of the data: the estimator that was fitted with all rows, and the map behind it.
 
     Parameters
     ----------
@@ -68,31 +63,22 @@ class CalibratedStatistics:
     calibration : Calibration
         The map from its posteriors to calibrated ones.
     losses : mapping of str to float
-        The log-loss of each method on held-out rows, where one was to be chosen.
+        The cross-validated log-loss of each method, where one was to be chosen.
     """
 
-    fitted: BayesClassifier
     calibration: Calibration
     losses: Mapping[str, float]
 
-    @property
-    def target(self) -> Variable:
-        """The class variable."""
-        return self.fitted.statistics_.target
-
-    @property
-    def class_weight(self) -> np.ndarray:
-        """The number (or weight) of the rows of each class."""
-        return np.asarray(self.fitted.class_count_)
-
-    @property
-    def variables(self) -> tuple[Variable, ...]:
-        """The features."""
-        return self.fitted.variables_
-
-    def merge(self, other: Any) -> Any:
-        """Raise: what was held out cannot be held out again."""
-        raise DataError("a calibrated classifier must be learned from all rows at once; got further ones.")
+    def content(self) -> dict[str, Any]:
+        """Return the statistics as content of a file."""
+        found = self.calibration
+        return {
+            "estimator": fitted_content(self.fitted),
+            "method": found.method,
+            "reach": found.reach,
+            "maps": list(found.maps),
+            "losses": dict(self.losses),
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,17 +89,17 @@ class CalibratedModel:
     calibration: Calibration
     log_prior: np.ndarray
 
-    def joint(self, batch: Batch, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
-        """Return ``finish(log P(x, c))`` for each row; what no class can produce stays impossible."""
-        return np.asarray(self.inner.joint(batch, lambda joint: finish(self._calibrated(joint)), n_jobs))
+    def joint(self, rows: Table, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
+        """Return ``finish(log P(x, c))`` for each row; rows that are impossible under every class stay so."""
+        return np.asarray(self.inner.joint(rows, lambda joint: finish(self._calibrated(joint)), n_jobs))
 
-    def terms(self, batch: Batch) -> np.ndarray:
+    def terms(self, rows: Table) -> np.ndarray:
         """Return what each feature adds to the estimator's log P(x, c)."""
-        return np.asarray(self.inner.terms(batch))
+        return np.asarray(self.inner.terms(rows))
 
-    def conditions(self, batch: Batch) -> Any:
+    def conditions(self, rows: Table) -> Any:
         """Return what the term of each feature is conditional on."""
-        return conditions(self.inner, batch) or [[()] * len(batch.variables)] * batch.n_rows
+        return conditions(self.inner, rows) or [[()] * len(rows.variables)] * rows.n_rows
 
     def importances(self, statistics: CalibratedStatistics, method: str) -> dict[int, float]:
         """Return what each feature tells about the class, which calibration leaves alone."""
@@ -122,7 +108,7 @@ class CalibratedModel:
 
     @property
     def cuts(self) -> Mapping[int, Discretisation]:
-        """How the numbers that the estimator cuts are cut."""
+        """The bins of the numbers that the estimator discretizes."""
         return cuts_of(self.inner)
 
     @property
@@ -137,43 +123,43 @@ class CalibratedModel:
         return np.where(lost, -np.inf, found) if lost.any() else found
 
 
-class CalibratedClassifier(BayesClassifier):
-    """Any classifier with calibrated probabilities: what it calls 70 % comes true in about 70 of 100 cases.
+@classifier("calibrated", compared=False)
+@dataclass(eq=False, repr=False)
+class CalibratedClassifier(WrapperClassifier):
+    """Any classifier with calibrated probabilities: of the rows with P(c | x) = 70 %, about 70 % have class c.
 
     Parameters
     ----------
     estimator : BayesClassifier, optional
-        The classifier; :class:`NaiveBayesClassifier` by default. It is copied, not changed.
+        The classifier; default: :class:`NaiveBayesClassifier`. It is copied, not changed.
     method : {"auto", "isotonic", "platt", "temperature", "none"}
-        The map from its posteriors to calibrated ones. ``"isotonic"``: any increasing one, for thousands of rows.
-        ``"platt"``: a logistic regression on the log-odds. ``"temperature"``: one number, by which the evidence counts
-        less (or more) than it says. ``"none"``: as they are. ``"auto"`` takes the one of least log-loss on rows that
-        it was not learned from.
+        How posteriors are calibrated. ``"isotonic"``: any increasing one, for thousands of rows.
+        ``"platt"``: a logistic regression on the log-odds. ``"temperature"``: one exponent for
+        the evidence. ``"none"``: no change. ``"auto"`` takes the one with the smallest cross-validated log-loss.
     folds : int
-        How often a part of the rows is held out, while the others are learned from.
+        The number of cross-validation folds.
     random_state : int, numpy Generator or None
-        Which rows are held out together; None makes it differ from time to time.
+        Random seed of the folds; None takes a new one each time.
     n_jobs : int, optional
-        Threads; ``None`` takes every core. Results do not depend on it.
+        Number of threads; ``None`` uses all cores. Results do not depend on it.
 
     Attributes
     ----------
     classes_, class_count_, class_log_prior_, variables_, statistics_, n_features_in_, feature_names_in_
         As in :class:`NaiveBayesClassifier`.
     estimator_ : BayesClassifier
-        The classifier, learned from all rows.
+        The classifier, fitted with all rows.
     method_ : str
         The method that is used.
     losses_ : dict
-        With ``"auto"`` the log-loss of each method on rows that it was not learned from.
+        With ``"auto"`` the cross-validated log-loss of each method.
 
     Notes
     -----
-    Learning takes ``folds + 1`` times as long as that of the estimator, prediction a little longer. Which rows are held
-    out together follows from what they hold, so the order of rows and columns does not matter; rows are spread evenly
-    by class, and the only row of a class is never held out. Weights are numbers of rows: a row of weight 3 is three
-    equal rows, which can be held out one at a time. The isotonic map has steps: rows on one step are equally probable,
-    and their order is lost.
+    Fitting takes ``folds + 1`` times as long as that of the estimator, prediction a little longer. Folds depend on what
+    rows hold, so the order of rows and columns does not matter; they are stratified by class, and the only row of a
+    class is never held out. Weights are numbers of rows: a row of weight 3 is three equal rows, which can be in
+    different folds. The isotonic map has steps: rows on one step get the same probability.
 
     Predictions are the most probable classes after calibration, which need not be those before it. There is no
     ``partial_fit``.
@@ -193,29 +179,12 @@ class CalibratedClassifier(BayesClassifier):
     ([[0.06, 0.94]], [[0.33, 0.67]])
     """
 
-    kind = "calibrated"
-    _goes_on = False
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        method: str = _AUTO,
-        folds: int = 5,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.method = method
-        self.folds = folds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    @property
-    def estimator_(self) -> BayesClassifier:
-        """The classifier, learned from all rows."""
-        fitted: BayesClassifier = self.statistics_.fitted
-        return fitted
+    estimator: Any = None
+    _: KW_ONLY
+    method: str = _AUTO
+    folds: int = 5
+    random_state: Any = 0
+    n_jobs: int | None = None
 
     @property
     def method_(self) -> str:
@@ -224,129 +193,74 @@ class CalibratedClassifier(BayesClassifier):
 
     @property
     def losses_(self) -> dict[str, float]:
-        """The log-loss of each method on held-out rows, where one was to be chosen."""
+        """The cross-validated log-loss of each method, where one was chosen."""
         return dict(self.statistics_.losses)
 
     def _check_parameters(self) -> None:
         check_choice("method", self.method, (_AUTO, *METHODS))
-        check_whole("folds", self.folds, low=2)
+        check_integer("folds", self.folds, low=2)
         entropy_of(self.random_state)
-        if self.estimator is not None and not isinstance(self.estimator, BayesClassifier):
-            got = shortened(repr(self.estimator))
-            hint = "scikit-learn's CalibratedClassifierCV takes others."
-            if isinstance(self.estimator, type):
-                hint = f"Make one: {self.estimator.__name__}()."
-            raise DataError(f"estimator must be a classifier of Tunbridge; got {got}. {hint}")
-        self._unfitted()._check_parameters()
+        self.check_estimator("scikit-learn's CalibratedClassifierCV takes others.")
 
-    def _unfitted(self) -> BayesClassifier:
-        """Return a fresh copy of the estimator."""
-        copy: BayesClassifier = NaiveBayesClassifier() if self.estimator is None else clone(self.estimator)
-        return copy.set_params(n_jobs=self.n_jobs)
+    def collect(self, examples: Examples, before: Any) -> CalibratedStatistics:
+        """Return the estimator fitted with all rows, and the map learned by cross-validation."""
+        fitted = self.unfitted().fit_examples(examples)
+        held_out = self._held_out(examples, fitted.class_log_prior_)
+        method, losses = best_calibration(held_out) if self.method == _AUTO else (self.method, {})
+        return CalibratedStatistics(fitted, learn_calibration(method, held_out), losses)
 
-    def _reader(self) -> Reader:
-        return self._unfitted()._reader()
-
-    def _which_categorical(self) -> Any:
-        return self._unfitted()._which_categorical()
-
-    def _encoded_target(self, y: Any, classes: Any, name: str, n_rows: int) -> tuple[Variable, np.ndarray]:
-        return self._unfitted()._encoded_target(y, classes, name, n_rows)
-
-    def _log_prior(self, statistics: CalibratedStatistics) -> np.ndarray:
-        return statistics.fitted.class_log_prior_
-
-    def _collect(
-        self, batch: Batch, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
-    ) -> CalibratedStatistics:
-        fitted = self._unfitted()._fit_batch(batch, classes, target, weights)
-        rows = self._held_out(batch, classes, target, weights, fitted.class_log_prior_)
-        method, losses = best_calibration(rows) if self.method == _AUTO else (self.method, {})
-        return CalibratedStatistics(fitted, learn_calibration(method, rows), losses)
-
-    def _held_out(
-        self, batch: Batch, classes: np.ndarray, target: Variable, weights: np.ndarray | None, log_prior: np.ndarray
-    ) -> HeldOut:
-        """Return what copies of the estimator say about rows that they were not learned from."""
-        n_classes = target.n_states
-        if n_classes < 2 or self.method == "none":
-            none = np.empty(0, np.int64)
-            return HeldOut(np.empty((n_classes, 0)), none, none, none, log_prior)
-        check_memory(
-            f"the posteriors of {batch.n_rows} held-out rows",
-            16.0 * n_classes * batch.n_rows,
-            ways_out="Calibrate with a sample of the rows.",
+    def _held_out(self, examples: Examples, log_prior: np.ndarray) -> HeldOut:
+        """Return what copies of the estimator say about rows that they were not fitted with."""
+        n_classes, mass = examples.target.n_states, examples.mass
+        joints, which = [np.empty((n_classes, 0))], [np.empty(0, np.int64)]
+        weights, folds = [np.empty(0)], [np.empty(0, np.int64)]
+        if n_classes > 1 and self.method != "none":
+            check_memory(
+                f"the posteriors of {examples.n_rows} held-out rows",
+                16.0 * n_classes * examples.n_rows,
+                ways_out="Calibrate with a sample of the rows.",
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", TunbridgeWarning)  # all rows together give the same warnings
+                for fold, share in enumerate(examples.folds(self.folds, entropy_of(self.random_state))):
+                    held = np.flatnonzero(share)
+                    joints.append(self._scores(examples, share, log_prior))
+                    which.append(held)
+                    weights.append(mass[held] * share[held])
+                    folds.append(np.full(len(held), fold))
+        rows = np.concatenate(which)
+        return HeldOut(
+            np.concatenate(joints, axis=1),
+            examples.classes[rows],
+            np.concatenate(weights),
+            np.concatenate(folds),
+            log_prior,
         )
-        folds = deal_folds(batch, classes, weights, n_folds=self.folds, seed=entropy_of(self.random_state))
-        parts = []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TunbridgeWarning)  # whatever is odd in a part will be told of the whole
-            for fold in range(self.folds):
-                share = folds.held_out(fold)
-                if share.any():
-                    joint = self._scores(batch, classes, target, weights, share, log_prior)
-                    parts.append((fold, np.flatnonzero(share), joint))
-        which = np.concatenate([np.empty(0, np.int64), *(w for _, w, _ in parts)])
-        mass = np.ones(batch.n_rows) if weights is None else weights
-        shares = np.concatenate([np.empty(0), *(folds.held_out(f)[w] for f, w, _ in parts)])
-        numbers = np.concatenate([np.empty(0, np.int64), *(np.full(len(w), f) for f, w, _ in parts)])
-        joints = np.concatenate([np.empty((n_classes, 0)), *(joint for _, _, joint in parts)], axis=1)
-        return HeldOut(joints, classes[which], mass[which] * shares, numbers, log_prior)
 
-    def _scores(
-        self,
-        batch: Batch,
-        classes: np.ndarray,
-        target: Variable,
-        weights: np.ndarray | None,
-        share: np.ndarray,
-        log_prior: np.ndarray,
-    ) -> np.ndarray:
+    def _scores(self, examples: Examples, share: np.ndarray, log_prior: np.ndarray) -> np.ndarray:
         """Return log P(x, c), class × row, of the rows of which a share is held out, learned from all the rest."""
-        kept = np.ones(batch.n_rows) if weights is None else weights
-        kept = kept * (1.0 - share)
-        train, held = kept > 0, share > 0
-        whole = weights is None and not (train & held).any()
-        rows = batch.take(train)
-        model = self._unfitted()._fit_batch(rows, classes[train], target, None if whole else kept[train])
-        joint = model._model.joint(batch.take(held).as_known_to(rows), lambda joint: joint, self.n_jobs).T
+        train = examples.weighted(1.0 - share)
+        model = self.unfitted().fit_examples(train)
+        held = examples.rows.take(share > 0).as_known_to(train.rows)
+        joint = model.model_.joint(held, lambda joint: joint, self.n_jobs).T
         return np.where(np.isneginf(joint.max(axis=0)), log_prior[:, None], joint)
 
-    def _adopt(self, statistics: CalibratedStatistics, target_name: str | None) -> None:
-        """Take the statistics; the estimator inside learns what the columns are called."""
-        super()._adopt(statistics, target_name)
-        statistics.fitted.target_name_ = target_name
-        if hasattr(self, "feature_names_in_"):
-            statistics.fitted.feature_names_in_ = self.feature_names_in_
+    def derive(self, statistics: CalibratedStatistics, log_prior: np.ndarray) -> CalibratedModel:
+        """Return the model of the estimator with calibrated posteriors."""
+        return CalibratedModel(statistics.fitted.model_, statistics.calibration, log_prior)
 
-    def _derive(self, statistics: CalibratedStatistics, log_prior: np.ndarray) -> CalibratedModel:
-        return CalibratedModel(statistics.fitted._model, statistics.calibration, log_prior)
-
-    def _reasons(self, batch: Any, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Any]:
+    def reasons(self, rows: Any, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Any]:
         """Return the evidence of the estimator, and one line more, which leads to the calibrated log-odds."""
-        log_shares = self._posterior(batch, log_posterior)
-        told = self.estimator_._reasons(batch, compared, probabilities)
+        log_shares = self.posteriors(rows, log_posterior)
+        inner = self.estimator_.reasons(rows, compared, probabilities)
         wanted = [float(shares[c] - shares[d]) for shares, (c, d) in zip(log_shares, compared, strict=True)]
-        return [_with_calibration(each, odds, self.method_) for each, odds in zip(told, wanted, strict=True)]
+        return [_with_calibration(each, odds, self.method_) for each, odds in zip(inner, wanted, strict=True)]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags = self._unfitted().__sklearn_tags__().input_tags
-        return tags
+    def _described(self) -> dict[str, str]:
+        return {"method": self.method_}
 
-    @staticmethod
-    def _content(statistics: CalibratedStatistics) -> dict[str, Any]:
-        found = statistics.calibration
-        return {
-            "estimator": fitted_content(statistics.fitted),
-            "method": found.method,
-            "reach": found.reach,
-            "maps": list(found.maps),
-            "losses": dict(statistics.losses),
-        }
-
-    @staticmethod
-    def _statistics(content: Mapping[str, Any]) -> CalibratedStatistics:
+    @classmethod
+    def _statistics(cls, content: Mapping[str, Any]) -> CalibratedStatistics:
         fitted = fitted_of(content["estimator"])
         found = Calibration(content["method"], content["reach"], tuple(content["maps"]))
         if not found.fits(fitted.statistics_.target.n_states):

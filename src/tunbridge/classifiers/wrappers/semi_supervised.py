@@ -1,20 +1,19 @@
 """Learning from rows of which only some have a class: expectation-maximisation around any classifier that counts.
 
-Rows without a class still tell which values go together, and a model P(x, c) can use them: they are rows of the mixture
-P(x) = Σ_c P(x, c). Beginning with what the rows with a class say, two steps take turns.
+Rows without a class still show which values go together, and a model P(x, c) can use them: they are rows of the mixture
+P(x) = Σ_c P(x, c). EM starts from the rows with a class and alternates two steps.
 
-- E: every row x without a class gets the posterior P(c | x) of the present model;
-- M: the model is derived anew from the statistics of the rows with a class and, for each class, of those without one,
+- E: every row x without a class gets the posterior P(c | x) of the current model;
+- M: the model is derived again from the statistics of the rows with a class and, for each class, of those without one,
   which count λ P(c | x).
 
 Neither step lowers
 
     L = Σ_{rows with a class} log P(x, c) + λ Σ_{rows without} log P(x) + log prior of the tables,
 
-so the climb ends in a (local) maximum. The weight λ says how much the rows without a class are believed. Where classes
-are what makes the rows differ most (the subjects of texts), λ = 1 makes a few classified rows worth many. Where they
-are not, the mixture may find other groups than the classes, and a small λ, or one that is chosen by holding out rows
-with a class, protects.
+so EM ends in a (local) maximum. λ is the weight of the rows without a class. Where rows differ mostly by class (the
+subjects of texts), λ = 1 makes a few labelled rows worth many. Where they do not, the mixture may find other groups
+than the classes; use a small λ, or choose it by cross-validation.
 
 Statistics can be merged, so nothing is kept for each row but its posterior, and every classifier with ``partial_fit``
 can be inside.
@@ -28,63 +27,99 @@ EM. Machine Learning 39, 103–134 (sections 4 and 5.3.1: EM-λ).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
-from tunbridge._check import check_number, check_whole, counted, shortened, warn_user
+from tunbridge._core.check import check_integer, check_number, counted, shortened, warn_user
+from tunbridge._core.registry import classifier
+from tunbridge._core.seeds import entropy_of
+from tunbridge._core.threads import row_pieces
+from tunbridge.classifiers._classes import encode_partly, labels_of, plain_labels, without_class
+from tunbridge.classifiers._parameters import fitted_content, fitted_of
+from tunbridge.classifiers._rows import Examples
 from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.naive.naive_bayes import NaiveBayesClassifier
-from tunbridge.classifiers.parameters import fitted_content, fitted_of
-from tunbridge.classifiers.rows.batch import Batch
-from tunbridge.classifiers.rows.readers import Reader
-from tunbridge.classifiers.rows.unlabelled import encode_partly, plain_labels, without_class
-from tunbridge.classifiers.wrappers.expectation import (
-    Climbed,
-    Labelled,
-    SemiSupervisedStatistics,
-    climb,
-    held_out_losses,
-)
+from tunbridge.classifiers.dependence._families import FamilyModel, as_table_prior
+from tunbridge.classifiers.naive.naive_bayes import Likelihood, NaiveBayesClassifier
+from tunbridge.classifiers.wrappers._wrapper import Wrapped, WrapperClassifier
+from tunbridge.counts import Counts
 from tunbridge.data import Variable
+from tunbridge.decisions.evidence import WhatIf
 from tunbridge.decisions.importance import Importance
-from tunbridge.decisions.what_if import WhatIf
 from tunbridge.errors import ConvergenceWarning, DataError, DataWarning, TunbridgeWarning
-from tunbridge.inference.forward import entropy_of
+from tunbridge.learning.parameters.priors import added_counts, depends_on_counts
 
 AUTO = "auto"
 TRIED = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
 """The weights among which ``"auto"`` chooses."""
 
+_NOTHING = 1e-12  # shares below this are left out
+_BYTES_AT_ONCE = 400_000_000
+_LEAST = -1e8  # stands for the logarithm of probability zero
+_CONFIDENT = 1e-15  # a held-out row costs no more than −log of this
 
-class SemiSupervisedClassifier(BayesClassifier):
+
+@dataclass(frozen=True, eq=False)
+class SemiSupervisedStatistics(Wrapped):
+    """A classifier that was learned from rows with and without a class.
+
+    Parameters
+    ----------
+    fitted : BayesClassifier
+        The classifier.
+    unlabelled_weight : float
+        λ, the weight of a row without a class.
+    trace : tuple of float
+        The objective at the start and after each iteration.
+    losses : mapping of float to float
+        The cross-validated log-loss for each λ, where one was to be chosen.
+    """
+
+    unlabelled_weight: float
+    trace: tuple[float, ...]
+    losses: Mapping[float, float]
+
+    def content(self) -> dict[str, Any]:
+        """Return the statistics as content of a file."""
+        return {
+            "estimator": fitted_content(self.fitted),
+            "unlabelled_weight": self.unlabelled_weight,
+            "trace": list(self.trace),
+            "losses": [list(pair) for pair in self.losses.items()],
+        }
+
+
+@classifier("semi-supervised", compared=False)
+@dataclass(eq=False, repr=False)
+class SemiSupervisedClassifier(WrapperClassifier):
     """A classifier that also learns from rows without a class, by expectation-maximisation (EM).
 
     Parameters
     ----------
     estimator : BayesClassifier, optional
         The classifier inside, any with ``partial_fit`` but :class:`BayesOptimalClassifier`, which has no P(x);
-        :class:`NaiveBayesClassifier` by default. It is copied, not changed.
+        default: :class:`NaiveBayesClassifier`. It is copied, not changed.
     unlabelled_weight : float or "auto"
-        λ, from 0 to 1: how many rows with a class a row without one counts like. ``"auto"`` takes the one of 0, 0.01,
-        0.03, 0.1, 0.3 and 1 under which rows with a class are predicted best (in log-loss) when they are held out.
+        The weight λ of a row without a class, from 0 to 1. ``"auto"`` chooses from 0, 0.01, 0.03, 0.1, 0.3 and 1 by
+        the cross-validated log-loss of the rows with a class.
     unlabelled : label, optional
         The label that marks rows without a class, −1 as in scikit-learn. Missing labels (None, NaN, empty text) mark
         them too. None: only missing ones do. Where all other labels are equal, as in −1 and 1, the mark is taken as a
         class, with a warning.
     max_iter : int
-        The most iterations.
+        The maximum number of iterations.
     tol : float
-        The climb ends when an iteration raises the objective by less than this for each row.
+        EM stops when an iteration raises the objective by less than this for each row.
     folds : int
-        For ``"auto"``: in how many parts the rows with a class are held out in turns.
+        For ``"auto"``: the number of cross-validation folds.
     random_state : int, numpy Generator or None
-        Which rows are held out together.
+        Random seed of the folds.
     n_jobs : int, optional
-        Threads; ``None`` takes every core. Results do not depend on it.
+        Number of threads; ``None`` uses all cores. Results do not depend on it.
 
     Attributes
     ----------
@@ -93,26 +128,25 @@ class SemiSupervisedClassifier(BayesClassifier):
     class_count_ : ndarray
         The rows of each class: those that have it, and those expected to, each of which counts λ.
     estimator_ : BayesClassifier
-        The classifier inside, as it was learned.
+        The classifier inside, fitted.
     unlabelled_weight_ : float
         λ.
     losses_ : dict
-        With ``"auto"`` the log-loss of held-out rows for each λ.
+        With ``"auto"`` the cross-validated log-loss for each λ.
     trace_ : tuple of float
-        The objective L at the start, learned from the rows with a class, and after each iteration.
+        The objective L at the start (fitted with the rows with a class) and after each iteration.
     n_iter_ : int
         The number of iterations.
 
     Notes
     -----
-    Which columns are categorical, and their states, follow from all rows. What needs classes is settled by the rows
-    that have one: cut points of numbers, and structures that an estimator settles with its first rows (the tree of
-    :class:`TANClassifier` is found anew in every iteration). With few such rows Fayyad & Irani's method hardly cuts:
-    let numbers be Gaussian.
+    Which columns are categorical, and their states, follow from all rows. Bins, and structures that an estimator fixes
+    with its first rows, follow from the rows with a class (the tree of :class:`TANClassifier` is found again in every
+    iteration). With few such rows Fayyad & Irani's method finds hardly any bins: model numbers as Gaussian.
 
-    L never falls with tables that are smoothed by a number and with Gaussian numbers of ``variance="mle"``. Where the
-    rule of an estimator is not the maximum of anything (unbiased variances, hierarchical smoothing) an iteration that
-    would lower L is not made, and ends the climb; L is then without a prior. There is no ``partial_fit``.
+    L never falls with tables that are smoothed by a number and with Gaussian numbers of ``variance="mle"``. Where an
+    estimator does not maximise an objective (unbiased variances, hierarchical smoothing), an iteration that would lower
+    L is discarded and ends EM; L is then without a prior. There is no ``partial_fit``.
 
     References
     ----------
@@ -121,7 +155,7 @@ class SemiSupervisedClassifier(BayesClassifier):
 
     Examples
     --------
-    The texts with a subject do not say what «goal» is about. Those without one say that it goes with «ball»:
+    No labelled text contains «goal», but the unlabelled ones show that it goes with «ball»:
 
     >>> import tunbridge as tb
     >>> words = {"ball": [1, 1, 0, 0, 1, 1, 1, 0, 0, 0], "goal": [0, 0, 0, 0, 1, 1, 1, 0, 0, 0]}
@@ -134,35 +168,15 @@ class SemiSupervisedClassifier(BayesClassifier):
     [[0.5, 0.5]]
     """
 
-    kind = "semi-supervised"
-    _goes_on = False
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        unlabelled_weight: float | str = 1.0,
-        unlabelled: Any = -1,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        folds: int = 5,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.unlabelled_weight = unlabelled_weight
-        self.unlabelled = unlabelled
-        self.max_iter = max_iter
-        self.tol = tol
-        self.folds = folds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    @property
-    def estimator_(self) -> BayesClassifier:
-        """The classifier inside, as it was learned."""
-        fitted: BayesClassifier = self.statistics_.fitted
-        return fitted
+    estimator: Any = None
+    _: KW_ONLY
+    unlabelled_weight: float | str = 1.0
+    unlabelled: Any = -1
+    max_iter: int = 100
+    tol: float = 1e-3
+    folds: int = 5
+    random_state: Any = 0
+    n_jobs: int | None = None
 
     @property
     def unlabelled_weight_(self) -> float:
@@ -171,7 +185,7 @@ class SemiSupervisedClassifier(BayesClassifier):
 
     @property
     def losses_(self) -> dict[float, float]:
-        """The log-loss of held-out rows for each λ, where one was to be chosen."""
+        """The cross-validated log-loss for each λ, where one was chosen."""
         return dict(self.statistics_.losses)
 
     @property
@@ -187,102 +201,76 @@ class SemiSupervisedClassifier(BayesClassifier):
     def _check_parameters(self) -> None:
         if not (isinstance(self.unlabelled_weight, str) and self.unlabelled_weight == AUTO):
             check_number("unlabelled_weight (λ, or 'auto')", self.unlabelled_weight, low=0, high=1)
-        check_whole("max_iter", self.max_iter, low=1)
+        check_integer("max_iter", self.max_iter, low=1)
         check_number("tol", self.tol, low=0)
-        check_whole("folds", self.folds, low=2)
+        check_integer("folds", self.folds, low=2)
         entropy_of(self.random_state)
-        if self.estimator is not None and not isinstance(self.estimator, BayesClassifier):
-            got = shortened(repr(self.estimator))
-            hint = f" Make one: {self.estimator.__name__}()." if isinstance(self.estimator, type) else ""
-            raise DataError(f"estimator must be a classifier of Tunbridge; got {got}.{hint}")
-        inner = self._unfitted()
-        if not inner._has_joint:
+        inner = self.check_estimator()
+        if not inner.has_joint:
             raise DataError(
-                "estimator must have a joint distribution P(x, c), of which rows without a class tell P(x); "
+                "estimator must have a joint distribution P(x, c), so that rows without a class tell P(x); "
                 f"{shortened(repr(inner))} has none."
             )
-        if not inner._goes_on:
-            raise DataError(
-                "estimator must be able to add rows to what it has learned; "
-                f"{shortened(repr(inner))} has no partial_fit."
-            )
-        inner._check_parameters()
+        if not inner.can_continue:
+            raise DataError(f"estimator must have partial_fit; {shortened(repr(inner))} has none.")
 
-    def _unfitted(self) -> BayesClassifier:
-        """Return a fresh copy of the estimator."""
-        copy: BayesClassifier = NaiveBayesClassifier() if self.estimator is None else clone(self.estimator)
-        return copy.set_params(n_jobs=self.n_jobs)
-
-    def _reader(self) -> Reader:
-        return self._unfitted()._reader()
-
-    def _which_categorical(self) -> Any:
-        return self._unfitted()._which_categorical()
-
-    def _log_prior(self, statistics: SemiSupervisedStatistics) -> np.ndarray:
-        return statistics.fitted.class_log_prior_
-
-    def _encoded_target(self, y: Any, classes: Any, name: str, n_rows: int) -> tuple[Variable, np.ndarray]:
+    def encode_classes(self, y: Any, classes: Any, name: str, n_rows: int) -> tuple[Variable, np.ndarray]:
+        """Return the class variable and the code of each row, −1 where it has no class."""
         return encode_partly(y, classes, name, n_rows, self.unlabelled)
 
-    def _collect(
-        self, batch: Batch, classes: np.ndarray, target: Variable, weights: np.ndarray | None, before: Any
-    ) -> SemiSupervisedStatistics:
-        rows = Labelled(self._unfitted()._settled(batch, weights), classes, target, weights)
-        weight, losses = self._chosen_weight(rows)
-        found = self._climb(rows, weight)
-        if not found.settled:
-            last = (found.trace[-1] - found.trace[-2]) / rows.n(weight)
+    def collect(self, examples: Examples, before: Any) -> SemiSupervisedStatistics:
+        """Return the estimator that EM fits to rows with and without a class."""
+        examples = replace(examples, rows=self.unfitted().settled(examples.rows, examples.weights))
+        weight, losses = self._chosen_weight(examples)
+        found = self._climb(examples, weight)
+        if not found.converged:
+            last = (found.trace[-1] - found.trace[-2]) / _n_rows(examples, weight)
             warn_user(
-                f"EM did not settle within {counted(self.max_iter, 'iteration')}: the last raised the objective by "
+                f"EM did not converge in {counted(self.max_iter, 'iteration')}: the last raised the objective by "
                 f"{last:.2g} a row, above tol = {self.tol:g}. Raise max_iter or tol.",
                 ConvergenceWarning,
             )
         return SemiSupervisedStatistics(found.fitted, weight, tuple(found.trace), losses)
 
-    def _climb(self, rows: Labelled, weight: float) -> Climbed:
-        return climb(self._unfitted(), rows, weight, max_iter=self.max_iter, tol=self.tol, n_jobs=self.n_jobs)
+    def _climb(self, examples: Examples, weight: float) -> Climbed:
+        return climb(self.unfitted(), examples, weight, max_iter=self.max_iter, tol=self.tol, n_jobs=self.n_jobs)
 
-    def _chosen_weight(self, rows: Labelled) -> tuple[float, dict[float, float]]:
+    def _chosen_weight(self, rows: Examples) -> tuple[float, dict[float, float]]:
         if not isinstance(self.unlabelled_weight, str):
             return float(self.unlabelled_weight), {}
         if not (rows.classes < 0).any():
             return 1.0, {}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TunbridgeWarning)  # whatever is odd in a part will be told of the whole
+            warnings.simplefilter("ignore", TunbridgeWarning)  # all rows together give the same warnings
             seed = entropy_of(self.random_state)
             losses = held_out_losses(rows, TRIED, self._climb, n_folds=self.folds, seed=seed, n_jobs=self.n_jobs)
         if not losses:
             warn_user(
-                "unlabelled_weight='auto' must have a class with two rows or more to hold one out; rows without a "
-                "class are not used. Give unlabelled_weight a number.",
+                "unlabelled_weight='auto' must have a class with at least two rows for cross-validation; rows without "
+                "a class are not used. Give unlabelled_weight a number.",
                 DataWarning,
             )
             return 0.0, {}
         return min(losses, key=lambda weight: (losses[weight], weight)), losses
 
-    def _adopt(self, statistics: SemiSupervisedStatistics, target_name: str | None) -> None:
-        """Take the statistics; the estimator inside learns what the columns are called."""
-        super()._adopt(statistics, target_name)
-        statistics.fitted.target_name_ = target_name
-        if hasattr(self, "feature_names_in_"):
-            statistics.fitted.feature_names_in_ = self.feature_names_in_
-
-    def _derive(self, statistics: SemiSupervisedStatistics, log_prior: np.ndarray) -> Any:
-        return statistics.fitted._model
+    def derive(self, statistics: SemiSupervisedStatistics, log_prior: np.ndarray) -> Any:
+        """Return the model of the estimator."""
+        return statistics.fitted.model_
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of the rows with a class whose class is predicted; y may be the name of a column."""
         check_is_fitted(self)
-        X, y, sample_weight, _ = self._reader().split(X, y, sample_weight, self.target_name_)
+        X, y, sample_weight, _ = self.reader().split(X, y, sample_weight, self.target_name_)
+        y = labels_of(y)
         known = ~without_class(y, None if self.unlabelled in self.classes_.tolist() else self.unlabelled)
         if not known.any():
             raise DataError("some row must have a class to be compared with what is predicted; got none.")
         right = self.predict(X)[known] == plain_labels(np.asarray(y).reshape(-1)[known])
         return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)[known]))
 
-    def _reasons(self, batch: Any, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Any]:
-        return self.estimator_._reasons(batch, compared, probabilities)
+    def reasons(self, rows: Any, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Any]:
+        """Return why each row has one class rather than another: as the estimator explains it."""
+        return self.estimator_.reasons(rows, compared, probabilities)
 
     def importance(self, method: str = "information") -> Importance:
         """Return what each feature tells about the class: :meth:`importance` of the estimator inside."""
@@ -294,22 +282,155 @@ class SemiSupervisedClassifier(BayesClassifier):
         check_is_fitted(self)
         return self.estimator_.what_if(X, to=to, features=features)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags = self._unfitted().__sklearn_tags__().input_tags
-        return tags
-
-    @staticmethod
-    def _content(statistics: SemiSupervisedStatistics) -> dict[str, Any]:
-        return {
-            "estimator": fitted_content(statistics.fitted),
-            "unlabelled_weight": statistics.unlabelled_weight,
-            "trace": list(statistics.trace),
-            "losses": [list(pair) for pair in statistics.losses.items()],
-        }
-
-    @staticmethod
-    def _statistics(content: Mapping[str, Any]) -> SemiSupervisedStatistics:
+    @classmethod
+    def _statistics(cls, content: Mapping[str, Any]) -> SemiSupervisedStatistics:
         trace, losses = (float(v) for v in content["trace"]), {float(w): float(v) for w, v in content["losses"]}
         weight = float(content["unlabelled_weight"])
         return SemiSupervisedStatistics(fitted_of(content["estimator"]), weight, tuple(trace), losses)
+
+
+# EM by statistics that can be merged. The expected statistics of a row without a class are those of one copy of it for
+# each class, weighing λ P(c | x). Copies that weigh next to nothing are left out, so that a row whose class is as good
+# as known counts once.
+
+
+@dataclass(frozen=True, eq=False)
+class Climbed:
+    """Where EM ended: the classifier, the objective after each iteration, and whether it converged."""
+
+    fitted: BayesClassifier
+    trace: list[float]
+    converged: bool
+
+
+def climb(
+    estimator: BayesClassifier, rows: Examples, weight: float, *, max_iter: int, tol: float, n_jobs: int | None
+) -> Climbed:
+    """Return the estimator learned from rows with and without a class, the latter with a weight λ."""
+    known, unknown = rows.take(rows.classes >= 0), rows.take(rows.classes < 0)
+    estimator._check_parameters()
+    start = estimator.collect(known, None)
+    asked = _Asked(estimator, known, unknown, weight, n_jobs)
+    statistics, (shares, objective) = start, asked(start)
+    trace, converged = [objective], not unknown.classes.size or weight == 0.0
+    while not converged and len(trace) <= max_iter:
+        found = start.merge(_expected(estimator, unknown, weight, shares, start))
+        shares, objective = asked(found)
+        gain = objective - trace[-1]
+        converged = gain <= tol * _n_rows(rows, weight)
+        if gain < 0.0:
+            break
+        statistics = found
+        trace.append(objective)
+    return Climbed(estimator.adopt(statistics, None), trace, converged)
+
+
+def _n_rows(examples: Examples, weight: float) -> float:
+    """Return the number of rows, those without a class counted by their weight."""
+    mass, known = examples.mass, examples.classes >= 0
+    return max(1.0, float(mass[known].sum() + weight * mass[~known].sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What statistics say: P(c | x) of the rows without a class, and the objective."""
+
+    estimator: BayesClassifier
+    known: Examples
+    unknown: Examples
+    weight: float
+    n_jobs: int | None
+
+    def __call__(self, statistics: Any) -> tuple[np.ndarray, float]:
+        model: Any = self.estimator.adopt(statistics, None).model_
+        joint = model.joint(self.known.rows, _bounded, self.n_jobs)
+        own = joint[np.arange(len(joint)), self.known.classes]
+        objective = float(self.known.mass @ own) + log_table_prior(self.estimator, statistics, model)
+        if not self.unknown.classes.size or self.weight == 0.0:
+            return np.empty((0, self.known.target.n_states)), objective
+        joint = model.joint(self.unknown.rows, _bounded, self.n_jobs)
+        evidence = logsumexp(joint, axis=1)
+        objective += self.weight * float(self.unknown.mass @ evidence)
+        joint -= evidence[:, None]
+        return np.exp(joint, out=joint), objective
+
+
+def _bounded(joint: np.ndarray) -> np.ndarray:
+    """Return logarithms none of which is −∞."""
+    return np.maximum(joint, _LEAST)
+
+
+def _expected(estimator: BayesClassifier, rows: Examples, weight: float, shares: np.ndarray, start: Any) -> Any:
+    """Return the statistics of rows without a class, each counted in every class by its share."""
+    copies, classes = np.nonzero(shares > _NOTHING)
+    weights = weight * rows.mass[copies] * shares[copies, classes]
+    found: Any = None
+    for begin, end in row_pieces(len(copies), max(1, int(_BYTES_AT_ONCE / max(1.0, rows.rows.row_bytes)))):
+        part = slice(begin, end)
+        new = estimator.collect(
+            Examples(rows.rows.take(copies[part]), classes[part], rows.target, weights[part]), start
+        )
+        found = new if found is None else found.merge(new)
+    return found
+
+
+def log_table_prior(estimator: BayesClassifier, statistics: Any, model: Any) -> float:
+    """Return Σ a log θ, the logarithm of the Dirichlet prior (up to a constant) whose maximum the smoothed tables are.
+
+    Rules whose pseudo-counts depend on the data, and models without tables, are no such prior; they give 0.
+    """
+    if hasattr(model, "log_table_prior"):
+        return float(model.log_table_prior())
+    if isinstance(model, Likelihood) and isinstance(estimator, NaiveBayesClassifier):
+        rules, counts = estimator.smoothing_rules(statistics), statistics.families.counts
+        return sum(_of_counts(c.child, rules[j], model.tables[j][:, 1:]) for j, c in counts.items())
+    if not isinstance(model, FamilyModel) or depends_on_counts(rule := as_table_prior(estimator.smoothing)):
+        return 0.0
+    total = 0.0
+    for cpt in model.cpts.values():
+        table = cpt.probabilities.reshape(-1, cpt.variable.n_states)
+        total += _weighted_logs(added_counts(rule, Counts(cpt.variable, cpt.parents, np.zeros(table.shape))), table)
+    return total
+
+
+def _of_counts(child: Variable, rule: Any, logs: np.ndarray) -> float:
+    if getattr(rule, "p", None) == "marginal":
+        return 0.0
+    added = rule.pseudo_counts(child, rule.guess(child, np.zeros(child.n_states)))
+    return _weighted_logs(added, np.exp(logs))
+
+
+def _weighted_logs(added: Any, table: np.ndarray) -> float:
+    weights = np.broadcast_to(added, table.shape)
+    some = weights > 0
+    return float(weights[some] @ np.log(table[some]))
+
+
+def held_out_losses(
+    rows: Examples,
+    tried: Sequence[float],
+    learn: Callable[[Examples, float], Climbed],
+    *,
+    n_folds: int,
+    seed: int,
+    n_jobs: int | None,
+) -> dict[float, float]:
+    """Return the mean −log P(c | x) of held-out rows with a class, for each weight of those without one.
+
+    Empty where no class has two rows.
+    """
+    total, losses = 0.0, dict.fromkeys(tried, 0.0)
+    for share in rows.folds(n_folds, seed):
+        held, kept = share > 0, rows.mass * (1.0 - share)
+        train = replace(rows, weights=kept).take(kept > 0)
+        asked, mass = rows.take(held), (rows.mass * share)[held]
+        total += float(mass.sum())
+        for weight in tried:
+            losses[weight] += float(mass @ _costs(learn(train, weight).fitted, asked, n_jobs))
+    return {weight: loss / total for weight, loss in losses.items()} if total else {}
+
+
+def _costs(fitted: BayesClassifier, rows: Examples, n_jobs: int | None) -> np.ndarray:
+    joint = fitted.model_.joint(rows.rows, _bounded, n_jobs)
+    own = joint[np.arange(len(joint)), rows.classes] - logsumexp(joint, axis=1)
+    return -np.maximum(own, np.log(_CONFIDENT))

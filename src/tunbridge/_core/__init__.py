@@ -1,0 +1,1 @@
+"""What every room uses: checks and their messages, memory forecasts, threads, seeds, the registry."""

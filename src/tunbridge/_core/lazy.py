@@ -1,0 +1,90 @@
+"""Packages whose names are loaded when they are first used.
+
+The names of a package stand once, in its stub ``__init__.pyi``: type checkers and editors read it, and so does
+:func:`lazy_names`, which turns ``from tunbridge.counts import Counter as Counter`` into an import that is made when
+``tunbridge.Counter`` is first used. What the registry knows is found as well, so that a new classifier, score or
+search is a name of the package without being listed anywhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tunbridge._core.registry import entries
+
+
+def lazy_names(
+    package: str, file: str, *, roles: Sequence[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package, read from the stub beside its file.
+
+    Parameters
+    ----------
+    package : str
+        Its name, ``__name__``.
+    file : str
+        Its file, ``__file__``.
+    roles : sequence of str
+        The roles of the registry whose classes are names of the package too.
+
+    Examples
+    --------
+    >>> import tunbridge
+    >>> "Counter" in tunbridge.__all__, "TANClassifier" in dir(tunbridge)
+    (True, True)
+    """
+    places = _places(Path(file).with_suffix(".pyi"))
+
+    def find(name: str) -> tuple[str, str] | None:
+        if name in places or name.startswith("_"):
+            return places.get(name)
+        found = (entry for role in roles for entry in entries(role).values() if entry.object == name)
+        return next(((entry.module, name) for entry in found), None)
+
+    def get(name: str) -> Any:
+        place = find(name)
+        if place is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = _load(*place)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        registered = (entry.object for role in roles for entry in entries(role).values())
+        return sorted({*places, *registered, *vars(sys.modules[package])})
+
+    return get, names, sorted(places)
+
+
+def _places(stub: Path) -> dict[str, tuple[str, str]]:
+    """Return the module and the name there of each name that a stub imports."""
+    imports = [node for node in ast.parse(stub.read_text("utf-8")).body if isinstance(node, ast.ImportFrom)]
+    return {alias.asname or alias.name: (str(node.module), alias.name) for node in imports for alias in node.names}
+
+
+def _load(module: str, name: str) -> Any:
+    """Return a name of a module, or its submodule of that name."""
+    found = import_module(module)
+    if name not in vars(found) and find_spec(f"{module}.{name}"):
+        return import_module(f"{module}.{name}")
+    return getattr(found, name)
+
+
+class LazyModule(ModuleType):
+    """A module that is imported when one of its names is first used.
+
+    Examples
+    --------
+    >>> LazyModule("math").sqrt(9.0)
+    3.0
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self.__name__), name)

@@ -1,0 +1,110 @@
+"""Records as plain content of a file, and back: driven by their type hints.
+
+A dataclass or named tuple becomes a mapping of its fields, a mapping a list of [key, value] pairs, and tuples, lists
+and sets become lists. Numbers, texts, arrays and whatever else :mod:`tunbridge.formats.native` can write stay as they
+are. Reading follows the hints of the fields and checks what it meets, so that a damaged or hostile file gives a
+ValueError rather than an object that answers nonsense. It also takes what earlier versions wrote: the fields of a
+record in a list, and a pair as a mapping of two entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+_LEAVES = {int: (int,), float: (float, int), str: (str,), bool: (bool,)}
+
+
+def pack(value: Any) -> Any:
+    """Return a value as plain content.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> class Point(NamedTuple):
+    ...     x: float
+    ...     tags: tuple[str, ...] = ()
+    >>> pack({"a": Point(1.5, ("red", "blue"))})
+    [['a', {'x': 1.5, 'tags': ['red', 'blue']}]]
+    """
+    if names := _field_names(type(value)):
+        return {name: pack(getattr(value, name)) for name in names}
+    if isinstance(value, Mapping):
+        return [[key, pack(each)] for key, each in value.items()]
+    if isinstance(value, Set):
+        return sorted(pack(each) for each in value)
+    if isinstance(value, (tuple, list)):
+        return [pack(each) for each in value]
+    return value
+
+
+def unpack(hint: Any, content: Any) -> Any:
+    """Return the value of a type that :func:`pack` wrote; raise ValueError when the content is none.
+
+    Examples
+    --------
+    >>> unpack(dict[str, tuple[float, ...]], [["a", [1.0, 2.0]]])
+    {'a': (1.0, 2.0)}
+    >>> unpack(int, "many")
+    Traceback (most recent call last):
+    ValueError: a number was expected, not 'many'
+    """
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return content
+    if origin in (Union, UnionType):
+        return _unpack_union(inner, content)
+    if isinstance(hint, type) and origin is None:
+        return _unpack_record(hint, content) if _field_names(hint) else _unpack_leaf(hint, content)
+    if not isinstance(content, list):
+        raise ValueError(f"a list was expected, not {type(content).__name__}")
+    if issubclass(origin, Mapping):
+        return {unpack(inner[0], key): unpack(inner[1], each) for key, each in map(_pair, content)}
+    if origin is tuple and inner[-1] is not Ellipsis:
+        if len(content) != len(inner):
+            raise ValueError(f"{len(inner)} entries were expected, not {len(content)}")
+        return tuple(map(unpack, inner, content))
+    return origin(unpack(inner[0], each) for each in content)
+
+
+def unpack_fields(record: Any, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record that are in some content, by name."""
+    hints = get_type_hints(record)
+    return {name: unpack(hints[name], content[name]) for name in _field_names(record) if name in content}
+
+
+def _field_names(kind: Any) -> tuple[str, ...]:
+    if is_dataclass(kind):
+        return tuple(field.name for field in fields(kind))
+    return tuple(getattr(kind, "_fields", ()))
+
+
+def _unpack_record(record: type, content: Any) -> Any:
+    if isinstance(content, Mapping):
+        return record(**unpack_fields(record, content))
+    if not isinstance(content, Sequence) or isinstance(content, str):
+        raise ValueError(f"the parts of a {record.__name__} were expected, not {type(content).__name__}")
+    hints = get_type_hints(record)
+    given = zip(_field_names(record), content, strict=False)
+    return record(**{name: unpack(hints[name], each) for name, each in given})
+
+
+def _unpack_leaf(kind: type, content: Any) -> Any:
+    allowed = _LEAVES.get(kind, (kind,))
+    if not isinstance(content, allowed) or (isinstance(content, bool) and kind is not bool):
+        what = "a number" if kind in (int, float) else kind.__name__
+        raise ValueError(f"{what} was expected, not {content!r:.60}")
+    return float(content) if kind is float else content  # type: ignore[arg-type]
+
+
+def _unpack_union(choices: Sequence[Any], content: Any) -> Any:
+    if content is None and NoneType in choices:
+        return None
+    return unpack(next(choice for choice in choices if choice is not NoneType), content)
+
+
+def _pair(item: Any) -> tuple[Any, Any]:
+    key, value = item.values() if isinstance(item, Mapping) else item
+    return key, value

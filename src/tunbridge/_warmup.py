@@ -1,0 +1,182 @@
+"""The warm-up: every kernel compiled for the types that real work calls it with.
+
+Numba compiles a kernel when it is first called with arrays of certain types and keeps the result on disk. The warm-up
+moves that wait away from the first real work, for example to the building of an image. It uses the library as people
+do, on small data: every registered classifier, search and score, questions to networks, text and sequences. So a new
+learner is warmed up because it is registered, and nothing here repeats the signature of a kernel.
+
+The size of a table decides whether kernels run (small inputs take a NumPy path), and the number of states the type of
+its codes (int8, int16 or int32); so the tables here are of several kinds.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import warnings
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import tunbridge as tb
+from tunbridge import kernels as kernel_package
+from tunbridge._core.registry import entries
+from tunbridge.data.formats.request import text_column
+
+_ROWS = 30_000  # enough cells for the kernels
+
+
+def kernels() -> dict[str, Any]:
+    """Return every compiled function that Python calls, by its module and name; the private ones call each other."""
+    found: dict[str, Any] = {}
+    for info in pkgutil.walk_packages(kernel_package.__path__, f"{kernel_package.__name__}."):
+        own = {
+            n: f for n, f in vars(import_module(info.name)).items() if not n.startswith("_") and hasattr(f, "py_func")
+        }
+        found |= {f"{info.name}.{n}": f for n, f in own.items() if f.py_func.__module__ == info.name}
+    return found
+
+
+def warm_up(report: Callable[[str], object] | None = None) -> int:
+    """Use everything once; return how many kernels there are.
+
+    ``report`` is called with the name of each part before it runs.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, part in _parts():
+            if report is not None:
+                report(name)
+            part()
+    return len(kernels())
+
+
+def _parts() -> Iterator[tuple[str, Callable[[], object]]]:
+    yield "counting", _count
+    yield "classifiers", _classify
+    yield "text", _read_texts
+    yield "sequences", _read_sequences
+    yield "inference", _ask
+    yield "structure learning", _learn
+    yield "missing values", _complete
+
+
+def _codes(n_rows: int = _ROWS, seed: int = 0) -> dict[str, np.ndarray]:
+    """Return columns of few and of 300 states, one of them a function of another, and a class."""
+    rng = np.random.default_rng(seed)
+    sizes = {"many": 300, "class": 3} | {name: 2 + i % 4 for i, name in enumerate("abcdefghij")}
+    columns = {name: rng.integers(0, k, n_rows) for name, k in sizes.items()}
+    return {name: column.astype(str) for name, column in (columns | {"coarse": columns["many"] // 50}).items()}
+
+
+def _count() -> None:
+    text_column("text", pa.chunked_array([_codes()["many"].tolist()]))  # as in a large file
+    rng = np.random.default_rng(1)
+    wide = {"huge": np.arange(_ROWS + 3_000).astype(str)[-_ROWS:]}
+    for columns in (_codes(), _codes() | wide):
+        table = tb.as_table(columns, kinds="categorical")
+        for rows in (table, table.with_weights(rng.random(_ROWS))):
+            counter = tb.Counter(rows)
+            tb.mutual_information(counter.pairs(_codes(1)))
+            counter.pairs_within("class", ["a", "b", "c"])
+            counter.extend("class", ["a"])
+            counter.family("class", ["many", "a", "b"])
+
+
+def _classify() -> None:
+    rng = np.random.default_rng(2)
+    words = tb.as_table(_codes(), kinds="categorical")
+    numbers, y = rng.normal(size=(_ROWS, 3)), rng.integers(0, 3, _ROWS)
+    for X in (numbers, numbers.astype(np.float32), np.asfortranarray(numbers), rng.integers(0, 300, (_ROWS, 3))):
+        for numeric in ("gaussian", "kernel", "discretise"):
+            tb.NaiveBayesClassifier(numeric=numeric).fit(X, y).predict_proba(X)
+    whole = rng.integers(0, 300, (_ROWS, 5))
+    tb.NaiveBayesClassifier(categorical="all").fit(whole, y, sample_weight=rng.random(_ROWS)).predict_proba(whole)
+    tb.AODEClassifier(subsumption=100).fit(words, "class").predict_proba(words)
+    words = words.take(slice(0, 10_000))
+    tables: list[tuple[Any, Any]] = [(words, "class"), (numbers[:10_000], y[:10_000])]
+    for entry in entries("classifier").values():
+        for rows, target in tables if entry.details.get("compared", True) else ():
+            entry.load()().fit(rows, target).predict_proba(rows)
+
+
+def _read_texts() -> None:
+    rng = np.random.default_rng(3)
+    texts = [" ".join(f"w{k}é" for k in rng.integers(0, 3_000, 40)) for _ in range(600)]
+    y = rng.integers(0, 3, 600)
+    for model in ("multinomial", "bernoulli", "complement", "nb-svm"):
+        tb.TextClassifier(model).fit(texts, y).predict_proba(texts)
+    for options in ({"tokens": "characters", "ngrams": (2, 3)}, {"n_buckets": 100}, {"stop_words": ["w1é"]}):
+        tb.TextClassifier(**options).fit(texts, y, sample_weight=rng.random(600)).predict_proba(texts)
+
+
+def _read_sequences() -> None:
+    rng = np.random.default_rng(4)
+    letters = [["".join(rng.choice(list(some), 60)) for _ in range(600)] for some in ("acgt", "acgtäöüß")]
+    y = rng.integers(0, 2, 600)
+    options: tuple[dict[str, Any], ...] = (
+        {"order": 0}, {"order": 2}, {"model": "position"}, {"model": "position", "order": 1},
+    )  # fmt: skip
+    for texts, order in ((letters[0], 8), (letters[1], 8), (rng.integers(0, 300, (600, 60)).tolist(), 4)):
+        for each in (*options, {"order": order}):
+            for weights in (None, rng.random(600)):
+                tb.SequenceClassifier(**each).fit(texts, y, sample_weight=weights).predict_proba(texts)
+        tb.CalibratedClassifier(tb.SequenceClassifier(), method="platt").fit(texts, y)
+        tb.SequenceClassifier().fit(texts, y).stream().update(texts[0]).finish()
+    tb.SequenceClassifier(gaps="a").fit(letters[0], y).predict(letters[0])
+
+
+def _network(n: int = 30) -> tb.BayesianNetwork:
+    """Return a network that is too large for the NumPy path."""
+    variables = {f"v{i}": ["a", "b", "c"] for i in range(n)}
+    arcs = [(f"v{i}", f"v{j}") for i in range(n) for j in (i + 1, i + 7) if j < n]
+    rows = np.random.default_rng(5).dirichlet(np.ones(3), 3**2)
+    parents = {name: [a for a, b in arcs if b == name] for name in variables}
+    return tb.BayesianNetwork(variables, arcs, {name: rows[: 3 ** len(parents[name])] for name in variables})
+
+
+def _ask() -> None:
+    net = _network()
+    evidence = {"v3": "a", "v9": ["a", "b"], "v20": {"a": 0.5, "b": 0.2, "c": 0.1}}
+    net.posteriors(evidence)
+    net.posterior(["v0", "v29"], evidence)
+    net.most_probable(evidence)
+    net.most_probable(evidence, of=["v0", "v5"])
+    table = net.sample(200, random_state=0)
+    net.sample(100, random_state=0, evidence=evidence)
+    net.predict_proba(table, "v0")
+    net.predict_proba(table.select(["v8", "v21"]), "v0")
+    net.log_likelihood(table)
+    for method in ("likelihood-weighting", "gibbs", "forward"):
+        net.posterior("v0", {"v3": "a"}, method=method, precision=0.05, random_state=0)
+
+
+def _learn() -> None:
+    table = tb.as_table(_codes(20_000, seed=6), kinds="categorical")
+    few = table.select(["a", "b", "c", "d", "class"])
+    tb.learn_structure(_network(12).sample(2_000, random_state=0), search="exact", max_parents=2)
+    wide = np.random.default_rng(8).integers(0, 2, (2_000, 600)).astype(str)
+    tb.learn_structure(tb.as_table(wide, kinds="categorical"), search="chow-liu")
+    for search in entries("search").values():
+        chosen = search.load()("class") if search.details.get("needs") == "target" else search.load()()
+        tb.learn_structure(table, search=chosen, random_state=0)
+    for score in entries("score"):
+        tb.learn_structure(table, score)
+        tb.learn_structure(few, score, search="exact")
+    tb.posterior_structure(few.take(slice(0, 2_000)), n_samples=20, burn_in=10, chains=2, random_state=0)
+
+
+def _complete() -> None:
+    net = _network()
+    table = net.sample(300, random_state=7)
+    rng = np.random.default_rng(7)
+    frame = {name: np.where(rng.random(300) < 0.3, None, table.to_pandas()[name]) for name in table.names}
+    incomplete = tb.as_table(frame, kinds="categorical")
+    for rows in (incomplete, incomplete.with_weights(np.ones(300))):
+        net = tb.fit_parameters(net.dag, rows, missing=tb.EM(max_iterations=3))
+    net.impute(incomplete)
+    net.impute(incomplete, jointly=False)
+    net.impute(incomplete, "sample", random_state=0)
+    net.posteriors(incomplete)

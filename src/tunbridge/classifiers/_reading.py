@@ -1,0 +1,587 @@
+"""How classifiers read tables: arrays, frames, dicts of columns, one row as a mapping; and single columns of text.
+
+An array that scikit-learn accepts is taken as it is: numbers are not copied, and categorical integers become codes of
+one byte each. Everything else comes column by column through :mod:`tunbridge.data`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.lib.stride_tricks import as_strided
+from scipy.sparse import issparse
+from sklearn.utils.validation import validate_data
+
+from tunbridge._core.check import did_you_mean, listed
+from tunbridge._core.threads import map_threads, row_pieces
+from tunbridge.classifiers._classes import as_given
+from tunbridge.counts.moments import block_of
+from tunbridge.data import Column, State, Table, Variable, encode
+from tunbridge.data.arrow import is_text
+from tunbridge.data.columns import code_type, column_to_arrow, encode_column, infer_column
+from tunbridge.data.frames import check_column_names, frame_columns
+from tunbridge.data.table import warn_unseen
+from tunbridge.data.variable import is_missing
+from tunbridge.errors import DataError
+
+_PIECE_ROWS = 1 << 15
+_FAST_CELLS = 20_000
+_MOST_EXACT = 2**53
+_LOOKED_AT = 20  # values of a column of which the type is not known
+
+
+@dataclass(frozen=True)
+class TableReader:
+    """The reader of tables: frames, dicts of columns, arrays, and one row as a mapping of feature to value."""
+
+    n_jobs: int | None
+
+    def split(self, X: Any, y: Any, sample_weight: Any, known: str | None) -> tuple[Any, Any, Any, str | None]:
+        """Return features, classes, weights and the name of the target."""
+        return split_target(X, y, sample_weight, known)
+
+    def learned(self, estimator: Any, X: Any, before: Any) -> Table:
+        """Return rows to learn from; the kinds of columns stay those of the first rows."""
+        known = None if before is None else before.variables
+        return learn_table(estimator, X, categorical=estimator.categorical_columns(), known=known, n_jobs=self.n_jobs)
+
+    def known(self, estimator: Any, X: Any) -> Table:
+        """Return rows to predict."""
+        if is_one_row(X):
+            X = _completed(estimator, X)
+        if estimator.target_name_ is not None:
+            X = split_target(X, None, None, estimator.target_name_, required=False)[0]
+        return known_table(estimator, X, estimator.variables_, self.n_jobs)
+
+    def is_one(self, X: Any) -> bool:
+        """Return whether X gives features their values rather than their columns."""
+        return is_one_row(X)
+
+
+def learn_table(
+    estimator: Any, X: Any, *, categorical: Any, known: Sequence[Variable] | None, n_jobs: int | None
+) -> Table:
+    """Return the features of training rows, kinds inferred; with ``known`` variables their kinds are kept.
+
+    Sets ``n_features_in_`` and ``feature_names_in_`` of the estimator, or checks against them when variables are known.
+    """
+    if isinstance(X, Table) and known is None:
+        return _of_kinds(estimator, X, categorical)
+    data = _validated(estimator, X, reset=known is None)
+    if isinstance(data, np.ndarray):
+        names = [str(n) for n in getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(data.shape[1])])]
+        return Table.of_valid(_array_columns(data, names, _kinds(categorical, names, known), n_jobs))
+    data = data if known is None else _by_position(estimator, data, known)
+    names = list(data) if known is None else [v.name for v in known]
+    asked = dict(zip(names, _kinds(categorical, names, known), strict=True))
+    return Table.of_valid(map_threads(lambda name: _column(data[name], name, asked[name]), names, n_jobs))
+
+
+def known_table(estimator: Any, X: Any, variables: Sequence[Variable], n_jobs: int | None) -> Table:
+    """Return the features of rows to predict; unseen categories are missing, with one warning."""
+    data = _validated(estimator, X, reset=False)
+    if isinstance(data, np.ndarray):
+        table, unseen = _encode_array(data, variables, n_jobs)
+    else:
+        table, unseen = encode(_frame_of(_by_position(estimator, data, variables)), variables, n_jobs=n_jobs)
+    warn_unseen(unseen)
+    return table
+
+
+# The values of a table
+
+
+def numbers_of(table: Table, feature: int, rows: slice = slice(None)) -> np.ndarray:
+    """Return a continuous feature as contiguous floats; raise where one is infinite."""
+    return _finite(np.ascontiguousarray(table.columns[feature][rows], np.float64))
+
+
+def number_block(columns: np.ndarray | Sequence[np.ndarray], start: int, stop: int) -> np.ndarray:
+    """Return some rows of continuous columns as a columns × rows array; raise where a number is infinite."""
+    return _finite(block_of(columns, start, stop))
+
+
+def number_columns(table: Table, features: Sequence[int]) -> np.ndarray | list[np.ndarray]:
+    """Return continuous features as one rows × columns array, where that is how they lie in memory, else as a list."""
+    columns = [table.columns[j] for j in features]
+    if len(columns) < 2 or any((c.dtype, c.strides) != (columns[0].dtype, columns[0].strides) for c in columns):
+        return columns
+    (stride,), size = columns[0].strides, columns[0].itemsize
+    places = np.array([c.__array_interface__["data"][0] for c in columns])
+    if stride < size * len(columns) or (np.diff(places) != size).any():
+        return columns
+    return as_strided(columns[0], (table.n_rows, len(columns)), (stride, size), writeable=False)
+
+
+def value_of(table: Table, feature: int, row: int) -> Any:
+    """Return one value; None when it is missing."""
+    variable, found = table.variables[feature], table.columns[feature][row]
+    if variable.is_categorical:
+        return (variable.states or ())[int(found)] if found >= 0 else None
+    return None if np.isnan(found) else float(found)
+
+
+def seen_values(table: Table) -> np.ndarray:
+    """Return which values are not missing, (n_features, n_rows)."""
+    return np.array([c.values >= 0 if c.variable.is_categorical else ~np.isnan(c.values) for c in table], np.bool_)
+
+
+def _finite(numbers: np.ndarray) -> np.ndarray:
+    if np.isinf(numbers).any():
+        raise DataError(
+            "features must be finite numbers; Input X contains infinity. Replace it, or make the value missing.",
+            parameter="X",
+        )
+    return numbers
+
+
+# Which column is what
+
+
+def split_target(
+    X: Any, y: Any, sample_weight: Any, known: str | None, *, required: bool = True
+) -> tuple[Any, Any, Any, str | None]:
+    """Return (features, classes, weights, target's name) where y may be the name of a column of X.
+
+    Weights are those given, else the weights of a Table. Classes of a Table are a column, with its codes. At prediction
+    (``required=False``) a column that has the target's name is taken out when there is one.
+    """
+    if isinstance(X, Table) and X.weights is not None and sample_weight is None:
+        sample_weight = X.weights
+    name = y if isinstance(y, str) else None if y is not None else known
+    if name is None:
+        if y is None and required:
+            raise DataError(
+                "the estimator requires y to be passed, but the target y is None. Give the classes, or the name of the "
+                "column that holds them.",
+                parameter="y",
+            )
+        return X, y, sample_weight, known
+    if not is_frame(X):
+        if required:
+            rule = "y must be an array of classes unless X is a frame with named columns"
+            raise DataError(f"{rule}; got y={name!r}.", parameter="y")
+        return X, y, sample_weight, name
+    if not (isinstance(X, (Table, Mapping)) or is_known_frame(X)):
+        X = frame_columns(X)  # once: it may be a stream
+    names = X.names if isinstance(X, Table) else list(X) if isinstance(X, Mapping) else list(X.columns)
+    if name not in names:
+        if not required:
+            return X, y, sample_weight, name
+        hint = did_you_mean(name, names)
+        raise DataError(f"the target must be a column of the data; got {name!r}. {hint}", parameter="y")
+    if isinstance(X, Table):
+        return X.select([n for n in names if n != name]), X.column(name), sample_weight, name
+    return _without(X, name), np.asarray(X[name]), sample_weight, name
+
+
+def _without(X: Any, name: str) -> Any:
+    if hasattr(X, "iloc"):
+        return X.drop(columns=name)
+    if hasattr(X, "with_columns"):
+        return X.drop(name)
+    return {k: v for k, v in X.items() if k != name}
+
+
+def categorical_mask(categorical: Any, names: Sequence[str]) -> list[bool | None]:
+    """Return for each column whether it is to be categorical; None leaves it to its type.
+
+    ``categorical`` is None, "all", a list of names or positions, a mask, or a mapping of columns to True or False.
+    """
+    if categorical is None:
+        return [None] * len(names)
+    what = "categorical"
+    if isinstance(categorical, str) or not isinstance(categorical, Iterable):
+        if categorical != "all":
+            rule = f"{what} must be None, 'all', a list of columns or a mapping"
+            raise DataError(f"{rule}; got {categorical!r}.", parameter=what)
+        return [True] * len(names)
+    place = {name: j for j, name in enumerate(names)}
+    if isinstance(categorical, Mapping):
+        asked = {_position(c, place): bool(yes) for c, yes in categorical.items()}
+        return [asked.get(j) for j in range(len(names))]
+    chosen = list(categorical)
+    if chosen and all(isinstance(c, (bool, np.bool_)) for c in chosen):
+        if len(chosen) != len(names):
+            rule = f"{what} must say yes or no for each of {len(names)} columns"
+            raise DataError(f"{rule}; got {len(chosen)} answers.", parameter=what)
+        return [True if c else None for c in chosen]
+    positions = {_position(c, place) for c in chosen}
+    return [True if j in positions else None for j in range(len(names))]
+
+
+def check_columns(what: str, given: Iterable[str], names: Sequence[str], rule: str) -> None:
+    """Raise when something is given for a column that does not exist."""
+    for name in given:
+        if name not in names:
+            raise DataError(f"{what} must name {rule}; got {name!r}. {did_you_mean(name, names)}", parameter=what)
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether X has named columns: a frame, table, dict or list of records, but no sparse matrix or Series."""
+    if issparse(X) or (hasattr(X, "iloc") and not hasattr(X, "columns")):  # a pandas Series is no frame
+        return False
+    records = isinstance(X, list) and bool(X) and all(isinstance(row, Mapping) for row in X)
+    return (
+        records or isinstance(X, (Table, Mapping)) or hasattr(X, "__arrow_c_stream__") or hasattr(X, "collect_schema")
+    )
+
+
+def is_known_frame(X: Any) -> bool:
+    """Return whether X is a frame whose column names scikit-learn looks at: pandas or polars."""
+    makers = {base.__module__.partition(".")[0] for base in type(X).__mro__}
+    return hasattr(X, "shape") and hasattr(X, "columns") and not makers.isdisjoint(("pandas", "polars"))
+
+
+def is_one_row(X: Any) -> bool:
+    """Return whether X gives features their values rather than their columns: a mapping, or a row of a pandas frame."""
+    if hasattr(X, "iloc") and hasattr(X, "items") and not hasattr(X, "columns"):
+        return all(isinstance(name, str) for name in X.index)
+    if not (isinstance(X, Mapping) and is_frame(X)):
+        return False
+    return len(X) > 0 and all(isinstance(v, (str, bytes)) or not hasattr(v, "__len__") for v in X.values())
+
+
+def check_names(estimator: Any, names: list[str], *, reset: bool) -> None:
+    """Do for tables and dicts what scikit-learn does for the frames it knows."""
+    if reset:
+        estimator.feature_names_in_ = np.array(names, object)
+        estimator.n_features_in_ = len(names)
+        return
+    absent = [str(n) for n in getattr(estimator, "feature_names_in_", []) if n not in names]
+    if absent:
+        hint = did_you_mean(absent[0], names)
+        raise DataError(f"the data must have the columns {listed(absent)}. {hint}", parameter="X")
+
+
+def _kinds(categorical: Any, names: Sequence[str], known: Sequence[Variable] | None) -> list[bool | None]:
+    return [v.is_categorical for v in known] if known is not None else categorical_mask(categorical, names)
+
+
+def _position(column: Any, place: Mapping[str, int]) -> int:
+    if isinstance(column, str) and column in place:
+        return place[column]
+    if isinstance(column, (int, np.integer)) and -len(place) <= column < len(place):
+        return int(column) % len(place)
+    hint = did_you_mean(column, list(place))
+    raise DataError(f"categorical must name columns; got {column!r}. {hint}", parameter="categorical")
+
+
+def _completed(estimator: Any, row: Any) -> dict[str, list[Any]]:
+    """Return one row as columns; features that it does not name are missing."""
+    given, names = dict(row.items()), [v.name for v in estimator.variables_]
+    check_columns("a row", [n for n in given if n != estimator.target_name_], names, "features")
+    return {name: [given.get(name)] for name in names}
+
+
+# Frames
+
+
+def _of_kinds(estimator: Any, table: Table, categorical: Any) -> Table:
+    """Return a table with the kinds of columns that are asked for: itself, where it has them."""
+    names = list(table.names)
+    _with_rows(dict(zip(names, table.columns, strict=True)))
+    check_names(estimator, names, reset=True)
+    asked = categorical_mask(categorical, names)
+    if all(k is None or k == v.is_categorical for k, v in zip(asked, table.variables, strict=True)):
+        return table
+    return Table.of_valid([_column(c, c.variable.name, k) for c, k in zip(table, asked, strict=True)])
+
+
+def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return columns by name for frames, or a two-dimensional array, checked against what was seen at fit."""
+    if is_frame(X):
+        if is_known_frame(X):
+            if all(isinstance(c, str) for c in X.columns):
+                check_column_names(X.columns)
+            X = _expected_columns(estimator, X, reset=reset)
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+            return _with_rows(_frame_columns(X))
+        columns = {c.variable.name: c for c in X} if isinstance(X, Table) else frame_columns(X)
+        check_names(estimator, list(columns), reset=reset)
+        return _with_rows(columns)
+    if np.ma.isMaskedArray(X):
+        mask, numeric = np.ma.getmaskarray(X), X.dtype.kind in "iuf"
+        X = X.data.astype(np.float64 if numeric else object)
+        X[mask] = np.nan if numeric else None
+    X = as_given(X) if isinstance(X, (list, tuple)) else X
+    array = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
+    if array.dtype.kind == "c":
+        raise DataError("features must be real numbers; Complex data not supported.", parameter="X")
+    return _native(array)
+
+
+def _expected_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return the frame without columns that are no features; every feature must be present."""
+    expected = [] if reset else [str(n) for n in getattr(estimator, "feature_names_in_", [])]
+    surplus = len(X.columns) > len(expected) and set(expected) <= set(X.columns)
+    return X[expected] if expected and surplus else X
+
+
+def _native(array: np.ndarray) -> np.ndarray:
+    """Return numbers in a type that the kernels know: this machine's byte order, floats of 4 or 8 bytes."""
+    if array.dtype.kind == "f" and array.dtype not in (np.float32, np.float64):
+        return array.astype(np.float64)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _frame_columns(X: Any) -> dict[str, Any]:
+    if hasattr(X, "iloc") and not all(isinstance(c, str) for c in X.columns):
+        return {f"x{j}": X.iloc[:, j] for j in range(X.shape[1])}
+    return frame_columns(X)
+
+
+def _with_rows(columns: dict[str, Any]) -> dict[str, Any]:
+    if not columns:
+        raise DataError("features must have at least one column; got 0 feature(s) while a minimum of 1 is required.")
+    first = next(iter(columns.values()))
+    if not len(first.values if isinstance(first, Column) else first):
+        raise DataError("features must have at least one row; got 0 sample(s) while a minimum of 1 is required.")
+    return columns
+
+
+def _by_position(estimator: Any, columns: dict[str, Any], variables: Sequence[Variable]) -> dict[str, Any]:
+    """Return the columns as they are when names were seen at fit, else named like the variables in their order."""
+    if not hasattr(estimator, "feature_names_in_"):
+        if len(columns) != len(variables):
+            raise DataError(f"the data must have {len(variables)} columns, as at fit; got {len(columns)}.")
+        columns = dict(zip([v.name for v in variables], columns.values(), strict=True))
+    return columns
+
+
+def _frame_of(columns: dict[str, Any]) -> Any:
+    """Return columns as ``encode`` takes them: a Table where they come from one, so that codes stay codes."""
+    if not isinstance(next(iter(columns.values())), Column):
+        return columns
+    return Table.of_valid([_column(c, name, None) for name, c in columns.items()])
+
+
+def _column(values: Any, name: str, categorical: bool | None) -> Column:
+    """Return a column of the kind asked for; a column of a Table keeps the kind it has there."""
+    if isinstance(values, Column):
+        if categorical is None or categorical == values.variable.is_categorical:
+            return values._replace(variable=values.variable.renamed(name))
+        values = column_to_arrow(values)
+    return infer_column(name, values, _kind(categorical))
+
+
+def _kind(categorical: bool | None) -> Any:
+    return None if categorical is None else "categorical" if categorical else "continuous"
+
+
+# Arrays
+
+
+def _array_columns(
+    array: np.ndarray, names: list[str], kinds: Sequence[bool | None], n_jobs: int | None
+) -> list[Column]:
+    """Return the columns of an array; numbers are views of it."""
+    numeric = array.dtype.kind in "iuf"
+    columns: Mapping[int, Column]
+    if array.dtype.kind == "f":
+        columns = {j: infer_column(names[j], array[:, j], "categorical") for j, k in enumerate(kinds) if k}
+    elif numeric:
+        columns = _integer_columns(array, names, kinds, n_jobs)
+    else:
+        columns = {j: infer_column(n, array[:, j], _kind(k)) for j, (n, k) in enumerate(zip(names, kinds, strict=True))}
+    plain = pa.from_numpy_dtype(array.dtype) if numeric else pa.null()
+    return [columns[j] if j in columns else Column(Variable(n), array[:, j], plain) for j, n in enumerate(names)]
+
+
+def _integer_columns(
+    array: np.ndarray, names: list[str], kinds: Sequence[bool | None], n_jobs: int | None
+) -> dict[int, Column]:
+    """Return the columns that are categorical: those asked for, and those left open that have at most two values."""
+    few = _has_few_values(array, n_jobs) if None in kinds else []
+    chosen = [j for j, k in enumerate(kinds) if k or (k is None and few[j])]
+    coded = _coded_integers(array, names, n_jobs) if len(chosen) == len(names) else None
+    if coded is None:
+        return {j: infer_column(names[j], array[:, j], "categorical") for j in chosen}
+    arrow_type = pa.from_numpy_dtype(array.dtype)
+    return {j: Column(v, codes, arrow_type) for j, (v, codes) in enumerate(zip(*coded, strict=True))}
+
+
+def _encode_array(
+    array: np.ndarray, variables: Sequence[Variable], n_jobs: int | None
+) -> tuple[Table, dict[str, list[State]]]:
+    if array.dtype.kind not in "iuf":
+        return encode({v.name: array[:, j] for j, v in enumerate(variables)}, variables)
+    which = [j for j, v in enumerate(variables) if v.is_categorical]
+    coded = None
+    if len(which) == len(variables) and array.dtype.kind in "iu":
+        coded = _encoded_integers(array, variables, n_jobs)
+    found = {j: (coded[j], []) if coded is not None else encode_column(variables[j], array[:, j]) for j in which}
+    unseen = {variables[j].name: states for j, (_, states) in found.items() if states}
+    if coded is not None:  # integers are never missing, so −1 is a value without a state
+        odd = np.flatnonzero(coded.min(axis=1) < 0).tolist()
+        unseen = {variables[j].name: encode_column(variables[j], array[:, j])[1] for j in odd}
+    plain = pa.from_numpy_dtype(array.dtype)
+    columns = [Column(v, found[j][0] if j in found else array[:, j], plain) for j, v in enumerate(variables)]
+    return Table.of_valid(columns), unseen
+
+
+# Arrays of integers: codes of all columns in three passes, by a table of the ranges of all columns. Hashes and other
+# wide numbers, whose table would be larger than the data, go column by column through tunbridge.data.
+
+
+def _has_few_values(array: np.ndarray, n_jobs: int | None) -> list[bool]:
+    """Return for each column whether it is categorical by itself: at most two values, or beyond exact doubles."""
+    low, high = _ranges(array, n_jobs)
+    return [
+        _beyond_doubles(lo, hi) or hi - lo <= 1 or bool(np.all((column == lo) | (column == hi)))
+        for lo, hi, column in zip(low, high, array.T, strict=True)
+    ]
+
+
+def _coded_integers(
+    array: np.ndarray, names: Sequence[str], n_jobs: int | None
+) -> tuple[list[Variable], np.ndarray] | None:
+    """Return the variables and codes (columns × rows) of an array of integers; None where that would not pay."""
+    if array.size <= _FAST_CELLS:
+        return None
+    low, high = _ranges(array, n_jobs)
+    first = _places(low, high, array.size)
+    if first is None:
+        return None
+    from tunbridge.kernels.counting.histograms import mark_present
+
+    least, present = np.array(low, np.int64), np.zeros(first[-1], bool)
+    map_threads(
+        lambda rows: mark_present(array[rows[0] : rows[1]], least, first, present),
+        row_pieces(len(array), _PIECE_ROWS),
+        n_jobs,
+    )
+    variables = [
+        Variable(name, (np.flatnonzero(present[first[j] : first[j + 1]]) + low[j]).tolist())
+        for j, name in enumerate(names)
+    ]
+    return variables, _looked_up(array, variables, first, n_jobs)
+
+
+def _encoded_integers(array: np.ndarray, variables: Sequence[Variable], n_jobs: int | None) -> np.ndarray | None:
+    """Return codes of known variables (columns × rows; −1: no such state), or None where that would not pay."""
+    states: list[Any] = [v.states or () for v in variables]
+    if array.size <= _FAST_CELLS or not all(s and all(type(x) is int for x in s) for s in states):
+        return None
+    first = _places([min(s) for s in states], [max(s) for s in states], array.size)
+    return None if first is None else _looked_up(array, variables, first, n_jobs)
+
+
+def _places(low: Sequence[int], high: Sequence[int], most: int) -> np.ndarray | None:
+    """Return where each column's range begins in a table of all ranges; None when the table would be too large."""
+    widths = [hi - lo + 1 for lo, hi in zip(low, high, strict=True)]
+    if sum(widths) > most or any(_beyond_doubles(lo, hi) for lo, hi in zip(low, high, strict=True)):
+        return None
+    return np.concatenate([[0], np.cumsum(widths)]).astype(np.intp)
+
+
+def _beyond_doubles(low: int, high: int) -> bool:
+    return low < -_MOST_EXACT or high > _MOST_EXACT
+
+
+def _looked_up(array: np.ndarray, variables: Sequence[Variable], first: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    from tunbridge.kernels.counting.histograms import look_up
+
+    table = np.full(first[-1], -1, code_type(max(v.n_states for v in variables)))
+    states: list[Any] = [v.states for v in variables]
+    low = np.array([min(s) for s in states], np.int64)
+    for j, s in enumerate(states):
+        table[first[j] + np.array(s, np.int64) - low[j]] = np.arange(len(s))
+    out = np.empty((len(variables), len(array)), table.dtype)
+    map_threads(
+        lambda rows: look_up(array[rows[0] : rows[1]], low, first, table, out[:, rows[0] : rows[1]]),
+        row_pieces(len(array), _PIECE_ROWS),
+        n_jobs,
+    )
+    return out
+
+
+def _ranges(array: np.ndarray, n_jobs: int | None) -> tuple[list[int], list[int]]:
+    """Return the least and the greatest value of each column, as Python numbers, whose differences cannot overflow."""
+    if array.size <= _FAST_CELLS:
+        return array.min(axis=0).tolist(), array.max(axis=0).tolist()
+    from tunbridge.kernels.counting.histograms import fill_ranges
+
+    def one(rows: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+        low, high = array[rows[0]].copy(), array[rows[0]].copy()
+        fill_ranges(array[rows[0] : rows[1]], low, high)
+        return low, high
+
+    found = map_threads(one, row_pieces(len(array), _PIECE_ROWS), n_jobs)
+    return np.min([low for low, _ in found], axis=0).tolist(), np.max([high for _, high in found], axis=0).tolist()
+
+
+# One column of text or lists, alone or in a frame beside the classes
+
+
+def has_columns(X: Any) -> bool:
+    """Return whether X is a frame, not one column of it (an array, a Series, a list of values).
+
+    Examples
+    --------
+    >>> has_columns({"text": ["a"]}), has_columns(["a"]), has_columns(pa.array(["a"]))
+    (True, False, False)
+    """
+    if isinstance(X, (pa.Array, pa.ChunkedArray, np.ndarray)) or type(X).__name__ == "Series":
+        return False
+    return is_frame(X)
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Return whether an Arrow type is one of lists (views of lists are none: Arrow casts them wrongly)."""
+    t = pa.types
+    return t.is_list(kind) or t.is_large_list(kind) or t.is_fixed_size_list(kind)
+
+
+def split_column(X: Any, y: Any, sample_weight: Any, known: str | None, what: str) -> tuple[Any, Any, Any, str | None]:
+    """Return (X without the classes, classes, weights, target's name), where y may be the name of a column of X."""
+    if has_columns(X):
+        return split_target(X, y, sample_weight, known)
+    if y is None or isinstance(y, str):
+        got = "None" if y is None else repr(y)
+        rule = f"y must be the classes, one for each of the {what}, unless X is a frame"
+        raise DataError(f"{rule}; got {got}.", parameter="y")
+    return X, y, sample_weight, known
+
+
+def chosen_column(
+    X: Any, column: str | None, target: str | None, what: str, *, before: str | None = None, lists: bool = False
+) -> tuple[Any, str | None]:
+    """Return the column of X that is read, and its name; X itself where it is one column.
+
+    Without a name it is the one that was read ``before``, where there is one of that name; else the only column beside
+    the target, or the only one of text (with ``lists``, of text or lists).
+    """
+    if not has_columns(X):
+        return X, None
+    found = dict(X) if isinstance(X, Mapping) else frame_columns(X)
+    columns = {name: values for name, values in found.items() if name == column or name != target}
+    if column is not None:
+        if column not in columns:
+            hint = did_you_mean(column, columns)
+            raise DataError(f"column must name a column of the data; got {column!r}. {hint}", parameter="column")
+        return columns[column], column
+    if before in columns:
+        return columns[before], before
+    names = list(columns) if len(columns) == 1 else [name for name in columns if _is_text(columns[name], lists)]
+    if len(names) != 1:
+        kinds = "text or lists" if lists else "text"
+        told = f"{listed(names)} hold {kinds}" if names else f"none of {listed(columns)} holds {kinds}"
+        rule = f"column must say which column holds the {what}"
+        raise DataError(f"{rule}; got None, and {told}. Name one of them.", parameter="column")
+    return columns[names[0]], names[0]
+
+
+def _is_text(values: Any, lists: bool) -> bool:
+    """Return whether a column holds texts, or lists where these count too, as far as its first values tell."""
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+        return is_text(kind) or (lists and is_list(kind))
+    if not hasattr(values, "__getitem__"):
+        return False
+    first = next((v for v in list(values[:_LOOKED_AT]) if not is_missing(v)), None)
+    return isinstance(first, str) or (lists and isinstance(first, list | tuple | np.ndarray))

@@ -1,0 +1,350 @@
+"""Features that depend on the class and on each other: their counts, and the model that follows from them.
+
+    P(x, c) = P(c) Π_f P(x_f | parents of f, c)
+
+The structure is that of the first rows; further rows add to the counts. A row in which every parent of a known value
+is known itself takes one look into a table for each feature. In the others something has to be summed out: they are
+answered exactly by the network that the tables are (:mod:`tunbridge.inference`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tunbridge._core.memory import check_memory
+from tunbridge._core.threads import map_threads, row_pieces
+from tunbridge.classifiers._classes import Finish
+from tunbridge.classifiers._encoding import Encoding
+from tunbridge.classifiers._statistics import Part, Statistics, are_weights, parents_first, placed
+from tunbridge.classifiers.explanation.contributions import conditional_terms
+from tunbridge.counts import Counter, Counts
+from tunbridge.counts.moments import CrossMoments
+from tunbridge.counts.radix import SMALL_CELLS
+from tunbridge.data import Table, Variable
+from tunbridge.inference import Engine, batches
+from tunbridge.kernels.classifiers.records import FamilyTables
+from tunbridge.learning.parameters.backoff import BackOff
+from tunbridge.learning.parameters.priors import as_prior, tables_of
+from tunbridge.probability import CPT, ConditionalTable
+
+_PIECE_ROWS = 8192
+
+HIERARCHICAL = "hierarchical"
+
+Structure = tuple[tuple[int, ...] | None, ...]
+"""The parents of each feature, the most telling first; None where a feature is not used."""
+
+
+# What is kept
+
+
+@dataclass(frozen=True, eq=False)
+class Families(Part):
+    """A structure, and the counts and moments of its families.
+
+    Parameters
+    ----------
+    parents : tuple
+        For each feature the features it depends on beside the class, the most telling first; None: it is not used.
+    counts : mapping of int to Counts
+        The counts of each feature that is used, given the class and its parents.
+    moments : mapping of int to CrossMoments
+        Those of numbers, within the configurations of their categorical parents.
+    with_class : bool
+        Whether the class is a node like the others, which may have parents: node 0 is the class, node j + 1 feature j.
+    """
+
+    name: ClassVar[str] = "families"
+
+    parents: Structure
+    counts: Mapping[int, Counts]
+    moments: Mapping[int, CrossMoments] = field(default_factory=dict)
+    with_class: bool = False
+
+    def family(self, node: int, nodes: Sequence[Variable]) -> tuple[Variable, tuple[Variable, ...]]:
+        """Return the variable of a node and its parents, given the class and the features."""
+        parents = self.parents[node] or ()
+        if self.with_class:
+            return nodes[node], tuple(nodes[p] for p in parents)
+        return nodes[node + 1], (nodes[0], *(nodes[p + 1] for p in parents))
+
+    def over(self, old: Statistics, new: Statistics) -> Families:
+        """Return the same counts over more classes and states."""
+        ours, theirs = (old.nodes[0], *old.encoding.named_like(new.encoding)), new.nodes
+        counts, moments = {}, {}
+        for i, c in self.counts.items():
+            (child, parents), (wide, more) = self.family(i, ours), self.family(i, theirs)
+            table = placed(placed(c.table, parents, more).T, [child], [wide]).T
+            counts[i] = Counts(wide, more, np.ascontiguousarray(table))
+        for i, m in self.moments.items():
+            before, after = ([v for v in self.family(i, each)[1] if v.is_categorical] for each in (ours, theirs))
+            moments[i] = CrossMoments(*(placed(a, before, after) for a in m.arrays))
+        return replace(self, counts=counts, moments=moments)
+
+    def merge(self, other: Families) -> Families:
+        """Return the families of both, which have one structure; what only one has counted is taken from it."""
+        counts, moments = {**other.counts, **self.counts}, {**other.moments, **self.moments}
+        for i in self.counts.keys() & other.counts.keys():
+            counts[i] = replace(counts[i], table=self.counts[i].table + other.counts[i].table)
+        for i in self.moments.keys() & other.moments.keys():
+            moments[i] = self.moments[i].merge(other.moments[i])
+        return replace(self, counts=dict(sorted(counts.items())), moments=dict(sorted(moments.items())))
+
+    def content(self) -> dict[str, Any]:
+        """Return the families as content of a file."""
+        node = "node" if self.with_class else "feature"
+        found: dict[str, Any] = {
+            "parents": [None if p is None else list(p) for p in self.parents],
+            "counts": [{node: i, "child": c.child, "table": c.table} for i, c in self.counts.items()],
+        }
+        if self.with_class:
+            found["moments"] = [{node: i, "arrays": list(m.arrays)} for i, m in self.moments.items()]
+        return found
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any], statistics: Statistics) -> Families:
+        """Return the families that a file holds."""
+        parents = tuple(None if p is None else tuple(p) for p in content["parents"])
+        parents_first(parents)
+        with_class = any("node" in each for each in content["counts"])
+        moments = content["moments"] if with_class else ()
+        found = cls(parents, {}, {m["node"]: CrossMoments(*m["arrays"]) for m in moments}, with_class)
+        if len(parents) + (not with_class) != len(statistics.nodes):
+            raise ValueError("its structure does not belong to its features")
+        counts = {}
+        for each in content["counts"]:
+            i = each["node" if with_class else "feature"]
+            child, given = found.family(i, statistics.nodes)
+            told = each.get("child", child)
+            if (told.name, told.states) != (child.name, child.states):
+                raise ValueError("its counts do not belong to its features")
+            counts[i] = Counts(child, given, each["table"])
+        return replace(found, counts=counts)
+
+    def check(self, statistics: Statistics) -> None:
+        """Raise ValueError unless counts are counts, and everything has the size that the structure asks for."""
+        used = {i for i, p in enumerate(self.parents) if p is not None}
+        if set(self.counts) | set(self.moments) != used or set(self.counts) & set(self.moments):
+            raise ValueError("its structure does not belong to its counts")
+        fits = [not self.with_class or 0 in used]
+        for c in self.counts.values():
+            fits += [c.child.is_categorical, c.table.shape == (_size(c.parents), c.child.n_states)]
+            fits += [are_weights(c.table), self.with_class or all(p.is_categorical for p in c.parents)]
+        for i, m in self.moments.items():
+            child, parents = self.family(i, statistics.nodes)
+            k, q = 1 + sum(v.is_continuous for v in parents), _size(parents)
+            fits += [child.is_continuous, [a.shape for a in m.arrays] == [(q,), (q, k), (q, k, k)]]
+            fits += [
+                are_weights(m.count) and bool(m.count.any()),
+                all(a.dtype == np.float64 and np.isfinite(a).all() for a in m.arrays),
+            ]
+        if not all(fits):
+            raise ValueError("its counts do not belong to its structure")
+
+
+def _size(parents: Sequence[Variable]) -> int:
+    return prod(v.n_states for v in parents if v.is_categorical)
+
+
+def collect_families(
+    table: Table, parents: Sequence[Sequence[int] | None], *, settled: bool, n_jobs: int | None
+) -> Families:
+    """Return the counts of a structure over a table of codes (see :meth:`Encoding.table`).
+
+    Features without a value are not used. A structure that is ``settled`` stays as it is, and only families are
+    counted whose members all have values.
+    """
+    has_states = [v.n_states > 0 for v in table.variables[1:]]
+    structure = tuple(
+        p if p is None else tuple(p) if settled else tuple(u for u in p if has_states[u]) if has_states[j] else None
+        for j, p in enumerate(parents)
+    )
+    found = Families(structure, {})
+    used = [j for j, p in enumerate(structure) if p is not None and all(has_states[u] for u in (j, *p))]
+    families = {j: found.family(j, table.variables) for j in used}
+    check_tables([[v.n_states for v in (child, *given)] for child, given in families.values()])
+    asked = [(child.name, [p.name for p in given]) for child, given in families.values()]
+    counts = {j: c.dense() for j, c in zip(families, Counter(table, n_jobs=n_jobs).families(asked), strict=True)}
+    return replace(found, counts=counts)
+
+
+def check_tables(shapes: Sequence[Sequence[int]]) -> None:
+    """Raise when the tables of a structure would not fit into memory, given the numbers of states of each family."""
+    check_memory(
+        "the tables of the features given the class and their parents",
+        8.0 * 4 * sum(float(prod(map(float, shape))) for shape in shapes),
+        ways_out="Allow fewer parents, or leave out columns with many states.",
+    )
+
+
+def named_parents(variables: Sequence[Variable], parents: Structure) -> dict[str, tuple[str, ...]]:
+    """Return the parents of each feature that is used, by name."""
+    names = [v.name for v in variables]
+    return {names[j]: tuple(names[u] for u in p) for j, p in enumerate(parents) if p is not None}
+
+
+# The model
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyModel:
+    """A class, and features that depend on it and on each other.
+
+    Parameters
+    ----------
+    log_prior : ndarray of shape (n_classes,)
+        log P(c).
+    target : Variable
+        The class, under a name that no feature has.
+    encoding : Encoding
+        How features become codes.
+    parents : tuple
+        The structure; see :class:`Families`.
+    cpts : mapping of int to CPT
+        P(x | class, parents) of each feature that is used.
+    weights : ndarray of shape (n_features,), optional
+        Exponents of the factors, where no feature has parents; 1 by default.
+    """
+
+    log_prior: np.ndarray
+    target: Variable
+    encoding: Encoding
+    parents: Structure
+    cpts: Mapping[int, CPT]
+    weights: np.ndarray | None = None
+
+    def joint(self, rows: Table, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
+        """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); missing values are summed out."""
+        return joint_of_codes(self, rows, finish, n_jobs, _PIECE_ROWS)
+
+    def log_joint(self, codes: np.ndarray) -> np.ndarray:
+        """Return log P(x, c) for rows of codes, (n_rows, n_classes)."""
+        out = np.repeat(self.log_prior[None], codes.shape[1], axis=0)
+        hidden = np.zeros(codes.shape[1], np.bool_)
+        add = _add_families if codes.size <= SMALL_CELLS else _kernel()
+        add(codes, self.flat, out, hidden)
+        if hidden.any():
+            out[hidden] = self._summed_out(codes[:, hidden])
+        return out
+
+    def terms(self, rows: Table) -> np.ndarray:
+        """Return what each feature adds to log P(x, c), parents before children, (n_features, n_classes, n_rows)."""
+        codes = self.encoding.codes(rows)
+        out = np.zeros((len(codes), len(self.log_prior), rows.n_rows))
+        hidden = np.zeros(rows.n_rows, np.bool_)
+        for f, j in enumerate(self.cpts):
+            start, stop = self.flat.start[f : f + 2]
+            family = self.flat._replace(
+                members=self.flat.members[start:stop],
+                strides=self.flat.strides[start:stop],
+                start=np.array([0, stop - start]),
+                first=self.flat.first[f : f + 1],
+            )
+            found = np.zeros((rows.n_rows, len(self.log_prior)))
+            _add_families(codes, family, found, hidden)
+            out[j] = found.T
+        if hidden.any():
+            out[..., hidden] = conditional_terms(self, rows.take(hidden), parents_first(self.parents))
+        return out
+
+    @cached_property
+    def flat(self) -> FamilyTables:
+        """The logarithms of all tables, the class as the last axis, and where the cells of each are."""
+        members, strides, start, first, tables = [], [], [0], [0], []
+        for j, cpt in self.cpts.items():
+            n_states = cpt.probabilities.shape[1:]
+            steps = np.cumprod([1, *n_states[::-1]])[-2::-1].tolist()
+            members += [j, *(self.parents[j] or ())]
+            strides += [steps[-1], *steps[:-1]]
+            start.append(len(members))
+            with np.errstate(divide="ignore"):
+                logs = np.log(np.moveaxis(cpt.probabilities, 0, -1).reshape(-1, len(self.log_prior)))
+            tables.append(logs if self.weights is None else self.weights[j] * logs)
+            first.append(first[-1] + len(logs))
+        whole = np.concatenate(tables) if tables else np.empty((0, len(self.log_prior)))
+        numbers = (np.array(a, np.int64) for a in (members, strides, start, first[:-1]))
+        return FamilyTables(*numbers, np.ascontiguousarray(whole))  # type: ignore[call-arg]
+
+    @cached_property
+    def tables(self) -> tuple[ConditionalTable, ...]:
+        """The tables of the network: the class's first, then those of the features that are used."""
+        prior = np.exp(self.log_prior)
+        return (CPT(self.target, [], prior / prior.sum()), *self.cpts.values())
+
+    @cached_property
+    def _engine(self) -> Engine:
+        return Engine(self.tables)
+
+    def _summed_out(self, codes: np.ndarray) -> np.ndarray:
+        """Return log P(x, c) of rows with missing parents: P(x) P(c | x), answered by the network."""
+        used = list(self.cpts)
+        rows = np.concatenate([np.full((1, codes.shape[1]), -1, codes.dtype), codes[used]])
+        found = batches.answer(self._engine, rows, [0], n_jobs=1)
+        with np.errstate(divide="ignore"):
+            joint = found.log_evidence[:, None] + np.log(np.nan_to_num(found.marginals))
+        return np.where(np.isneginf(found.log_evidence)[:, None], -np.inf, joint)
+
+
+def family_model(
+    statistics: Statistics,
+    families: Families,
+    log_prior: np.ndarray,
+    smoothing: Any,
+    weights: np.ndarray | None = None,
+) -> FamilyModel:
+    """Return the model whose tables are estimated from the counts of families."""
+    cpts = tables_of(list(families.counts.values()), as_table_prior(smoothing))
+    return FamilyModel(
+        log_prior,
+        statistics.nodes[0],
+        statistics.encoding,
+        families.parents,
+        dict(zip(families.counts, cpts, strict=True)),  # type: ignore[arg-type]
+        weights,
+    )
+
+
+def as_table_prior(smoothing: Any) -> Any:
+    """Return the rule for class-conditional tables.
+
+    ``"hierarchical"`` backs off from (class, parents) over ever fewer parents to the class, and from the class to the
+    feature by itself; else anything that is a prior for the tables of a network.
+    """
+    if isinstance(smoothing, str) and smoothing == HIERARCHICAL:
+        return BackOff(drop="last")
+    return as_prior(smoothing)
+
+
+def joint_of_codes(model: Any, rows: Table, finish: Finish, n_jobs: int | None, piece_rows: int) -> np.ndarray:
+    """Return ``finish(log P(x, c))`` for each row of a model that has an encoding and ``log_joint(codes)``."""
+    out = np.empty((rows.n_rows, len(model.log_prior)))
+
+    def fill(piece: tuple[int, int]) -> None:
+        some = slice(*piece)
+        out[some] = finish(model.log_joint(model.encoding.codes(rows, some)).T).T
+
+    map_threads(fill, row_pieces(rows.n_rows, piece_rows), n_jobs)
+    return out
+
+
+def _kernel() -> Any:
+    from tunbridge.kernels.classifiers.likelihood import add_families
+
+    return add_families
+
+
+def _add_families(codes: np.ndarray, families: FamilyTables, out: np.ndarray, hidden: np.ndarray) -> None:
+    """Do in NumPy what the kernel of this name does: for a few rows nothing has to be compiled."""
+    for f in range(len(families.first)):
+        family = slice(families.start[f], families.start[f + 1])
+        of_family = codes[families.members[family]]
+        seen, child = (of_family >= 0).all(axis=0), of_family[0] >= 0
+        hidden |= child & ~seen
+        cells = families.first[f] + families.strides[family] @ of_family[:, seen]
+        out[seen] += families.tables[cells]

@@ -1,0 +1,102 @@
+"""Base class of classifiers around another one: what they take from the classifier inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from tunbridge._core.check import shortened
+from tunbridge.classifiers._rows import Reader
+from tunbridge.classifiers.base import BayesClassifier
+from tunbridge.classifiers.naive.naive_bayes import NaiveBayesClassifier
+from tunbridge.data import Variable
+from tunbridge.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Wrapped:
+    """What a classifier around another one keeps: the inner classifier, fitted; subclasses add to it."""
+
+    fitted: BayesClassifier
+
+    @property
+    def target(self) -> Variable:
+        """The class variable."""
+        target: Variable = self.fitted.statistics_.target
+        return target
+
+    @property
+    def class_weight(self) -> np.ndarray:
+        """The number (or weight) of the rows of each class."""
+        return np.asarray(self.fitted.class_count_)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The features."""
+        return self.fitted.variables_
+
+    def merge(self, other: Any) -> Any:
+        """Raise: all rows are needed at once."""
+        raise DataError("the classifier must be learned from all rows at once; got further ones. Use fit.")
+
+
+class WrapperClassifier(BayesClassifier):
+    """A classifier around another one, its parameter ``estimator``; naive Bayes where that is None."""
+
+    estimator: Any
+    can_continue = False
+
+    @property
+    def estimator_(self) -> BayesClassifier:
+        """The classifier inside, fitted."""
+        fitted: BayesClassifier = self.statistics_.fitted
+        return fitted
+
+    def unfitted(self) -> BayesClassifier:
+        """Return a new copy of the estimator."""
+        copy: BayesClassifier = NaiveBayesClassifier() if self.estimator is None else clone(self.estimator)
+        return copy.set_params(n_jobs=self.n_jobs)
+
+    def check_estimator(self, hint: str = "") -> BayesClassifier:
+        """Return a new copy of the estimator; raise unless it is a classifier of Tunbridge with valid parameters."""
+        if self.estimator is not None and not isinstance(self.estimator, BayesClassifier):
+            if isinstance(self.estimator, type):
+                hint = f"Make one: {self.estimator.__name__}()."
+            message = f"estimator must be a classifier of Tunbridge; got {shortened(repr(self.estimator))}. {hint}"
+            raise DataError(message.rstrip(), parameter="estimator")
+        inner = self.unfitted()
+        inner._check_parameters()
+        return inner
+
+    def reader(self) -> Reader:
+        """Return how the estimator reads X."""
+        return self.unfitted().reader()
+
+    def categorical_columns(self) -> Any:
+        """Return which columns the estimator takes as categorical."""
+        return self.unfitted().categorical_columns()
+
+    def encode_classes(self, y: Any, classes: Any, name: str, n_rows: int) -> tuple[Variable, np.ndarray]:
+        """Return the class variable and the code of each row."""
+        return self.unfitted().encode_classes(y, classes, name, n_rows)
+
+    def log_prior(self, statistics: Any) -> np.ndarray:
+        """Return log P(c) of the estimator."""
+        found: np.ndarray = statistics.fitted.class_log_prior_
+        return found
+
+    def adopt(self, statistics: Any, target_name: str | None) -> Any:
+        """Take the statistics; the estimator inside gets the names of the columns."""
+        super().adopt(statistics, target_name)
+        statistics.fitted.target_name_ = target_name
+        if hasattr(self, "feature_names_in_"):
+            statistics.fitted.feature_names_in_ = self.feature_names_in_
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = self.unfitted().__sklearn_tags__().input_tags
+        return tags

@@ -1,0 +1,266 @@
+"""Models, networks and tables as files: which is which, how they are loaded, and how tables are written.
+
+Delimited text is composed by Arrow, column by column: a field is quoted only if it holds the delimiter, a quote or a
+line end.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+import tunbridge as tb
+from tunbridge._core.check import listed
+from tunbridge.cli.output import UsageError, check_not_input, check_place, counted, replacing
+from tunbridge.data.formats.source import table_suffixes
+from tunbridge.errors import DataError, FormatError
+from tunbridge.formats import NetworkParts, is_other_file
+from tunbridge.formats.network_files import SUFFIXES as NETWORK_FORMATS
+from tunbridge.probability import NoisyMaxCPT, SparseCPT
+
+if TYPE_CHECKING:
+    from tunbridge.network import BayesianNetwork
+
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_PARQUET = (".parquet", ".pq")
+TABLES = (*_DELIMITERS, *_PARQUET)
+"""How the names of tables that can be written end."""
+
+_KEEPS_SPARSE = ("bif", "tb")
+
+# Models and networks, in
+
+
+def suffix_of(path: Path) -> str:
+    """Return the end of a file's name, before ``.gz``, in lower case.
+
+    Examples
+    --------
+    >>> suffix_of(Path("asia.BIF.gz"))
+    '.bif'
+    """
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+def is_network_name(path: Path) -> bool:
+    """Return whether a file's name is one that only networks have; a ``.tb`` file may hold any model.
+
+    Examples
+    --------
+    >>> is_network_name(Path("asia.BIF.gz")), is_network_name(Path("asia.tb")), is_network_name(Path("asia.csv"))
+    (True, False, False)
+    """
+    return suffix_of(path) in NETWORK_FORMATS and suffix_of(path) != ".tb"
+
+
+def is_model(path: Path) -> bool:
+    """Return whether there is a file that begins like a model."""
+    return path.is_file() and path.stat().st_size > 0 and not is_other_file(path)
+
+
+def load_network(path: Path, format: str | None = None) -> BayesianNetwork:
+    """Return the network in a file."""
+    if not path.exists():
+        raise DataError(f"the network must be a file that exists; got {str(path)!r}.{near_file(path)}")
+    if format is None and suffix_of(path) in table_suffixes():
+        hint = "For tables there are tunbridge learn, evaluate, predict and describe."
+        raise DataError(f"the network must be a network file; {path.name!r} looks like a table. {hint}")
+    return tb.read_network(path, format)
+
+
+def load_model(path: Path, *, swapped_with: Path | None = None, or_network: bool = False) -> Any:
+    """Return the classifier, or also the network, in a file; raise with a hint if there is none."""
+    if not path.exists():
+        hint = near_file(path) or " Make one with tunbridge learn."
+        raise DataError(f"the model must be a file that exists; got {str(path)!r}.{hint}")
+    try:
+        model: Any = load_network(path) if is_network_name(path) else tb.load(path)
+    except FormatError:
+        if (
+            swapped_with is not None
+            and not is_model(path)
+            and (is_model(swapped_with) or is_network_name(swapped_with))
+        ):
+            raise DataError(f"the model must come first; got {str(path)!r} before {str(swapped_with)!r}.") from None
+        raise
+    if is_network(model) and not or_network:
+        hint = "Query it with tunbridge network query."
+        raise DataError(f"the model must be a classifier; {str(path)!r} is a network. {hint}")
+    return model
+
+
+def is_network(model: Any) -> bool:
+    """Return whether a model is a network, without importing the class."""
+    return not hasattr(model, "classes_")
+
+
+def check_order(network: Path, rows: Path) -> None:
+    """Raise if the rows come before the network."""
+    if (is_network_name(rows) or is_model(rows)) and not (is_network_name(network) or is_model(network)):
+        raise DataError(f"the network must come first; got {str(network)!r} before {str(rows)!r}.")
+
+
+def near_file(path: Path) -> str:
+    """Return a hint for a file that does not exist: one of nearly that name, or that there is no such folder."""
+    try:
+        names = [file.name for file in path.parent.iterdir()]
+    except OSError:
+        return f" There is no folder {str(path.parent)!r}."
+    near = difflib.get_close_matches(path.name, names, n=1, cutoff=0.6)
+    return f" Did you mean {str(path.with_name(near[0]))!r}?" if near else ""
+
+
+# Models and networks, out
+
+
+def model_name(data: Path) -> Path:
+    """Return the default name of a model: that of the table, with .tb, in the working folder.
+
+    Examples
+    --------
+    >>> print(model_name(Path("data/adult.csv.gz")))
+    adult.tb
+    """
+    return Path(Path(data.name.removesuffix(".gz")).stem + ".tb")
+
+
+def check_model_output(file: Path) -> None:
+    """Raise if a model would take the place of something else, such as the data."""
+    if file.is_file() and file.stat().st_size and not is_model(file):
+        hint = "Name another one with -o."
+        raise DataError(f"the model must not replace a file that is no model; got {str(file)!r}. {hint}")
+
+
+def check_network_output(file: Path, inputs: list[Path]) -> None:
+    """Raise unless a network can be written under this name."""
+    check_not_input(file, inputs)
+    if suffix_of(file) not in NETWORK_FORMATS or file.name.lower().endswith(".tb.gz"):
+        raise UsageError(f"the name of the network must end in {listed(NETWORK_FORMATS)}; got {file.name!r}.")
+    check_place(file)
+
+
+def lost_in_file(net: BayesianNetwork, file: Path) -> str:
+    """Return, in words, what the file of a network does not keep."""
+    parts = NetworkParts(net.name, tuple(net.cpts.values()))
+    return "; ".join(losses(parts, NETWORK_FORMATS[suffix_of(file)]))
+
+
+def losses(parts: NetworkParts, format: str) -> list[str]:
+    """Return, in words, what a format does not keep of a network."""
+    if format == "tb":
+        return []
+    lost = ["the names of variables and states, which become numbers"] if format == "uai" else []
+    if format == "uai" and parts.properties:
+        lost.append("the properties")
+    if format == "uai" and (cut := [v.name for v in parts.variables if v.cuts is not None]):
+        lost.append(f"the bin edges of {listed(cut)}")
+    if n := sum(cpt.counts is not None for cpt in parts.cpts):
+        lost.append(f"the counts behind {counted(n, 'table')}")
+    odd = {type(state).__name__ for v in parts.variables for state in v.states or () if not isinstance(state, str)}
+    if odd and format != "uai":
+        lost.append(f"the type of states ({', '.join(sorted(odd))}), which become text")
+    for kind, name, formats in ((NoisyMaxCPT, "noisy-MAX", ()), (SparseCPT, "sparse", _KEEPS_SPARSE)):
+        n = sum(isinstance(cpt, kind) for cpt in parts.cpts)
+        if n and format not in formats:
+            lost.append(f"the form of {counted(n, f'{name} table')}, written out in full")
+    return lost
+
+
+# Tables, out
+
+
+def write_batches(path: Path | None, batches: Iterator[pa.Table]) -> None:
+    """Write batches of equal columns to a file, by its suffix, or as CSV to stdout."""
+    if path is None:
+        sys.stdout.flush()
+        _write_text(sys.stdout.buffer, batches, ",")
+        sys.stdout.buffer.flush()
+        return
+    with replacing(path) as file:
+        if path.suffix.lower() in _PARQUET:
+            _write_parquet(file, batches)
+        else:
+            with open(file, "wb") as stream:
+                _write_text(stream, batches, _DELIMITERS[path.suffix.lower()])
+
+
+def is_typed(path: Path | None) -> bool:
+    """Return whether a file keeps types and nulls, unlike delimited text."""
+    return path is not None and path.suffix.lower() not in _DELIMITERS
+
+
+def null_if_blank(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return text whose empty values are null."""
+    if not pa.types.is_string(column.type):
+        return column
+    return pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+
+
+def _write_text(stream: BinaryIO, batches: Iterator[pa.Table], delimiter: str) -> None:
+    for n, batch in enumerate(batches):
+        if n == 0:
+            header = pa.table({f"c{j}": [name] for j, name in enumerate(batch.column_names)})
+            stream.write(text_lines(header, delimiter))
+        stream.write(text_lines(batch, delimiter))
+
+
+def text_lines(batch: pa.Table, delimiter: str = ",") -> bytes:
+    """Return the rows of a batch as lines of delimited text in UTF-8.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> print(text_lines(pa.table({"name": ["Ann", "Bo, the cat", None], "age": [31, None, 62]})).decode().rstrip())
+    Ann,31
+    "Bo, the cat",
+    ,62
+    """
+    if not batch.num_rows:
+        return b""
+    fields = [_fields(column, delimiter) for column in batch.columns]
+    if len(fields) == 1:  # an empty line would be no row
+        fields = [pc.if_else(pc.equal(fields[0], ""), '""', fields[0])]
+    end = pa.scalar("\n", pa.large_string())
+    fields[-1] = pc.binary_join_element_wise(fields[-1], end, pa.scalar("", pa.large_string()))
+    lines = pc.binary_join_element_wise(*fields, pa.scalar(delimiter, pa.large_string())) if fields[1:] else fields[0]
+    return _bytes(lines)
+
+
+def _fields(column: pa.ChunkedArray, delimiter: str) -> pa.Array:
+    """Return values as the texts of fields, quoted if that is needed; missing ones are empty."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    texts = pc.fill_null(column.cast(pa.large_string()), "").combine_chunks()
+    words = _bytes(texts)  # searching all of them at once is far cheaper than one by one
+    if not any(mark.encode() in words for mark in (delimiter, '"', "\r", "\n")):
+        return texts
+    odd = pc.match_substring_regex(texts, f'[{delimiter}"\r\n]')
+    doubled = pc.replace_substring(texts, '"', '""')
+    quote = pa.scalar('"', pa.large_string())
+    return pc.if_else(odd, pc.binary_join_element_wise(quote, doubled, quote, pa.scalar("", pa.large_string())), texts)
+
+
+def _bytes(lines: pa.Array) -> bytes:
+    """Return the bytes of all texts of an array one after the other, as Arrow holds them already."""
+    _, offsets, data = lines.buffers()
+    ends = np.frombuffer(offsets, np.int64)[[lines.offset, lines.offset + len(lines)]]
+    return b"" if data is None else bytes(memoryview(data)[int(ends[0]) : int(ends[1])])
+
+
+def _write_parquet(file: Path, batches: Iterator[pa.Table]) -> None:
+    writer: Any = None
+    try:
+        for batch in batches:
+            writer = writer or parquet.ParquetWriter(str(file), batch.schema)
+            writer.write_table(batch.cast(writer.schema))
+    finally:
+        if writer is not None:
+            writer.close()

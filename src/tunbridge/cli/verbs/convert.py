@@ -1,0 +1,64 @@
+"""``tunbridge network convert``: a network from one file format to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tunbridge._core.check import listed, warn_user
+from tunbridge._core.registry import verb
+from tunbridge.cli.files import NETWORK_FORMATS, losses, suffix_of
+from tunbridge.cli.options import NetworkFile
+from tunbridge.cli.output import UsageError, check_not_input, counted, say
+from tunbridge.errors import DataWarning
+from tunbridge.formats import read_network_parts, write_network_parts
+
+_NAMES = {"bif": "BIF", "xmlbif": "XMLBIF", "net": "Hugin NET", "dsc": "DSC", "uai": "UAI", "tb": "Tunbridge"}
+
+
+@verb("network convert", old="convert", rank=38)
+def convert(network: NetworkFile, output: Path, *, source: str | None = None, target: str | None = None) -> None:
+    """Convert a network to another file format.
+
+    The formats are bif, xmlbif, net (Hugin), dsc, uai and tb (Tunbridge's own, which keeps everything). A warning says
+    what the new format cannot hold.
+
+    Parameters
+    ----------
+    output : OUTPUT
+        The file to write; the end of its name says the format.
+    source, --from : NAME
+        The format of the network, if the end of its name does not say it.
+    target, --to : NAME
+        The format to write, if the end of the name does not say it.
+
+    Examples
+    --------
+    tunbridge network convert alarm.bif alarm.xmlbif
+    tunbridge network convert alarm.bif.gz alarm.net
+    tunbridge network convert model.txt model.tb --from dsc
+    """
+    before, after = _format_of("--from", network, source), _format_of("--to", output, target)
+    check_not_input(output, [network])
+    parts = read_network_parts(network, before)
+    write_network_parts(output, parts, after)
+    if lost := losses(parts, after):
+        warn_user(f"{output.name} does not keep {'; '.join(lost)}.", DataWarning)
+    arcs = sum(len(cpt.parents) for cpt in parts.cpts)
+    sizes = f"{counted(len(parts.cpts), 'variable')}, {counted(arcs, 'arc')}"
+    say(f"{network.name}: {sizes} in {output} ({_NAMES.get(after, after)})")
+
+
+def _format_of(option: str, path: Path, given: str | None) -> str:
+    """Return the format of a file, by the option or by the end of its name."""
+    known = {suffix[1:]: format for suffix, format in NETWORK_FORMATS.items()}
+    if given is None:
+        suffix = suffix_of(path)[1:]
+        if suffix not in known:
+            ends = listed(NETWORK_FORMATS)
+            raise UsageError(f"the name {path.name!r} must end in {ends}, or come with {option}, such as {option} bif.")
+        return known[suffix]
+    name = given.lower().removeprefix(".")
+    name = "tb" if name == "native" else name
+    if name not in known:
+        raise UsageError(f"{option} must be one of {listed(known)}; got {given!r}.")
+    return known[name]

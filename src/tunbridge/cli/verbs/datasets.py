@@ -1,0 +1,78 @@
+"""``tunbridge datasets``: data sets to try things on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from tunbridge._core.grid import grid_lines
+from tunbridge._core.registry import verb
+from tunbridge.cli.files import TABLES, write_batches
+from tunbridge.cli.output import UsageError, check_output, counted, say, say_table
+from tunbridge.data import Table, datasets as known
+
+_FIRST_ROWS = 5
+
+
+@verb("datasets", rank=60)
+def datasets(name: str | None = None, *, output: Path | None = None, download: bool = False) -> None:
+    """List the data sets, show one of them, or write it to a file.
+
+    A few small classics are bundled. Others are found as files in the folder that the environment variable
+    TUNBRIDGE_DATA names, and in the cache of earlier downloads.
+
+    Parameters
+    ----------
+    name : NAME
+        A data set to show.
+    output, -o : FILE
+        Write it to a .csv, .tsv or .parquet file.
+    download
+        Look for it at UCI and OpenML too, and keep what is found.
+
+    Examples
+    --------
+    tunbridge datasets
+    tunbridge datasets play_tennis -o tennis.csv
+    tunbridge datasets mushroom --download
+    """
+    check_output(output, inputs=[], suffixes=TABLES)
+    if name is None:
+        if output is not None:
+            raise UsageError("-o must come with the name of a data set; got none.")
+        records = known.describe(download=download)
+        sizes = [["" if n is None else str(n) for n in (d.n_rows, d.n_columns)] for d in records]
+        lines = [[d.name, *size, d.target or "", d.summary, d.source] for d, size in zip(records, sizes, strict=True)]
+        say_table(["name", "rows", "columns", "target", "about", "where"], lines, left=(0, 3, 4, 5))
+        return
+    table = known.load(name, download=download)
+    if output is None:
+        _show(name, table)
+        return
+    write_batches(output, iter([_with_weights(table)]))
+    say(f"{name}: {counted(table.n_rows, 'row')} in {output}")
+
+
+def _show(name: str, table: Table) -> None:
+    about = next((d for d in known.describe() if d.name == name), None)
+    if about is not None and about.target is not None:
+        say(f"{about.summary}. Usual target: {about.target}.")
+    say(repr(table))
+    say()
+    first = _with_weights(table.take(slice(0, _FIRST_ROWS)))
+    shown = [["" if v is None else str(v) for v in row.values()] for row in first.to_pylist()]
+    say("\n".join(grid_lines(first.column_names, shown, left=range(first.num_columns))))
+    if table.n_rows > _FIRST_ROWS:
+        say(f"… and {counted(table.n_rows - _FIRST_ROWS, 'more row')}")
+
+
+def _with_weights(table: Table) -> pa.Table:
+    """Return the columns of a table, and its weights as one more."""
+    arrow = table.to_arrow()
+    if table.weights is None:
+        return arrow
+    name = "weight"
+    while name in arrow.column_names:
+        name += "_"
+    return arrow.append_column(name, [table.weights])

@@ -1,0 +1,339 @@
+"""``tunbridge explain``: why a row gets its class."""
+
+from __future__ import annotations
+
+import html
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tunbridge._core.check import did_you_mean, shortened
+from tunbridge._core.registry import verb
+from tunbridge.cli.files import load_model, near_file
+from tunbridge.cli.options import AsJson, ModelFile, Reading
+from tunbridge.cli.output import (
+    PICTURES,
+    UsageError,
+    check_output,
+    counted,
+    note,
+    replacing,
+    say,
+    say_json,
+    shortlist,
+    write_picture,
+)
+from tunbridge.cli.rows import NOUNS, READ, SEQUENCE, OtherColumn, column_of, is_loose, iter_rows, kind_read
+from tunbridge.data.columns import to_floats
+from tunbridge.data.formats.source import table_suffixes
+from tunbridge.errors import DataError
+
+if TYPE_CHECKING:
+    from tunbridge.decisions import Explanation, Importance, WhatIf
+
+_SHOWN = 6
+_PAGES = (".html", ".htm")
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head><meta charset="utf-8"><title>{title}</title></head>
+<body style="font-family: sans-serif; max-width: 60em; margin: 2em auto">{body}</body>
+</html>
+"""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Question.
+
+    Parameters
+    ----------
+    label : CLASS
+        The class to explain (default: the most probable one).
+    against : CLASS
+        The class to compare it with (default: the most probable other one).
+    what_if
+        Show which single changes would give the case another class.
+    to : CLASS
+        With --what-if: the class that is wanted (default: any other one).
+    change : NAME
+        With --what-if: a feature that may change (default: all).
+    importance
+        Show how much information each feature has about the class over all rows.
+    nomogram : FILE
+        Draw the nomogram of a naive Bayes model into a .png, .svg or .pdf file.
+    plot : FILE
+        Draw the explanation, or the importances, into such a file as well.
+    html : FILE
+        Write the explanation as a page too: a text with its words coloured.
+    """
+
+    label: str | None = None
+    against: str | None = None
+    what_if: bool = False
+    to: str | None = None
+    change: list[str] = ()  # type: ignore[assignment]
+    importance: bool = False
+    nomogram: Path | None = None
+    plot: Path | None = None
+    html: Path | None = None
+
+    def check(self, *, has_case: bool) -> None:
+        """Raise for options that do not go together, and for files that cannot be written."""
+        for file in (self.plot, self.nomogram):
+            check_output(file, inputs=[], suffixes=PICTURES)
+        check_output(self.html, inputs=[], suffixes=_PAGES)
+        what_if, importance = self.what_if, self.importance
+        if importance and (has_case or what_if):
+            raise UsageError("--importance must come alone: it is about all rows that the model was learned from.")
+        if (self.to is not None or self.change) and not what_if:
+            raise UsageError("--to and --change must come with --what-if.")
+        compares = self.label is not None or self.against is not None
+        if compares and self.nomogram is None and (what_if or importance):
+            hint = "--to names the class that is wanted" if what_if else "importance is about all classes"
+            raise UsageError(f"--label and --against must come with an explanation or --nomogram; {hint}.")
+        if self.plot is not None and what_if:
+            raise UsageError("--plot must come without --what-if: it draws an explanation. --json writes the changes.")
+        if self.plot is not None and not (has_case or importance):
+            raise UsageError("--plot must have something to draw: a case, or --importance.")
+        if self.html is not None and (what_if or not has_case):
+            raise UsageError("--html must have the explanation of a case to write.")
+
+    def check_text(self, model: Any) -> None:
+        """Raise for what only models of columns can do; words have an importance, letters have none."""
+        letters = self.importance and kind_read(model) == SEQUENCE
+        given = (("--what-if", self.what_if), ("--nomogram", self.nomogram is not None), ("--importance", letters))
+        for option, asked in given:
+            if asked:
+                raise UsageError(f"{option} must come with a model of columns; this one reads {_plural(model)}.")
+
+
+@verb("explain", rank=4)
+def explain(
+    model: ModelFile,
+    rows: str | None = None,
+    *,
+    row: int | None = None,
+    given: list[str] = (),  # type: ignore[assignment]
+    question: Question,
+    column: OtherColumn = None,
+    as_json: AsJson = False,
+    reading: Reading,
+) -> None:
+    """Explain a prediction: the weight of evidence of every feature.
+
+    A weight is the natural logarithm of the factor by which a value multiplies the odds of the class against the other
+    one. Values that are not given are missing, with weight 0. In JSON an infinite weight is the text "Infinity". For a
+    text or a sequence the weights are those of its words or letters, shown in place.
+
+    Parameters
+    ----------
+    rows : ROWS
+        A table from which a row is taken; for texts also a folder, a .txt file, or the text itself.
+    row : N >= 1
+        Which row, counted from 1.
+    given : NAME=VALUE
+        A value of the case, instead of a row.
+
+    Examples
+    --------
+    tunbridge explain tennis.tb --given outlook=Sunny --given wind=Strong
+    tunbridge explain model.tb rows.csv --row 3 --against no
+    tunbridge explain model.tb rows.csv --row 3 --plot why.png
+    tunbridge explain model.tb rows.csv --row 3 --what-if --change income --change debt
+    tunbridge explain model.tb --importance
+    tunbridge explain model.tb --nomogram nomogram.pdf
+    tunbridge explain spam.tb "You have won a prize" --html why.html
+    tunbridge explain spam.tb new.csv --row 3
+    """
+    has_case, nomogram = rows is not None or bool(given), question.nomogram
+    question.check(has_case=has_case)
+    if (rows is None) == (not given) and (has_case or not (question.importance or nomogram)):
+        raise UsageError(
+            "an explanation must have a case: a table with --row N, --given NAME=VALUE, or a text for models of texts."
+        )
+    if row is not None and rows is None:
+        raise UsageError(f"--row must come with a table; got {'--given' if given else 'none'}.")
+    classifier = load_model(model, swapped_with=None if rows is None else file_of(rows))
+    if kind_read(classifier):
+        question.check_text(classifier)
+    found: Any = None
+    if question.importance:
+        found = classifier.importance()
+    elif has_case:
+        case = _case(classifier, rows, row or 1, given, reading, column)
+        found = (
+            classifier.what_if(case, to=question.to, features=question.change or None)
+            if question.what_if
+            else classifier.explain(case, label=question.label, against=question.against)
+        )
+    if found is not None and as_json:
+        say_json(found.to_dict())
+    elif found is not None:
+        _show(found)
+    if question.plot is not None:
+        write_picture(question.plot, lambda plots: getattr(plots, _picture(found))(found))
+    if question.html is not None:
+        _write_page(question.html, found)
+    if nomogram is not None:
+        sides = question.label, question.against
+        write_picture(nomogram, lambda plots: plots.nomogram(classifier, *sides), called="nomogram")
+
+
+# The case
+
+
+def _case(model: Any, rows: str | None, row: int, given: list[str], reading: Reading, column: str | None) -> Any:
+    """Return what is to be explained: a value for each feature, or a text or sequence."""
+    if kind_read(model):
+        return _given_text(model, given) if rows is None else _text_case(model, rows, row, reading, column)
+    if column is not None:
+        raise UsageError("--column must come with a model of texts or sequences; this one reads several columns.")
+    return _given_case(model, given) if rows is None else _row_case(model, Path(rows), row, reading)
+
+
+def _given_case(model: Any, given: list[str]) -> dict[str, Any]:
+    """Return a value for each feature of the model, None where nothing is given."""
+    variables = {v.name: v for v in model.variables_}
+    case: dict[str, Any] = dict.fromkeys(variables)
+    for text in given:
+        name = max((n for n in variables if text.startswith(f"{n}=")), key=len, default=None)
+        if name is None:
+            raise _no_such_feature(text, list(variables))
+        if case[name] is not None:
+            raise DataError(f"--given must name a feature once; got {name!r} twice.")
+        case[name] = _value(variables[name], text[len(name) + 1 :])
+    return case
+
+
+def _row_case(model: Any, path: Path, row: int, reading: Reading) -> dict[str, Any]:
+    """Return the features of a row of a file, counted from one."""
+    seen = 0
+    for batch in iter_rows(model, path, reading, verbatim=False):
+        if row <= seen + batch.n_rows:
+            values = batch.features.slice(row - 1 - seen, 1).to_pylist()[0]
+            return {v.name: values[v.name] for v in model.variables_}
+        seen += batch.n_rows
+    raise DataError(f"--row must be a row of {path.name}, which has {counted(seen, 'row')}; got {row}.")
+
+
+def _no_such_feature(text: str, names: list[str]) -> Exception:
+    name, sign, _ = text.partition("=")
+    if not sign:
+        return UsageError(f"--given must be NAME=VALUE; got {text!r}.")
+    return DataError(f"--given must name a feature of the model; got {name!r}. {did_you_mean(name, names)}")
+
+
+def _value(variable: Any, text: str) -> Any:
+    if variable.is_categorical:
+        return variable.states[variable.code(text)]
+
+    try:
+        return float(to_floats(variable.name, [text])[0])
+    except DataError:
+        raise DataError(f"--given must have a number for {variable.name!r}; got {text!r}.") from None
+
+
+def file_of(text: str) -> Path | None:
+    """Return the file that an argument may name; None where it can only be a text.
+
+    Examples
+    --------
+    >>> print(file_of("new.csv"), file_of("You have won a prize"))
+    new.csv None
+    """
+    path = Path(text or " ")
+    try:
+        return path if path.exists() or not any(c.isspace() for c in text) else None
+    except (OSError, ValueError):  # longer than a file's name can be, or with characters that no name has
+        return None
+
+
+def _text_case(model: Any, text: str, row: int, reading: Reading, column: str | None) -> str:
+    """Return a document of a table, a folder or a text file, counted from one; or the argument itself as text."""
+    path = file_of(text)
+    if path is None or not (path.exists() or _looks_like_a_file(path)):
+        if column is not None or row > 1:
+            option = "--column" if column is not None else "--row"
+            raise UsageError(f"{option} must come with a file; got {shortened(repr(text))}.")
+        return text
+    if not path.exists():
+        raise DataError(f"what is explained must be a file that exists, or a text; got {text!r}.{near_file(path)}")
+    return _of_file(model, path, row, reading, column)
+
+
+def _given_text(model: Any, given: list[str]) -> str:
+    """Return the text of ``--given text=…``, which may also be called by the name of its column."""
+    names = list(dict.fromkeys([column_of(model) or kind_read(model), kind_read(model)]))
+    if len(given) > 1:
+        raise UsageError(f"--given must come once: the model reads one {NOUNS[kind_read(model)]}.")
+    for name in names:
+        if given[0].startswith(f"{name}="):
+            return given[0][len(name) + 1 :]
+    raise UsageError(
+        f"--given must be {names[0]}=… where the model reads {_plural(model)}; got {shortened(given[0])!r}."
+    )
+
+
+def _looks_like_a_file(path: Path) -> bool:
+    """Return whether a name that no file has was meant for one: it ends as files do, or is in a folder."""
+    known = (*table_suffixes(), ".gz", ".txt", ".tb", ".html", ".xlsx", ".json")
+    return path.suffix.lower() in known or len(path.parts) > 1
+
+
+def _of_file(model: Any, path: Path, row: int, reading: Reading, column: str | None) -> str:
+    seen = 0
+    for batch in iter_rows(model, path, reading, column, verbatim=False):
+        if row <= seen + batch.n_rows:
+            return batch.features[READ][row - 1 - seen].as_py() or ""
+        seen += batch.n_rows
+    what = NOUNS[kind_read(model)] if is_loose(path, reading) else "row"
+    raise DataError(f"--row must be a {what} of {path.name}, which has {counted(seen, what)}; got {row}.")
+
+
+def _plural(model: Any) -> str:
+    return "sequences" if kind_read(model) == SEQUENCE else "texts"
+
+
+# The answer
+
+
+def _write_page(path: Path, found: Any) -> None:
+    """Write an explanation as an HTML page."""
+    if hasattr(found, "to_html"):
+        page = found.to_html(full_page=True)
+    else:
+        title = f"{found.label!s} rather than {found.against!s}"
+        page = _PAGE.format(title=html.escape(title), body=found._repr_html_())
+    with replacing(path) as file:
+        file.write_text(page, encoding="utf-8")
+    note(f"The page is in {path}.")
+
+
+def _show(found: Explanation | WhatIf | Importance) -> None:
+    lines = [str(found)]
+    if hasattr(found, "probabilities"):
+        ranked = sorted(found.probabilities.items(), key=lambda pair: -pair[1])
+        lines += ["", shortlist([f"P({c}) = {p:.3g}" for c, p in ranked], most=_SHOWN)]
+    if not sys.stdout.isatty():
+        say("\n".join(lines))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    if hasattr(found, "to_rich"):
+        Console(highlight=False, soft_wrap=True).print(Text("\n").join([found.to_rich(), *map(Text, lines[1:])]))
+        return
+    text = Text("\n".join(lines))
+    text.highlight_regex(r"(?m) (\++|flips)$", "bold blue")
+    text.highlight_regex(r"(?m) -+$", "bold dark_orange")
+    text.highlight_regex("▲", "bold blue")
+    text.highlight_regex("▼", "bold dark_orange")
+    Console(highlight=False, soft_wrap=True).print(text)
+
+
+def _picture(found: Any) -> str:
+    """Return the function of :mod:`tunbridge.plots` that draws something: of a sequence, the log-odds along it."""
+    if hasattr(found, "cumulative"):
+        return "log_odds"
+    return "explanation" if hasattr(found, "evidence") else "importance"

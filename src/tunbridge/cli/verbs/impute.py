@@ -1,0 +1,204 @@
+"""``tunbridge network impute``: the missing values of a file filled in by a network, every other value as it was."""
+
+from __future__ import annotations
+
+import secrets
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tunbridge._core.check import did_you_mean
+from tunbridge._core.registry import verb
+from tunbridge.cli.files import TABLES, check_order, is_typed, load_network, null_if_blank, write_batches
+from tunbridge.cli.networks import ImpossibleRows, NetworkTarget
+from tunbridge.cli.options import DataFile, From, NetworkFile, Reading, TableOutput
+from tunbridge.cli.output import UsageError, check_output, check_place, counted, note, say, shortlist, tracked
+from tunbridge.cli.rows import Rows, iter_rows
+from tunbridge.errors import TunbridgeWarning, UnknownVariableError, ZeroProbabilityWarning
+from tunbridge.network import BayesianNetwork
+
+_SHOWN = 12
+
+Filling = Annotated[
+    dict[str, Any],
+    From(
+        "network", "BayesianNetwork.impute", "method jointly=jointly/cell-wise columns=column:COL random_state=seed",
+        panel="Imputation",
+    ),
+]  # fmt: skip
+
+
+@verb("network impute", also="impute", rank=34)
+def impute(
+    network: NetworkFile,
+    rows: DataFile,
+    *,
+    output: TableOutput = None,
+    filling: Filling,
+    imputations: int | None = None,
+    reading: Reading,
+) -> None:
+    """Fill in the missing values of a table by a network.
+
+    They get what the network infers from the rest of their rows: the most probable states together, or each by itself,
+    or random draws, several times for multiple imputation. All other values come out as they were, and so do columns
+    that are no variables of the network.
+
+    Parameters
+    ----------
+    imputations, --imputations, -n : N >= 1
+        Draw N times, into files numbered from 1: out-1.csv, ….
+
+    Examples
+    --------
+    tunbridge impute net.tb visits.csv -o filled.csv
+    tunbridge impute net.tb visits.csv --cell-wise --column smokes
+    tunbridge impute net.tb visits.csv -o filled.csv --imputations 5 --seed 0
+    """
+    output = None if output == Path("-") else output
+    draws = filling.get("method", "sample" if imputations else "") == "sample"
+    _check(filling, imputations, output, draws=draws)
+    files = [output] if imputations is None or output is None else _numbered(output, imputations)
+    for file in files:
+        check_output(file, inputs=[rows, network], suffixes=TABLES)
+        if file is not None:
+            check_place(file)
+    check_order(network, rows)
+    net = load_network(network)
+    for name in filling.get("columns", ()):
+        if name not in net:
+            hint = did_you_mean(name, net.nodes)
+            raise UnknownVariableError(f"--column must name a variable of the network; got {name!r}. {hint}")
+    seed = filling.pop("random_state", None)
+    seed = secrets.randbelow(10**9) if seed is None else seed
+    how = {**filling, "method": "sample" if draws else "most-probable"}
+    for draw, file in enumerate(files):
+        work = _Work(net, how, seed, draw, is_typed=is_typed(file))
+        write_batches(file, work.batches(rows, reading, hidden=file is None))
+        if draw == 0:
+            work.impossible.warn("their missing values are not filled")
+            _report(work, files, f"; seed {seed}" if draws else "")
+
+
+def _check(filling: dict[str, Any], imputations: int | None, output: Path | None, *, draws: bool) -> None:
+    """Raise unless the options fit each other."""
+    if imputations is not None and not draws:
+        raise UsageError("--imputations must come with --method sample; the most probable states are always the same.")
+    if imputations is not None and output is None:
+        raise UsageError("--imputations must come with --output, which gets a number for each of the files.")
+    if not filling.get("jointly", True) and draws:
+        raise UsageError("--cell-wise must come with --method most-probable; states are drawn together.")
+    if "random_state" in filling and not draws:
+        raise UsageError("--seed must come with --method sample; the other method uses no random numbers.")
+
+
+def _numbered(output: Path, n: int) -> list[Path | None]:
+    """Return the names of several files: a number before the suffix."""
+    return [output.with_name(f"{output.stem}-{i}{output.suffix}") for i in range(1, n + 1)]
+
+
+def _report(work: _Work, files: list[Path | None], seed: str) -> None:
+    filled = +work.filled  # columns in which something was filled in
+    each = " in each" if len(files) > 1 else ""
+    filled_text = f"{counted(filled.total(), 'missing value')} filled{each}"
+    by_column = shortlist([f"{name} {n}" for name, n in filled.most_common()], most=_SHOWN)
+    what = (
+        f"{filled_text}: {by_column}"
+        if filled
+        else f"{filled_text}: no column of the network has one that can be filled"
+    )
+    if work.impossible.n and not filled:
+        what = filled_text
+    if files[0] is None:
+        note(f"Note: {what}{seed}.")
+        return
+    where = f"{files[0]}" if len(files) == 1 else f"each of {files[0]} … {files[-1].name if files[-1] else ''}"
+    say(f"{counted(work.impossible.seen, 'row')} in {where}; {what}{seed}")
+
+
+@dataclass
+class _Work:
+    """One pass through the rows: it fills in missing values, and counts those filled in and those that could not be."""
+
+    net: BayesianNetwork
+    how: dict[str, Any]
+    seed: int
+    draw: int
+    is_typed: bool
+    filled: Counter[str] = field(default_factory=Counter)
+    impossible: ImpossibleRows = field(default_factory=ImpossibleRows)
+
+    def batches(self, path: Path, reading: Reading, *, hidden: bool) -> Iterator[pa.Table]:
+        """Yield the rows, filled in, batch by batch."""
+        target = NetworkTarget(self.net, "", is_quiet=self.draw > 0)  # without a target: every variable may be known
+        rows = iter_rows(target, path, target.reading(reading), verbatim=True)
+        for n, batch in enumerate(tracked(rows, "imputing", hidden=hidden)):
+            yield self._completed(batch, n)
+
+    def _completed(self, batch: Rows, n: int) -> pa.Table:
+        table = self._impute(batch.features, n)
+        names = [*batch.verbatim.column_names, *(c for c in table.column_names if c not in batch.features.column_names)]
+        columns = [self._column(name, batch, table) for name in names]
+        self.impossible.add(self._left(batch.features, table))
+        return pa.table(columns, names=names)
+
+    def _impute(self, features: pa.Table, n: int) -> pa.Table:
+        own = np.random.SeedSequence(self.seed, spawn_key=(self.draw, n)).generate_state(1, np.uint64)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ZeroProbabilityWarning)  # one warning for all batches
+            return self.net.impute(features, **self.how, random_state=int(own[0])).to_arrow()
+
+    def _column(self, name: str, batch: Rows, table: pa.Table) -> Any:
+        """Return a column as it was in the file, with states for missing values."""
+        if name not in batch.features.column_names:
+            self.filled[name] += table.num_rows - table[name].null_count
+            return table[name]
+        verbatim = batch.verbatim[name]
+        was_missing = pc.and_(pc.is_null(batch.features[name]), pc.is_valid(table[name])) if name in self.net else None
+        n = pc.sum(was_missing).as_py() if was_missing is not None else 0
+        self.filled[name] += n or 0
+        if self.is_typed and pa.types.is_string(verbatim.type):
+            return table[name] if name in self.net else null_if_blank(verbatim)
+        if not n:
+            return verbatim
+        if pa.types.is_dictionary(verbatim.type):
+            verbatim = verbatim.cast(verbatim.type.value_type)
+        return pc.if_else(was_missing, self._states(name, table[name], verbatim.type), verbatim)
+
+    def _states(self, name: str, values: pa.ChunkedArray, kind: pa.DataType) -> Any:
+        """Return states, as the network writes them where the file is text."""
+        if not pa.types.is_string(kind):
+            return values.cast(kind)
+        codes = pc.dictionary_encode(values.combine_chunks())
+        variable = self.net.variable(name)
+        texts = [_text(variable, value) for value in codes.dictionary.to_pylist()]
+        return pa.array(texts, pa.string()).take(codes.indices)
+
+    def _left(self, features: pa.Table, table: pa.Table) -> np.ndarray:
+        """Return which rows still have missing values because they are impossible."""
+        left = np.zeros(table.num_rows, bool)
+        wanted = self.how.get("columns", self.net.nodes)
+        for name in wanted:
+            if name in table.column_names:
+                left |= pc.is_null(table[name]).to_numpy(zero_copy_only=False)
+        rows = np.flatnonzero(left)
+        if len(rows):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", TunbridgeWarning)  # shown already
+                left[rows] = np.isneginf(self.net.log_likelihood(features.take(rows)))
+        return left
+
+
+def _text(variable: Any, value: Any) -> str:
+    """Return a value as text: that of the state that it is, if it is one; a number stands for itself."""
+    if variable.cuts is not None and value not in variable.states:
+        return str(value)
+    code = variable.find(value)
+    return str(variable.states[code] if code >= 0 else value)

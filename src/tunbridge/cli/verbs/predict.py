@@ -1,0 +1,386 @@
+"""``tunbridge predict``: classes, probabilities or decisions for the rows of a file of any size.
+
+Losses come from a file, from ``--cost TRUE:CHOSEN=LOSS``, or from both, the options on top. ``TRUE=LOSS`` is the loss
+of missing a class, whatever is chosen instead. A loss is a number, or the column of the rows that holds it: the amount
+of a loan, the value of a part.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tunbridge._core.check import did_you_mean, listed
+from tunbridge._core.registry import verb
+from tunbridge.cli.files import TABLES, is_network, is_typed, load_model, null_if_blank, write_batches
+from tunbridge.cli.networks import ImpossibleRows, NetworkTarget
+from tunbridge.cli.options import ModelFile, Reading, TableOutput, check_column
+from tunbridge.cli.output import UsageError, check_output, counted, say, shortlist, tracked
+from tunbridge.cli.rows import OtherColumn, Rows, as_read, check_files, is_loose, iter_rows
+from tunbridge.data.columns import to_floats
+from tunbridge.decisions import REJECT, loss_matrix, minimum_risk
+from tunbridge.errors import DataError, FormatError
+
+PREDICTION, RISK = "prediction", "risk"
+_SHOWN = 12
+_FORM = "TRUE:CHOSEN=LOSS"
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """Decisions.
+
+    Parameters
+    ----------
+    proba
+        Add a column P(class) for each class.
+    loss : FILE
+        Losses to minimize: JSON {true: {chosen: loss}}, or CSV with true classes in rows and chosen ones in columns.
+    cost : TRUE:CHOSEN=LOSS
+        The loss of a choice (default: 1 if wrong, 0 if right); TRUE=LOSS: of missing a class. LOSS is a number, or a
+        column of the rows.
+    reject : LOSS
+        The loss of no decision; rows whose risk is higher get none.
+    """
+
+    proba: bool = False
+    loss: Path | None = None
+    cost: list[str] = ()  # type: ignore[assignment]
+    reject: float | None = None
+
+    @property
+    def has_losses(self) -> bool:
+        """Whether a decision of least expected loss is made, instead of the most probable class."""
+        return self.loss is not None or bool(self.cost) or self.reject is not None
+
+
+@verb("predict", rank=2)
+def predict(
+    model: ModelFile,
+    files: list[Path],
+    *,
+    output: TableOutput = None,
+    target: str | None = None,
+    keep: list[str] = (),  # type: ignore[assignment]
+    only: bool = False,
+    column: OtherColumn = None,
+    deciding: Deciding,
+    reading: Reading,
+) -> None:
+    """Predict the class of every row of a file of any size.
+
+    The model is a classifier, or a network with a target: values that a row does not have stay unknown. The columns of
+    the rows come out as they were. With losses the choice of least expected loss is written, and its risk; a row
+    without a decision has an empty prediction. A model of texts reads one column, a folder, or text files.
+
+    Parameters
+    ----------
+    files : ROWS
+        The rows: {table_format}, also with .gz; for a model of texts also a folder or .txt files.
+    target, -t : NAME
+        The variable to predict, if the model is a network.
+    keep : COL
+        Write this column of the rows and no other.
+    only
+        Write the predictions without the columns of the rows.
+
+    Examples
+    --------
+    tunbridge predict model.tb rows.csv
+    tunbridge predict model.tb rows.csv -o predicted.parquet --proba
+    tunbridge predict model.tb patients.csv --keep patient_id --cost diseased:healthy=20 --reject 0.5
+    tunbridge predict model.tb loans.csv --cost bad=amount --cost good=100
+    tunbridge predict alarm.bif rows.csv --target HYPOVOLEMIA
+    tunbridge predict spam.tb new.csv --column body --proba
+    tunbridge predict spam.tb inbox/ -o sorted.csv --cost ham:spam=10
+    tunbridge predict spam.tb one.txt two.txt
+    """
+    output = None if output == Path("-") else output
+    check_output(output, inputs=[*files, model], suffixes=TABLES)
+    if only and keep:
+        raise UsageError("--only must come without --keep; got both.")
+    rows = files[0]
+    classifier = _predictor(model, rows, target)
+    check_files(classifier, files, reading)
+    work = _Work(classifier, rows, deciding)
+    if work.is_number and deciding != Deciding(cost=[]):
+        raise UsageError(f"--proba and losses must come with a target that has states; {target!r} is continuous.")
+    if isinstance(classifier, NetworkTarget):
+        reading = classifier.reading(reading)
+    batches = iter_rows(classifier, files, reading, column, verbatim=not only)
+    has_columns = not is_loose(rows, reading)
+
+    def predicted() -> Iterator[pa.Table]:
+        for n, batch in enumerate(tracked(batches, "predicting", hidden=output is None)):
+            if n == 0 and deciding.has_losses:
+                columns = batch.features.column_names if has_columns else []
+                work.losses = given_losses(classifier.classes_.tolist(), deciding.loss, deciding.cost, columns)
+            kept = _typed(classifier, batch) if is_typed(output) else batch
+            yield _combined(kept, work.added(batch), rows, keep=[] if only else keep or None)
+
+    write_batches(output, predicted())
+    work.impossible.warn("no class is predicted for them")
+    if output is not None:
+        work.report(output, target)
+
+
+@dataclass
+class _Work:
+    """The predictions of one file, batch by batch, and what is added up on the way."""
+
+    classifier: Any
+    path: Path
+    deciding: Deciding
+    losses: Losses | None = None
+    chosen: Counter[str] = field(default_factory=Counter)
+    expected: float = 0.0
+    impossible: ImpossibleRows = field(default_factory=ImpossibleRows)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the target is a number, of which a network gives the expected value."""
+        return isinstance(self.classifier, NetworkTarget) and self.classifier.is_number
+
+    def added(self, batch: Rows) -> pa.Table:
+        """Return the columns that are added to the rows of a batch."""
+        if self.is_number:
+            values = self.classifier.predict_numbers(batch.features)
+            self.impossible.add(np.isnan(values))
+            return pa.table({PREDICTION: pa.array(values, from_pandas=True)})
+        scores, proba = _probabilities(self.classifier, batch)
+        self.impossible.add(np.isnan(proba[:, 0]))
+        losses = None if self.losses is None else self.losses.of(batch.features, self.path, self.chosen.total())
+        found = _predictions(self.classifier, scores, proba, losses, self.deciding)
+        self.chosen.update(_counts(found[PREDICTION]))
+        if losses is not None:
+            self.expected += float(np.nansum(found[RISK].to_numpy()))
+        return found
+
+    def report(self, output: Path, target: str | None) -> None:
+        """Print what is in the file that was written."""
+        if self.is_number:
+            say(f"{counted(self.impossible.seen, 'row')} in {output}; {PREDICTION}: the expected {target}")
+            return
+        counts = shortlist([f"{name} {n}" for name, n in self.chosen.most_common()], most=_SHOWN)
+        say(f"{counted(self.chosen.total(), 'row')} in {output}; {PREDICTION}: {counts}")
+        if self.losses is not None:
+            n = self.chosen.total() - self.impossible.n
+            say(f"Expected loss: {self.expected:.6g} in total, {self.expected / n if n else 0.0:.4g} per row")
+
+
+def _predictor(path: Path, rows: Path, target: str | None) -> Any:
+    """Return the classifier in a file, or the network in it with its target."""
+    model = load_model(path, swapped_with=rows, or_network=True)
+    if is_network(model):
+        return NetworkTarget.of(model, target, path)
+    if target not in (None, model.target_name_):
+        raise UsageError(f"--target must be left out with a classifier; {path.name} predicts {model.target_name_!r}.")
+    return model
+
+
+def _probabilities(model: Any, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Return what is largest for the most probable class, and the probabilities; NaN in rows that are impossible."""
+    if isinstance(model, NetworkTarget):
+        proba = model.predict_proba(rows.features)
+        return proba, proba
+    log_proba = model.predict_log_proba(as_read(rows.features))
+    return log_proba, np.exp(log_proba)
+
+
+def _predictions(model: Any, scores: np.ndarray, proba: np.ndarray, losses: Any, deciding: Deciding) -> pa.Table:
+    impossible = np.isnan(proba[:, 0])
+    columns: dict[str, Any] = {}
+    if losses is None:
+        columns[PREDICTION] = _labels(model, np.where(impossible, REJECT, scores.argmax(axis=1)))
+    else:
+        decided = minimum_risk(proba, losses, reject=deciding.reject)
+        columns[PREDICTION] = _labels(model, np.where(impossible, REJECT, decided.choices))
+        columns[RISK] = decided.risks
+    if deciding.proba:
+        names = [f"P({label})" for label in model.classes_.tolist()]
+        columns |= dict(zip(names, proba.T.copy(), strict=True))
+    return pa.table({name: pa.array(column, from_pandas=True) for name, column in columns.items()})
+
+
+def _counts(predictions: pa.ChunkedArray) -> dict[str, int]:
+    """Return how often each class was chosen."""
+    pairs = predictions.value_counts().to_pylist()
+    return {"(none)" if p["values"] is None else str(p["values"]): p["counts"] for p in pairs}
+
+
+def _labels(model: Any, choices: np.ndarray) -> pa.Array:
+    """Return the classes by their indices; −1, which means no decision, is missing."""
+    return pa.array(model.classes_.tolist()).take(pa.array(choices, mask=choices < 0))
+
+
+def _typed(model: Any, rows: Rows) -> Rows:
+    """Return the rows for a typed file: the model's numbers as numbers, its classes as such, empty values as null."""
+    numbers = {v.name for v in model.variables_ if v.is_continuous}
+    classes = pa.array(model.classes_.tolist()).type
+    is_read = not isinstance(model, NetworkTarget)  # which does not look at the column of its target
+    columns = []
+    for name, column in zip(rows.verbatim.column_names, rows.verbatim.columns, strict=True):
+        if pa.types.is_string(column.type):
+            column = rows.features[name] if name in numbers else null_if_blank(column)
+            if name == model.target_name_ and is_read and pa.types.is_integer(classes):
+                column = column.cast(classes)
+        columns.append(column)
+    return Rows(rows.features, pa.table(columns, names=rows.verbatim.column_names))
+
+
+def _combined(rows: Rows, added: pa.Table, path: Path, *, keep: list[str] | None) -> pa.Table:
+    """Return the columns of the rows that are kept, and behind them the new ones."""
+    names = rows.verbatim.column_names if keep is None else keep
+    for name in names:
+        check_column("--keep", name, path, rows.verbatim.column_names)
+    twice = [n for n in added.column_names if n in names]
+    if twice:
+        raise DataError(
+            f"{path.name} must not have the columns that are added; it has {listed(twice)}. "
+            "Rename them, or choose columns with --keep."
+        )
+    return pa.table([*(rows.verbatim[n] for n in names), *added.columns], names=[*names, *added.column_names])
+
+
+# Losses
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """The losses λ_ij of choosing j when i is true, and the columns of the rows that hold some of them.
+
+    Parameters
+    ----------
+    matrix : ndarray
+        The losses that are the same in all rows.
+    columns : mapping of (int, int) to str
+        Those that the rows hold: the column of each pair.
+    """
+
+    matrix: np.ndarray
+    columns: Mapping[tuple[int, int], str] = field(default_factory=dict)
+
+    def of(self, rows: pa.Table, path: Path, start: int = 0) -> np.ndarray:
+        """Return the matrix, or one a row; ``start`` is the number of rows before these."""
+        if not self.columns:
+            return self.matrix
+        out = np.tile(self.matrix, (rows.num_rows, 1, 1))
+        for (i, j), name in self.columns.items():
+            out[:, i, j] = _amounts(rows, name, path, start)
+        return out
+
+
+def given_losses(classes: list[Any], file: Path | None, costs: list[str], columns: list[str] | None = None) -> Losses:
+    """Return the losses that options give; ``columns`` are those of the rows.
+
+    Examples
+    --------
+    >>> given_losses(["diseased", "healthy"], None, ["diseased:healthy=10"]).matrix.tolist()
+    [[0.0, 10.0], [1.0, 0.0]]
+    >>> given_losses(["bad", "good"], None, ["bad=5"]).matrix.tolist()
+    [[0.0, 5.0], [1.0, 0.0]]
+    >>> dict(given_losses(["bad", "good"], None, ["bad=amount"], ["age", "amount"]).columns)
+    {(0, 1): 'amount'}
+    """
+    matrix = loss_matrix({} if file is None else _read(file), classes)
+    names = [str(c) for c in classes]
+    held: dict[tuple[int, int], str] = {}
+    for cost in costs:
+        what, value = _cost(cost, columns or [])
+        for pair in _pairs(what, names):
+            held.pop(pair, None)
+            if isinstance(value, str):
+                held[pair] = value
+            else:
+                matrix[pair] = value
+    return Losses(loss_matrix(matrix, classes), held)
+
+
+def _cost(text: str, columns: list[str]) -> tuple[str, float | str]:
+    """Return what an option gives the loss of, and the loss: a number, or the name of a column."""
+    for name in sorted(columns, key=len, reverse=True):
+        if text.endswith(f"={name}") and not _is_number(name):
+            return text[: -len(name) - 1], name
+    what, sign, value = text.rpartition("=")
+    if sign and what and _is_number(value):
+        return what, float(value)
+    near = did_you_mean(value, columns) if sign and columns else ""
+    hint = f" {near}" if near.startswith("Did") else ""
+    raise UsageError(f"--cost must be {_FORM} with a number or a column of the rows; got {text!r}.{hint}")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _pairs(text: str, names: list[str]) -> list[tuple[int, int]]:
+    """Return the pairs (true, chosen) of ``TRUE:CHOSEN``, or of ``TRUE`` and all others; names may hold colons."""
+    if text in names:
+        i = names.index(text)
+        return [(i, j) for j in range(len(names)) if j != i]
+    cuts = [i for i, c in enumerate(text) if c == ":"]
+    for i in cuts:
+        if text[:i] in names and text[i + 1 :] in names:
+            return [(names.index(text[:i]), names.index(text[i + 1 :]))]
+    true, _, chosen = text.partition(":")
+    wrong = true if true not in names else chosen
+    raise DataError(f"--cost must name classes of the model; got {wrong!r}. {did_you_mean(wrong, names)}")
+
+
+def _amounts(rows: pa.Table, name: str, path: Path, start: int) -> np.ndarray:
+    """Return the losses in a column of the rows."""
+    found = np.asarray(to_floats(name, rows[name]))
+    bad = np.flatnonzero(~np.isfinite(found))
+    if bad.size:
+        raise DataError(
+            f"{path.name} must have a number in column {name!r} of every row, because it is a loss; row "
+            f"{start + int(bad[0]) + 1} has none."
+        )
+    return found
+
+
+def _read(file: Path) -> Any:
+    if file.suffix.lower() not in (".json", ".csv"):
+        raise DataError(f"--loss must be a .json or .csv file; got {file.name!r}.")
+    try:
+        text = file.read_text("utf-8-sig")
+        return json.loads(text) if file.suffix.lower() == ".json" else _table(text, file)
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"{file.name} must hold losses in {file.suffix[1:].upper()}; {error}.") from None
+
+
+def _table(text: str, file: Path) -> dict[str, dict[str, float]]:
+    """Return the losses in a CSV file: a header with the chosen classes, then a line for each true one."""
+    first = text.partition("\n")[0]
+    delimiter = max(",;\t", key=first.count)
+    header, *lines = [line for line in csv.reader(text.splitlines(), delimiter=delimiter) if line] or [[]]
+    if len(header) < 2 or not lines:
+        raise FormatError(
+            f"{file.name} must hold a header with the chosen classes and a line for each true one; got {first!r} and "
+            f"{len(lines)} more lines."
+        )
+    losses: dict[str, dict[str, float]] = {}
+    for number, line in enumerate(lines, start=2):
+        if len(line) != len(header):
+            raise FormatError(
+                f"{file.name} must have as many fields in every line as in its first, {len(header)}; got {len(line)}.",
+                line=number,
+            )
+        if line[0] in losses:
+            raise FormatError(f"{file.name} must have one line for each true class; {line[0]!r} has two.", line=number)
+        losses[line[0]] = {chosen: float(value) for chosen, value in zip(header[1:], line[1:], strict=True)}
+    return losses

@@ -1,0 +1,1 @@
+"""Formats of table files, one file each; `@table_format` registers them."""

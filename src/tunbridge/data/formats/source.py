@@ -1,0 +1,293 @@
+"""Where a table is read from: the file, its format, its compression and its encoding.
+
+A :class:`Source` is a file that has passed the first questions (is it there, is it a file, is there anything in it,
+which format is it, is it compressed) and can be opened any number of times, as bytes or as text, unpacked on the way.
+Readers first :func:`scan` a text file: one cheap pass that finds what would go wrong later (bytes that no text has, a
+quote that is never closed) and how much memory the text will need. The slow search for the place of a mistake is made
+only when there is one.
+"""
+
+from __future__ import annotations
+
+import codecs
+import difflib
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+import numpy as np
+import pyarrow as pa
+
+from tunbridge._core.check import did_you_mean, listed
+from tunbridge._core.memory import check_memory
+from tunbridge._core.registry import entries
+from tunbridge.errors import DataError, FileMissingError, FormatError
+
+_PACKED = {
+    b"PK\x03\x04": "a zip archive",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+_PACKED_SUFFIXES = (".zip", ".bz2", ".xz", ".zst", ".7z", ".lz4", ".br", ".z", ".rar", ".tar", ".tgz")
+_GZIP = b"\x1f\x8b"
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_CHUNK = 1 << 20
+
+
+def table_suffixes() -> dict[str, str]:
+    """Return the format of each file name suffix.
+
+    Examples
+    --------
+    >>> table_suffixes()[".tab"]
+    'tsv'
+    """
+    return {suffix: name for name, entry in entries("table_format").items() for suffix in entry.details["suffixes"]}
+
+
+class Scan(NamedTuple):
+    """What one pass over the bytes of a text file has found."""
+
+    n_bytes: int
+    quotes: int
+    quoted_rows: bool
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that can be opened: its path, format, text encoding, whether it is gzipped, and its bytes if held."""
+
+    path: Path
+    format: str
+    encoding: str
+    gzipped: bool
+    content: pa.Buffer | None = None
+
+    @property
+    def named(self) -> str:
+        """The file's name as messages give it."""
+        return f"the file {str(self.path)!r}"
+
+    def open(self) -> pa.NativeFile:
+        """Return the bytes as a stream, unpacked on the way if they are not held."""
+        if self.content is not None:
+            return pa.BufferReader(self.content)
+        plain = pa.OSFile(str(self.path))
+        return pa.CompressedInputStream(plain, "gzip") if self.gzipped else plain
+
+    def text(self) -> TextIO:
+        """Return the text as a stream of lines, whose ends are kept as they are."""
+        encoding = "utf-8-sig" if self.encoding == "utf-8" else self.encoding
+        return io.TextIOWrapper(self.open(), encoding=encoding, newline="")
+
+    def unpacked(self) -> Source:
+        """Return the source with a gzipped file's bytes held in memory, which can be read again, and in any order."""
+        if not self.gzipped or self.content is not None:
+            return self
+        out = pa.BufferOutputStream()
+        with reading(self), self.open() as stream:
+            while chunk := stream.read(_CHUNK):
+                out.write(chunk)
+                check_memory(
+                    f"unpacking {self.named}", out.tell(), ways_out="Unpack it to disk, or read it in batches."
+                )
+        return replace(self, content=out.getvalue())
+
+
+def find_source(path: str | os.PathLike[str], format: str | None, encoding: str) -> Source:
+    """Return the file as a source; raise when it is absent, a folder, empty, or packed in a way not known here."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise DataError(f"path must be the name of a file; got {type(path).__name__}. Frames are for as_table.")
+    file = Path(path)
+    _check_is_file(file)
+    chosen = _known_format(format) if format is not None else _format_by_name(file)
+    with _system_errors(file), file.open("rb") as stream:
+        head = stream.read(8)
+    if not head:
+        raise FormatError(f"the file {str(file)!r} must hold a table; it is empty.")
+    gzipped = head.startswith(_GZIP)
+    if not gzipped:
+        _check_not_packed(file, head)
+    return Source(file, chosen, _known_encoding(encoding), gzipped)
+
+
+@contextmanager
+def reading(source: Source) -> Iterator[None]:
+    """Turn what Arrow, the codecs and the system raise about a damaged file into one FormatError."""
+    try:
+        yield
+    except DataError:
+        raise
+    except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
+        if isinstance(error, UnicodeError) and entries("table_format")[source.format].details.get("text"):
+            check_decodes(source)
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        packed = "gzipped " if source.gzipped else ""
+        raise FormatError(
+            f"{source.named} must be a whole {packed}{source.format} file; it is damaged or something else ({reason})."
+        ) from None
+
+
+def scan(source: Source) -> Scan:
+    """Return the size of a text file and how it is quoted; raise for bytes that no text has."""
+    size = quotes = 0
+    quoted_rows, wide = False, source.encoding.startswith(("utf-16", "utf-32"))
+    with reading(source), source.open() as stream:
+        while chunk := stream.read(_CHUNK):
+            if not wide and b"\0" in chunk:
+                raise _nul_error(source, size + chunk.index(b"\0"))
+            if b'"' in chunk:
+                # A header is often the only line that is quoted, and it tells nothing about the rows.
+                header = chunk.find(b"\n") + 1 if size == 0 else 0
+                quoted_rows = quoted_rows or chunk.find(b'"', header) >= 0
+                quotes += int(np.count_nonzero(np.frombuffer(chunk, np.uint8) == ord('"')))
+            size += len(chunk)
+    return Scan(size, quotes, quoted_rows)
+
+
+def count_lines(source: Source) -> int:
+    """Return how many lines a text file has."""
+    lines = 1
+    with reading(source), source.open() as stream:
+        while chunk := stream.read(_CHUNK):
+            lines += chunk.count(b"\n")
+    return lines
+
+
+def check_decodes(source: Source) -> None:
+    """Raise a FormatError that names the first byte which is not text in the source's encoding."""
+    decoder = codecs.getincrementaldecoder(source.encoding)()
+    start, line, pending = 0, 1, b""
+    with source.open() as stream:
+        while True:
+            chunk = stream.read(_CHUNK)
+            try:
+                decoder.decode(chunk, final=not chunk)
+            except UnicodeError as error:
+                whole = pending + chunk
+                at = getattr(error, "start", 0)
+                line += whole[:at].count(b"\n")
+                raise _encoding_error(source, start - len(pending) + at, whole[at : at + 1], line) from None
+            if not chunk:
+                return
+            kept = decoder.getstate()[0]
+            line += (pending + chunk)[: len(pending) + len(chunk) - len(kept)].count(b"\n")
+            pending, start = kept, start + len(chunk)
+
+
+def _encoding_error(source: Source, offset: int, byte: bytes, line: int) -> FormatError:
+    with source.open() as stream:
+        head = stream.read(4)
+    marked = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
+    fallback = "latin-1" if source.encoding == "utf-8" else "utf-8"
+    shown = f"byte {offset} is 0x{byte.hex()}" if byte else f"it ends within a character at byte {offset}"
+    hint = f"Its first bytes say encoding={marked!r}." if marked else f"Try encoding={fallback!r}."
+    return FormatError(f"{source.named} must be {source.encoding} text; {shown}. {hint}", line=line)
+
+
+def _nul_error(source: Source, offset: int) -> FormatError:
+    line, left = 1, offset
+    with source.open() as stream:
+        while chunk := stream.read(min(left, _CHUNK)):
+            if left == offset and chunk.startswith(tuple(_MARKS)):
+                return _encoding_error(source, 0, chunk[:1], 1)
+            line, left = line + chunk.count(b"\n"), left - len(chunk)
+    return FormatError(
+        f"{source.named} must be text; byte {offset} is NUL, which no text holds. "
+        "It is binary, or text in another encoding such as encoding='utf-16'.",
+        line=line,
+    )
+
+
+def _check_is_file(file: Path) -> None:
+    if file.is_dir():
+        raise DataError(f"path must be the name of a file; got the folder {str(file)!r}.")
+    if file.is_file():
+        return
+    if file.exists():
+        raise DataError(
+            f"path must be the name of a regular file; got {str(file)!r}. Write its content to a file first."
+        )
+    if not file.parent.is_dir():
+        raise FileMissingError(f"path must be a file that exists; there is no folder {str(file.parent)!r}.")
+    near = difflib.get_close_matches(file.name, [f.name for f in file.parent.iterdir()], n=1, cutoff=0.6)
+    hint = f" Did you mean {str(file.with_name(near[0]))!r}?" if near else ""
+    raise FileMissingError(f"path must be a file that exists; got {str(file)!r}.{hint}")
+
+
+def _known_format(format: str) -> str:
+    suffix = f".{str(format).lower().removeprefix('.')}"
+    known = table_suffixes()
+    if suffix not in known:
+        names = sorted(s.removeprefix(".") for s in known)
+        raise DataError(
+            f"format must be one of {listed(names, most=20)}; got {format!r}. {did_you_mean(format, names)}"
+        )
+    return known[suffix]
+
+
+def _format_by_name(file: Path) -> str:
+    suffixes = [s.lower() for s in file.suffixes]
+    if suffixes and suffixes[-1] in _PACKED_SUFFIXES:
+        raise FormatError(
+            f"a compressed file must be gzipped (.gz); got {file.name!r}. Unpack it first, or compress it with gzip."
+        )
+    if suffixes and suffixes[-1] == ".gz":
+        suffixes.pop()
+    known = table_suffixes()
+    if not suffixes or suffixes[-1] not in known:
+        raise FormatError(
+            f"the name of a table's file must end in {listed(known, most=20)}, or in one of them and '.gz'; "
+            f"got {file.name!r}. Give the format, as in format='csv'."
+        )
+    return known[suffixes[-1]]
+
+
+def _check_not_packed(file: Path, head: bytes) -> None:
+    if file.suffix.lower() == ".gz":
+        raise FormatError(
+            f"a file called .gz must be gzipped; {file.name!r} is not. Rename it if it is not compressed."
+        )
+    for magic, what in _PACKED.items():
+        if head.startswith(magic) and (magic != b"BZh" or head[4:8] == b"1AY&"):
+            raise FormatError(f"a compressed file must be gzipped; {file.name!r} is {what}. Unpack it first.")
+
+
+def _known_encoding(encoding: str) -> str:
+    try:
+        b" ".decode(encoding)
+        return codecs.lookup(encoding).name
+    except UnicodeError:
+        return codecs.lookup(encoding).name
+    except (LookupError, TypeError):
+        raise DataError(f"encoding must be a text encoding such as 'utf-8' or 'latin-1'; got {encoding!r}.") from None
+
+
+@contextmanager
+def _system_errors(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"the file {str(file)!r} must be readable; the system says: {error.strerror}.") from None
+
+
+def check_size(source: Source, n_bytes: float) -> None:
+    """Raise MemoryForecastError when a table of about that many bytes would not fit."""
+    check_memory(f"reading {source.named}", n_bytes, ways_out="Read fewer columns, or read it in batches.")
+
+
+def no_rows(source: Source) -> FormatError:
+    """Return the error about a file that names columns and holds nothing else."""
+    return FormatError(f"{source.named} must hold rows; it holds a header but no rows.")

@@ -1,0 +1,1 @@
+"""Inference in networks with continuous variables."""

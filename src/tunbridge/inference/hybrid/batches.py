@@ -1,0 +1,258 @@
+"""Exact answers for rows with categorical and continuous variables.
+
+Rows that know the same cells are taken together (:mod:`tunbridge.inference.hybrid.rows`). A factor about one unknown
+category is soft evidence about it. One about several is soft evidence about a *cluster*: an auxiliary variable whose
+states are their configurations. With these the rows go through the junction tree of the discrete network in batches,
+rows being the innermost axis of every table. Where a cluster would be too large, rows are answered one at a time.
+
+The mean and the variance of a continuous variable are those of its mixture over the configurations h of the categories
+that matter,
+
+    μ = Σ_h P(h | row) μ_h,     σ² = Σ_h P(h | row) (σ_h² + (μ_h − μ)²).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from tunbridge._core.memory import check_memory
+from tunbridge._core.threads import row_pieces
+from tunbridge.inference.engine import Engine, Scope
+from tunbridge.inference.evidence import Evidence, Rows
+from tunbridge.inference.hybrid.components import Solution
+from tunbridge.inference.hybrid.evidence import (
+    LogFactor,
+    combined,
+    has_small,
+    possible_only,
+    scaled,
+    united,
+    with_factors,
+)
+from tunbridge.inference.hybrid.rows import PIECE_CELLS, Pattern, Solver, design, n_configurations, patterns
+
+_LARGEST_CLUSTER = 1024  # configurations
+_LANES = 64
+
+
+def answer_rows(engine: Engine, rows: Rows, asked: Sequence[int], n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return ln p(row) and the posteriors of categories, side by side; a known one is certain."""
+    starts = np.cumsum([0, *engine.n_states[list(asked)]]).tolist()
+    log_evidence, out = np.empty(rows.n_rows), np.zeros((rows.n_rows, starts[-1]))
+    solver = Solver(engine, rows, patterns(engine, rows))
+    for pattern in solver.patterns:
+        scopes: list[Scope] = [(d,) for d in asked if d not in pattern.known]
+        answered = answer(engine, rows, Question(pattern, solver.factors(pattern), scopes), n_jobs)
+        log_evidence[pattern.rows] = answered.log_evidence
+        for d, low, high in zip(asked, starts, starts[1:], strict=False):
+            if d in pattern.known:
+                out[pattern.rows, low + rows.codes[d, pattern.rows]] = 1.0
+            else:
+                out[pattern.rows, low:high] = answered.posteriors[(d,)]
+    out[np.isneginf(log_evidence)] = np.nan
+    return log_evidence, out
+
+
+def moments(
+    engine: Engine, rows: Rows, targets: Sequence[int], n_jobs: int | None
+) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+    """Return ln p(row), and mean and standard deviation of continuous variables; a known one is certain."""
+    check_memory("the answers", 16.0 * rows.n_rows * (len(targets) + 1), ways_out="Pass the rows in batches.")
+    log_evidence, out = np.zeros(rows.n_rows), {v: np.zeros((rows.n_rows, 2)) for v in targets}
+    solver = Solver(engine, rows, patterns(engine, rows, wanted=targets), targets)
+    for pattern in solver.patterns:
+        some, factors = pattern.rows, None
+        for v in pattern.observed.intersection(targets):
+            out[v][some, 0] = rows.numbers(v)[some]
+        for component, asked in solver.asked(pattern).items():
+            factors = solver.factors(pattern) if factors is None else factors
+            solution, where = solver.solution(pattern, component)
+            scopes = [where.scope] if where.scope else []
+            answered = answer(engine, rows, Question(pattern, factors, scopes), n_jobs)
+            log_evidence[some] = answered.log_evidence
+            weights = answered.posteriors[where.scope] if where.scope else np.ones((len(some), 1))
+            for v in asked:
+                z = design(component, pattern, rows)
+                out[v][some] = _mean_and_deviation(solution, v, z, where.at, weights)
+                out[v][some[np.isneginf(answered.log_evidence)]] = np.nan
+    return log_evidence, out
+
+
+def _mean_and_deviation(solution: Solution, v: int, z: np.ndarray, at: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return mean and standard deviation of a variable in each row: those of the mixture over configurations."""
+    out, k = np.empty((len(z), 2)), z.shape[1]
+    own = solution.expressions[v]
+    lines = own[:, :k] + np.einsum("qu,quk->qk", own[:, k:], solution.means)
+    _, variances = solution.moments(v, z[:1])
+    for start, stop in row_pieces(len(z), max(1, PIECE_CELLS // (k * at.shape[1]))):
+        part = slice(start, stop)
+        own_at = at if len(at) == 1 else at[part]
+        means = np.einsum("nhk,nk->nh", np.broadcast_to(lines[own_at], (stop - start, at.shape[1], k)), z[part])
+        mean = (weights[part] * means).sum(axis=1)
+        spread = (weights[part] * (variances[own_at] + (means - mean[:, None]) ** 2)).sum(axis=1)
+        out[part] = np.stack([mean, np.sqrt(spread)], axis=1)
+    return out
+
+
+# The rows of a pattern
+
+
+class Question(NamedTuple):
+    """A question about the rows of a pattern: the joint posterior of the unknown categories of each scope."""
+
+    pattern: Pattern
+    factors: list[LogFactor]
+    scopes: list[Scope]
+
+
+class Answered(NamedTuple):
+    """ln p(row) of the rows of a pattern, and the posterior of each scope, of shape (n, q)."""
+
+    log_evidence: np.ndarray
+    posteriors: dict[Scope, np.ndarray]
+
+
+def answer(engine: Engine, rows: Rows, question: Question, n_jobs: int | None = None) -> Answered:
+    """Return the posteriors of scopes for the rows of a pattern."""
+    n = len(question.pattern.rows)
+    factors, constants = combined(question.factors, n)
+    small = np.broadcast_to(has_small(factors), n)
+    if small.any() and n_configurations(engine, {d for f in factors for d in f.scope}) > _LARGEST_CLUSTER:
+        return _answer_apart(engine, rows, question, small, n_jobs)
+    if small.any():
+        factors = _possible_in_rows(engine, rows, question.pattern, factors, n_jobs)
+    clusters = _clusters([f.scope for f in factors] + question.scopes)
+    if any(n_configurations(engine, scope) > _LARGEST_CLUSTER for scope in clusters):
+        return _answer_singly(engine, rows, question, factors, constants)
+    extended = engine.with_clusters(clusters)
+    soft: dict[int, np.ndarray] = {}
+    for factor in factors:
+        v = factor.scope[0] if len(factor.scope) == 1 else engine.n_variables + _home(clusters, factor.scope)
+        logs = _spread(factor, clusters, engine)
+        table, tops = scaled(logs)
+        soft[v], constants = table.T, constants + np.where(np.isfinite(tops), tops, -np.inf)
+    asked = sorted({_where(scope, clusters, engine) for scope in question.scopes})
+    codes = rows.codes[:, question.pattern.rows]
+    codes[[v for v in soft if v < len(codes)]] = -1  # in the rows that know it, the factor holds it
+    log_evidence, marginals = _propagated(extended, codes, soft, asked, n_jobs)
+    found = {scope: _marginal(engine, scope, clusters, marginals) for scope in question.scopes}
+    return Answered(log_evidence + constants, found)
+
+
+def _answer_apart(engine: Engine, rows: Rows, question: Question, small: np.ndarray, n_jobs: int | None) -> Answered:
+    """Answer the rows with entries too small to be kept one at a time, and the others together."""
+    pattern, n = question.pattern, len(small)
+    log_evidence = np.empty(n)
+    found = {s: np.empty((n, n_configurations(engine, s))) for s in question.scopes}
+    for some in (np.flatnonzero(small), np.flatnonzero(~small)):
+        if not len(some):
+            continue
+        factors = [f._replace(logs=f.logs[some]) for f in question.factors]
+        part = question._replace(pattern=replace(pattern, rows=pattern.rows[some]), factors=factors)
+        if small[some[0]]:
+            answered = _answer_singly(engine, rows, part, *combined(factors, len(some)))
+        else:
+            answered = answer(engine, rows, part, n_jobs)
+        log_evidence[some] = answered.log_evidence
+        for scope, out in found.items():
+            out[some] = answered.posteriors[scope]
+    return Answered(log_evidence, found)
+
+
+def _possible_in_rows(
+    engine: Engine, rows: Rows, pattern: Pattern, factors: list[LogFactor], n_jobs: int | None
+) -> list[LogFactor]:
+    """Return the factors united, without what each row's known categories make impossible."""
+    scope = tuple(sorted({d for factor in factors for d in factor.scope}))
+    whole = united(factors, engine.n_states)
+    clusters = _clusters([scope])
+    v = _where(scope, clusters, engine)
+    _, found = _propagated(engine.with_clusters(clusters), rows.codes[:, pattern.rows], {}, [v], n_jobs)
+    chances = np.nan_to_num(found[v]).reshape(whole.logs.shape)
+    return [whole._replace(logs=np.where(chances > 0.0, whole.logs, -np.inf))]
+
+
+def _clusters(scopes: Iterable[Scope]) -> list[Scope]:
+    """Return the scopes of several variables that are not part of another."""
+    several = sorted({scope for scope in scopes if len(scope) > 1}, key=lambda scope: (-len(scope), scope))
+    kept: list[Scope] = []
+    for scope in several:
+        if not any(set(scope) <= set(other) for other in kept):
+            kept.append(scope)
+    return kept
+
+
+def _home(clusters: Sequence[Scope], scope: Scope) -> int:
+    return next(i for i, cluster in enumerate(clusters) if set(scope) <= set(cluster))
+
+
+def _where(scope: Scope, clusters: Sequence[Scope], engine: Engine) -> int:
+    """Return the variable of the extended engine whose posterior is that of a scope."""
+    return scope[0] if len(scope) == 1 else engine.n_variables + _home(clusters, scope)
+
+
+def _spread(factor: LogFactor, clusters: Sequence[Scope], engine: Engine) -> np.ndarray:
+    """Return the logarithms over the whole cluster that a factor belongs to."""
+    if len(factor.scope) == 1:
+        return factor.logs
+    scope = clusters[_home(clusters, factor.scope)]
+    sizes = dict(zip(factor.scope, factor.logs.shape[1:], strict=True))
+    wide = factor.logs.reshape(len(factor.logs), *(sizes.get(d, 1) for d in scope))
+    return np.broadcast_to(wide, (len(wide), *engine.n_states[list(scope)].tolist()))
+
+
+def _marginal(
+    engine: Engine, scope: Scope, clusters: Sequence[Scope], marginals: Mapping[int, np.ndarray]
+) -> np.ndarray:
+    """Return the posterior of a scope from that of its cluster: an array of shape (n, q)."""
+    found = marginals[_where(scope, clusters, engine)]
+    if len(scope) == 1:
+        return found
+    cluster = clusters[_home(clusters, scope)]
+    table = found.reshape(len(found), *engine.n_states[list(cluster)].tolist())
+    rest = tuple(1 + i for i, d in enumerate(cluster) if d not in scope)
+    return table.sum(axis=rest).reshape(len(found), -1)
+
+
+def _propagated(
+    engine: Engine, codes: np.ndarray, soft: Mapping[int, np.ndarray], asked: list[int], n_jobs: int | None
+) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+    """Return ln P(evidence) and the marginals of some variables for rows with hard and soft evidence."""
+    lanes = min(_LANES, 2 ** math.ceil(math.log2(max(1, codes.shape[1]))))
+    log_evidence, found = engine.run_rows(codes, asked, soft, lanes=lanes, n_jobs=n_jobs)
+    ends = np.cumsum(engine.n_states[asked])[:-1]
+    return log_evidence, dict(zip(asked, np.split(found, ends, axis=1), strict=True)) if asked else {}
+
+
+def _answer_singly(
+    engine: Engine, rows: Rows, question: Question, factors: list[LogFactor], constants: np.ndarray
+) -> Answered:
+    """Answer rows one at a time, their factors as tables of the discrete network."""
+    n = len(question.pattern.rows)
+    log_evidence = np.empty(n)
+    found = {s: np.full((n, n_configurations(engine, s)), np.nan) for s in question.scopes}
+    for i, row in enumerate(question.pattern.rows.tolist()):
+        known = Evidence({v: int(code) for v, code in enumerate(rows.codes[:, row]) if code >= 0}, {})
+        own = _of_row(engine, [f._replace(logs=f.logs[i : i + 1]) for f in factors], known)
+        extended, evidence = with_factors(engine, own, known, float(constants[i]))
+        log_evidence[i] = extended.log_probability(evidence)
+        for scope, out in found.items():
+            if log_evidence[i] > -math.inf:
+                joint = extended.run(evidence, [], joint=list(scope)).joint
+                assert joint is not None
+                out[i] = joint.ravel()
+    return Answered(log_evidence, found)
+
+
+def _of_row(engine: Engine, factors: list[LogFactor], known: Evidence) -> list[LogFactor]:
+    """Return the factors of one row without what it knows, and where necessary without what is impossible."""
+    kept = []
+    for factor in factors:
+        at = (slice(None), *(known.hard.get(d, slice(None)) for d in factor.scope))
+        kept.append(LogFactor(tuple(d for d in factor.scope if d not in known.hard), factor.logs[at]))
+    return possible_only(engine, kept, known) if np.any(has_small(kept)) else kept

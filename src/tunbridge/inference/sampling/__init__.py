@@ -1,0 +1,1 @@
+"""Sampling: forward, likelihood weighting, Gibbs."""

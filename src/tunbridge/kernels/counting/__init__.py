@@ -1,0 +1,1 @@
+"""Kernels that count: bit planes, histograms, families, pairs, moments."""

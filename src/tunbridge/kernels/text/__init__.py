@@ -1,0 +1,1 @@
+"""Kernels of text and symbol sequences."""

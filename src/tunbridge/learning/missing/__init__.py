@@ -1,0 +1,1 @@
+"""Learning from rows with missing values: EM, gradient ascent, structural EM, hidden variables."""

@@ -1,0 +1,1 @@
+"""Conditional tables from counts and a prior."""

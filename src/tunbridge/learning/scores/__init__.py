@@ -1,0 +1,1 @@
+"""Scores of families: how well a variable is explained by its parents."""

@@ -1,0 +1,1 @@
+"""Searches for structures, one file each."""

@@ -1,0 +1,1 @@
+"""How certain a learned structure is: bootstrap, posterior sampling, arc strengths."""

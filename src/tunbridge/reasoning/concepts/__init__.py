@@ -1,1 +1,0 @@
-"""Concept learning: conjunctions that agree with examples."""

@@ -1,1 +1,0 @@
-"""Conjugate priors: beliefs about a number that data move by adding up."""

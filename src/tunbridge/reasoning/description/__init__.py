@@ -1,1 +1,0 @@
-"""Minimum description length: the hypothesis with which data are shortest to tell."""

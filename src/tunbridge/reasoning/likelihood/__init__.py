@@ -1,1 +1,0 @@
-"""Families of hypotheses with weights, fitted by maximum likelihood or MAP."""

@@ -1,1 +1,0 @@
-"""Decision theory for known densities: regions, boundaries and errors."""

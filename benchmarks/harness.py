@@ -16,8 +16,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tunbridge._core.threads import n_threads
-
 RESULTS = Path(__file__).parent / "RESULTS.md"
 PACKAGES = ("tunbridge", "numpy", "numba", "pyarrow", "scikit-learn", "pgmpy", "pyagrum", "hmmlearn")
 
@@ -139,7 +137,7 @@ def machine() -> str:
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
-    return f"{model}, {n_threads()} cores, {platform.system()} {platform.machine()}"
+    return f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
 
 
 def versions() -> str:

@@ -31,6 +31,7 @@ from scipy.sparse.csgraph import connected_components
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "tunbridge"
 _RUN = 6  # lines that make a repeat
+_NOT_PRIVATE = {"_replace", "_asdict", "_fields", "_make", "_repr_html_"}  # public names of named tuples and notebooks
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -113,7 +114,7 @@ def private_reads(module: Module) -> list[tuple[int, str]]:
         if not isinstance(node, ast.Attribute) or not node.attr.startswith("_") or node.attr.startswith("__"):
             continue
         base = node.value
-        if isinstance(base, ast.Name) and base.id in own:
+        if node.attr in _NOT_PRIVATE or (isinstance(base, ast.Name) and base.id in own):
             continue
         if isinstance(base, ast.Call) and isinstance(base.func, ast.Name) and base.func.id == "super":
             continue

@@ -24,6 +24,7 @@ import tunbridge as tb
 from tunbridge import kernels as kernel_package
 from tunbridge._core.registry import entries
 from tunbridge.data.formats.request import text_column
+from tunbridge.kernels.compiled import kernels_forced
 
 _ROWS = 30_000  # enough cells for the kernels
 
@@ -44,7 +45,7 @@ def warm_up(report: Callable[[str], object] | None = None) -> int:
 
     ``report`` is called with the name of each part before it runs.
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), kernels_forced():
         warnings.simplefilter("ignore")
         for name, part in _parts():
             if report is not None:

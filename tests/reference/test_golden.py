@@ -14,18 +14,21 @@ from reference import golden_models as golden
 ANSWERS = json.loads((golden.GOLDEN / "answers.json").read_text())
 
 
-def assert_agree(now: Any, then: Any) -> None:
-    """Compare nested lists and mappings; numbers to twelve digits (ten where an iteration stops by a tolerance)."""
+SINGLE = {"text-nb-svm": 1e-6}  # fitted in single precision, whose last digits differ between processors
+
+
+def assert_agree(now: Any, then: Any, rtol: float = 1e-10) -> None:
+    """Compare nested lists and mappings, and numbers to ten digits (fewer in single precision)."""
     if isinstance(then, dict):
         assert set(map(str, now)) == set(then)
         for key, value in now.items():
-            assert_agree(value, then[str(key)])
+            assert_agree(value, then[str(key)], rtol)
     elif isinstance(then, list):
         assert len(now) == len(then)
         for a, b in zip(now, then, strict=True):
-            assert_agree(a, b)
+            assert_agree(a, b, rtol)
     elif isinstance(then, float):
-        np.testing.assert_allclose(now, then, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(now, then, rtol=rtol, atol=1e-12)
     else:
         assert now == then
 
@@ -39,7 +42,7 @@ def test_model_file_answers_as_it_did(name: str) -> None:
 @pytest.mark.parametrize("name", ANSWERS["models"])
 def test_model_fitted_now_answers_as_it_did(name: str) -> None:
     model = golden.fitted(name) if name in golden.CLASSIFIERS else golden.OTHERS[name]()
-    assert_agree(golden.probabilities(name, model), ANSWERS["models"][name])
+    assert_agree(golden.probabilities(name, model), ANSWERS["models"][name], SINGLE.get(name, 1e-10))
 
 
 @pytest.mark.parametrize("name", ANSWERS["models"])

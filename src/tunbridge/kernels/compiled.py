@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 FEW = 20_000
 """Bytes, symbols or words that take less time without a kernel than compiling one does."""
 
+_forced = False  # whether kernels are used whatever the size of the work: the warm-up has small data
 _COMPILED: set[Any] = set()  # kernels known to be compiled: looking again costs more than a small network's answer
 
 
@@ -18,7 +20,18 @@ def is_compiled(kernel: Any) -> bool:
     """Return whether a kernel can be called without compiling it first (as far as the files in the cache show)."""
     if kernel not in _COMPILED and (bool(getattr(kernel, "signatures", True)) or _is_on_disk(kernel)):
         _COMPILED.add(kernel)
-    return kernel in _COMPILED
+    return _forced or kernel in _COMPILED
+
+
+@contextmanager
+def kernels_forced() -> Iterator[None]:
+    """Use kernels everywhere, also where NumPy would be done before a kernel is compiled (in all threads)."""
+    global _forced
+    _forced = True
+    try:
+        yield
+    finally:
+        _forced = False
 
 
 @cache

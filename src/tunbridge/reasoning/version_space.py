@@ -8,9 +8,7 @@ a negative row n only the set
 
 matters: a hypothesis excludes n if it keeps a constraint in D_n. If D_n contains D_m, what excludes m excludes n too,
 and n can be dropped. A million rows thus shrink to a handful, in one pass and in any order; further rows are added to
-what is left. No conjunction fits all rows if some D_n is empty: S itself covers n. With t_a the row at which attribute
-a is dropped from S, row n is covered from row max(n, max_{a ∈ D_n} t_a) on; the least of these is where the space
-became empty.
+what is left. No conjunction fits all rows if some D_n is empty: S itself covers n.
 
 *Counting.* A hypothesis is a set A of attributes that meets every D_n. An attribute that is a D_n by itself is in every
 A; one that is in no D_n doubles the number. Over the r attributes that remain, a table has a cell for each choice: mark
@@ -33,9 +31,11 @@ R. Kennes (1992). Computational aspects of the Möbius transformation of graphs.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -80,17 +80,6 @@ class ConceptRow:
 
     def __str__(self) -> str:
         return f"row {self.row}, {cells_text(self.cells)}: {self.hypothesis}"
-
-
-@dataclass(frozen=True)
-class Contradiction:
-    """The row that leaves no conjunction, and a negative row that S then covers: this one, or an earlier one."""
-
-    row: int
-    cells: tuple[State, ...]
-    negative_row: int
-    negative_cells: tuple[State, ...]
-    hypothesis: Conjunction
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,28 +166,17 @@ class ConceptEvidence:
             self.trace + self._changes(rows, start, dropped),
         )
 
-    def contradiction(self, rows: ConceptRows) -> Contradiction | None:
-        """Return the first of these rows with which no conjunction fits all rows."""
-        start, dropped = self._dropped(rows)
-        if start is None:
-            return None
-        positive, out = np.flatnonzero(rows.positive), np.flatnonzero(~rows.positive)
-        n_before = len(self.negatives)
-        since = np.concatenate([np.full(n_before, -1), out])  # from which place on each negative row is covered
-        if self.specific is None:
-            since = np.maximum(since, positive[0])
-        for a in np.flatnonzero(start != FREE):
-            column = np.concatenate([self.negatives[:, a], rows.columns[a][out]])
-            np.maximum(since, np.where(column != start[a], dropped[a], -1), out=since)
-        if not since.size or (place := int(since.min())) >= len(rows.positive):
-            return None
-        which = int(since.argmin())
-        if which < n_before:
-            number, cells = self.numbers[which], cells_of(rows.variables, self.negatives[which])
-        else:
-            number, cells = rows.numbers[out[which - n_before]], rows.cells(int(out[which - n_before]))
-        hypothesis = _conjunction(rows.variables, np.where(dropped <= place, FREE, start))
-        return Contradiction(int(rows.numbers[place]), rows.cells(place), int(number), cells, hypothesis)
+    def first_conflict(self, rows: ConceptRows) -> tuple[int, ConceptRow]:
+        """Return the place of the row that leaves no conjunction, and the negative row that S covers from there on.
+
+        These rows must leave none; once none is left none comes back, so that the place is found by bisection.
+        """
+
+        def conflict(place: int) -> ConceptRow | None:
+            return self.with_rows(rows.part(0, place + 1), place + 1).conflict
+
+        place = bisect_left(range(len(rows.positive)), True, key=lambda place: conflict(place) is not None)
+        return place, cast(ConceptRow, conflict(place))
 
     def _dropped(self, rows: ConceptRows) -> tuple[np.ndarray | None, np.ndarray]:
         """Return S at the start, and the place of the row at which each attribute is dropped from it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -21,8 +21,10 @@ _FINE = 12.0  # standard deviations around a mean in which points are close to e
 _HEADROOM = 1.25
 _LINES = ("-", "-.", ":")
 
+Belief: TypeAlias = BetaBinomial | NormalNormal
 
-def updates(beliefs: Any, ax: Axes | None = None, *, level: float | None = None, xlabel: str | None = None) -> Axes:
+
+def updates(beliefs: object, ax: Axes | None = None, *, level: float | None = None, xlabel: str | None = None) -> Axes:
     """Draw the densities of beliefs and return the axes.
 
     Parameters
@@ -62,20 +64,20 @@ def updates(beliefs: Any, ax: Axes | None = None, *, level: float | None = None,
     return axes
 
 
-def _is_prior(label: str, named: dict[str, Any]) -> bool:
+def _is_prior(label: str, named: dict[str, Belief]) -> bool:
     """Return whether a belief is called the prior, or is the one that others came from."""
     return label.strip().lower() == "prior" or any(other.prior == named[label] for other in named.values())
 
 
-def _named(beliefs: Any) -> dict[str, Any]:
+def _named(beliefs: object) -> dict[str, Belief]:
     """Return the beliefs by label; raise unless they are of one kind and not too many."""
-    if isinstance(beliefs, BetaBinomial | NormalNormal):
+    if isinstance(beliefs, Belief):
         beliefs = [beliefs] if beliefs.prior is None else [beliefs.prior, beliefs]
     if isinstance(beliefs, str) or not isinstance(beliefs, Iterable):
         raise DataError(f"beliefs must be BetaBinomials or NormalNormals; got {shortened(repr(beliefs))}.")
     found = list(beliefs.values() if isinstance(beliefs, Mapping) else beliefs)
     for belief in found:
-        if not isinstance(belief, BetaBinomial | NormalNormal) or type(belief) is not type(found[0]):
+        if not isinstance(belief, Belief) or type(belief) is not type(found[0]):
             hint = "Draw marginal(state) of a DirichletMultinomial."
             rule = "beliefs must be all BetaBinomials, or all NormalNormals"
             raise DataError(f"{rule}; got {shortened(repr(belief))}. {hint}")
@@ -85,7 +87,7 @@ def _named(beliefs: Any) -> dict[str, Any]:
     return dict(zip(_distinct(labels), found, strict=True))
 
 
-def _label(belief: Any) -> str:
+def _label(belief: Belief) -> str:
     if isinstance(belief, BetaBinomial):
         return f"Beta({float(belief.alpha):.6g}, {float(belief.beta):.6g})"
     return f"N({float(belief.mean):.4g}, {float(belief.variance):.4g})"
@@ -95,7 +97,7 @@ def _distinct(labels: list[str]) -> list[str]:
     return [label if label not in labels[:i] else f"{label} ({i + 1})" for i, label in enumerate(labels)]
 
 
-def _grid(beliefs: list[Any]) -> np.ndarray:
+def _grid(beliefs: list[Belief]) -> np.ndarray:
     """Return where to draw: evenly, and closer where a density is narrow."""
     means, spreads = (np.array([float(v) for v in values]) for values in zip(*map(_moments, beliefs), strict=True))
     ends = np.array([belief.interval(_SHOWN) for belief in beliefs])
@@ -108,7 +110,7 @@ def _grid(beliefs: list[Any]) -> np.ndarray:
     return grid[(grid >= low) & (grid <= high)]
 
 
-def _moments(belief: Any) -> tuple[float, float]:
+def _moments(belief: Belief) -> tuple[float, float]:
     return float(belief.mean), float(belief.variance) ** 0.5
 
 
@@ -116,13 +118,13 @@ def _finite(density: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(density), density, np.nan)  # no line where there is no bound
 
 
-def _shade(axes: Axes, belief: Any, grid: np.ndarray, level: float, colour: str) -> None:
+def _shade(axes: Axes, belief: Belief, grid: np.ndarray, level: float, colour: str) -> None:
     low, high = belief.interval(level)
     inside = np.unique(np.concatenate([[low, high], grid[(grid > low) & (grid < high)]]))
     axes.fill_between(inside, _finite(belief.pdf(inside)), color=colour, alpha=0.15, linewidth=0.0)
 
 
-def _finish(axes: Axes, beliefs: list[Any], grid: np.ndarray, xlabel: str | None) -> None:
+def _finish(axes: Axes, beliefs: list[Belief], grid: np.ndarray, xlabel: str | None) -> None:
     """Label the axes and limit unbounded densities."""
     kind = "probability p" if isinstance(beliefs[0], BetaBinomial) else "mean θ"
     edge = 0.02 * (grid[-1] - grid[0])

@@ -58,7 +58,7 @@ def evolution(changes: Evolution | BayesUpdate, ax: Axes | None = None, *, most:
     return axes
 
 
-def _draw(axes: Axes, found: Any, most: int) -> None:
+def _draw(axes: Axes, found: Evolution, most: int) -> None:
     table = found.probabilities
     steps, n_hypotheses = np.arange(len(table)), table.shape[1]
     leading = sorted(np.argsort(-table.max(axis=0), kind="stable")[:most].tolist())

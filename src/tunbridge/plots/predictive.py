@@ -23,7 +23,7 @@ _USUAL, _LEAST = 1e-4, 1e-12
 
 
 def predictive_values(
-    tests: Any,
+    tests: object,
     ax: Axes | None = None,
     *,
     scale: str = "log",
@@ -92,7 +92,7 @@ def _add(axes: Axes, name: str, test: DiagnosticTest, along: np.ndarray, look: t
         _ring(axes, half, labels[3], colour)
 
 
-def _named(tests: Any) -> dict[str, DiagnosticTest]:
+def _named(tests: object) -> dict[str, DiagnosticTest]:
     """Return tests by name; a single one has none."""
     if isinstance(tests, DiagnosticTest):
         found: dict[str, Any] = {"": tests}

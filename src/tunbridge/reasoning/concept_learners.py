@@ -134,8 +134,7 @@ class _ConceptLearner(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _learn(
         self, X: object, y: object, classes: object, sample_weight: object, before: ConceptEvidence | None
     ) -> Self:
-        earlier = () if before is None else (before.variables, self._target, before.n_rows)
-        known = Known(*earlier)._replace(classes=classes)
+        known = Known(classes) if before is None else Known(classes, before.variables, self._target, before.n_rows)
         rows, target, n_rows = read_rows(X, y, sample_weight, positive=self.positive, states=self.states, known=known)
         before = ConceptEvidence.none(rows.variables) if before is None else before
         evidence = before.with_rows(rows, n_rows)

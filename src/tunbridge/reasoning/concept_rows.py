@@ -175,10 +175,10 @@ def cells_of(variables: Sequence[Variable], codes: np.ndarray) -> tuple[State, .
 class Known(NamedTuple):
     """What is known before rows are read: the attributes, classes and number of earlier ones, or both classes."""
 
+    classes: object = None
     variables: Sequence[Variable] | None = None
     target: Target | None = None
     n_rows: int = 0
-    classes: object = None
 
 
 _NOTHING = Known()

@@ -337,7 +337,7 @@ class DirichletMultinomial:
             counts[self._code(state)] += _as_count(f"the count of {state!r}", count)
         return counts
 
-    def _code(self, state: Any) -> int:
+    def _code(self, state: object) -> int:
         code = self.variable.find(state)
         if code < 0:
             hint = did_you_mean(state, self.states)
@@ -764,9 +764,9 @@ def _successes_and_failures(successes: object, failures: object, trials: object)
     return hits, tried - hits
 
 
-def _numbers(values: Any) -> list[Number]:
+def _numbers(values: object) -> list[Number]:
     values = values.tolist() if isinstance(values, np.ndarray) else values
-    if isinstance(values, str) or not hasattr(values, "__iter__"):
+    if isinstance(values, str) or not isinstance(values, Iterable):
         values = [values]
     return [as_number(f"the value at position {i}", value) for i, value in enumerate(values)]
 

@@ -732,7 +732,7 @@ def measure_name(given: object) -> str:
     return str(given)
 
 
-def as_results(results: Any) -> list[str]:
+def as_results(results: object) -> list[str]:
     """Return one result or several as a list of "+" and "-".
 
     Examples
@@ -740,10 +740,7 @@ def as_results(results: Any) -> list[str]:
     >>> as_results("+"), as_results("++-"), as_results(["positive", False])
     (['+'], ['+', '+', '-'], ['+', '-'])
     """
-    try:
-        given = [results] if _sign(results) else list(results)
-    except TypeError:  # not iterable
-        given = [results]
+    given = [results] if _sign(results) or not isinstance(results, Iterable) else list(results)
     found = [_sign(each) for each in given]
     if isinstance(results, Mapping) or "" in found:
         wrong = results if isinstance(results, str | Mapping) else given[found.index("")]

@@ -243,7 +243,7 @@ def as_prior(prior: object, hypotheses: Sequence[Hashable], *, what: str = "the 
     return normalised(what, [as_probability(f"{what} of {name!r}", value) for name, value in pairs])
 
 
-def by_name(given: Any) -> Any:
+def by_name(given: object) -> Any:
     """Return a pandas Series as a mapping by its index, unless that is 0, 1, …; anything else unchanged."""
     if isinstance(given, Mapping) or not hasattr(given, "to_dict"):
         return given

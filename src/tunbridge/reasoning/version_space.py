@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
@@ -423,13 +423,12 @@ class VersionMembers:
 
     def listed(self) -> tuple[Conjunction, ...]:
         """Return all members, from the least general to the most general ones."""
-        found: list[tuple[int, ...]] = []
-        level = set[tuple[int, ...]]()
-        for n_constraints in range(len(self.evidence.variables) + 1):
-            level |= {h for h in self._general if len(h) - h.count(FREE) == n_constraints}
-            found += sorted(level, key=_order)
-            level = {further for h in level for further in self._specialisations(h)}
-        found.sort(key=lambda codes: codes.count(FREE))
+        codes = self._codes(self._choices(self.consistent))
+        for a in self.free:
+            constrained = codes.copy()
+            constrained[:, a] = self.choices[a][0]
+            codes = np.concatenate([codes, constrained])
+        found = sorted(map(tuple, codes.tolist()), key=lambda codes: (codes.count(FREE), _order(codes)))
         empty = (self.evidence.hypothesis,) if self.evidence.specific is None else ()
         return (*empty, *(_conjunction(self.evidence.variables, codes) for codes in found))
 
@@ -469,32 +468,32 @@ class VersionMembers:
 
     @cached_property
     def _general(self) -> list[tuple[int, ...]]:
-        """G as codes of all attributes, −1 where free, without the empty concept: there may be none beside it."""
-        mixed = self._most_general() if len(self.negatives) else np.array([self.sizes], int)
-        found = np.full((len(mixed), len(self.evidence.variables)), FREE)
-        for a in self.forced:
-            found[:, a] = self.choices[a][0]
-        for i, a in enumerate(self.mixed):
-            found[:, a] = np.append(self.choices[a], FREE)[mixed[:, i]]
-        return sorted(map(tuple, found.tolist()), key=_order)
+        """G as codes of all attributes, −1 where free, without the empty concept: there may be none beside it.
 
-    def _most_general(self) -> np.ndarray:
-        """Return the consistent cells of which every constraint is needed, as choices on each mixed attribute."""
+        In the table these are the consistent cells of which every constraint is needed.
+        """
+        if not len(self.negatives):
+            return sorted(map(tuple, self._codes(np.array([self.sizes], int)).tolist()), key=_order)
         found = self.consistent.copy()
-        views = zip(self._along_each(found), self._along_each(self.consistent), strict=True)
-        for (top, size), (all_cells, _) in views:
+        for (top, size), (all_cells, _) in zip(self._along_each(found), self._along_each(self.consistent), strict=True):
             top[:, :size] &= ~all_cells[:, size:]
-        places = np.flatnonzero(found)
+        return sorted(map(tuple, self._codes(self._choices(found)).tolist()), key=_order)
+
+    def _choices(self, cells: np.ndarray) -> np.ndarray:
+        """Return the marked cells of the table as choices on each mixed attribute."""
+        places = np.flatnonzero(cells)
         if not self.sizes:
             return np.zeros((len(places), 0), int)
         return np.stack(np.unravel_index(places, [size + 1 for size in self.sizes]), axis=1)
 
-    def _specialisations(self, codes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        """Yield the hypotheses with one constraint more."""
-        for a, choices in self.choices.items():
-            if codes[a] == FREE:
-                for code in choices.tolist():
-                    yield (*codes[:a], code, *codes[a + 1 :])
+    def _codes(self, choices: np.ndarray) -> np.ndarray:
+        """Return the hypotheses with these choices as codes of all attributes, −1 where free."""
+        found = np.full((len(choices), len(self.evidence.variables)), FREE)
+        for a in self.forced:
+            found[:, a] = self.choices[a][0]
+        for i, a in enumerate(self.mixed):
+            found[:, a] = np.append(self.choices[a], FREE)[choices[:, i]]
+        return found
 
 
 def _order(codes: tuple[int, ...]) -> tuple[float, ...]:

@@ -6,16 +6,13 @@ that a colour shows is also shown by a number, a shape or a side.
 """
 
 from tunbridge.plots.axes import draw_off_screen
-from tunbridge.plots.conjugate import updates
-from tunbridge.plots.descriptions import description_lengths
 from tunbridge.plots.evaluation import learning_curve, reliability, versus
 from tunbridge.plots.evidence import explanation, importance, log_odds
-from tunbridge.plots.evolutions import evolution
-from tunbridge.plots.fits import iterations
+from tunbridge.plots.hypotheses import description_lengths, evolution, updates
 from tunbridge.plots.nomograms import nomogram
 from tunbridge.plots.predictive import predictive_values
 from tunbridge.plots.regions import boundaries, decision_regions
-from tunbridge.plots.traces import strengths, trace
+from tunbridge.plots.traces import iterations, strengths, trace
 
 __all__ = [
     "boundaries",

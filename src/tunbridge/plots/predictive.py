@@ -10,7 +10,7 @@ import numpy as np
 
 from tunbridge._core.check import check_choice, check_number, counted, shortened
 from tunbridge.errors import DataError
-from tunbridge.plots.axes import COLOURS, NEUTRAL, SHAPES, new_axes
+from tunbridge.plots.axes import COLOURS, NEUTRAL, SHAPES, hide_spines, new_axes
 from tunbridge.reasoning.diagnostic import DiagnosticTest, percent_text
 from tunbridge.reasoning.numbers import as_float
 
@@ -193,5 +193,5 @@ def _finish(axes: Axes, scale: str, start: float, columns: int) -> None:
         axes.set_xlim(-0.01, 1.01)
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticks(ticks, [f"{100 * tick:g} %" for tick in ticks])
-    axes.spines[["top", "right"]].set_visible(False)
+    hide_spines(axes)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, frameon=False, fontsize=9)

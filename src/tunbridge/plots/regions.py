@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from tunbridge._core.check import check_choice, did_you_mean, listed, shortened
 from tunbridge.errors import DataError
-from tunbridge.plots.axes import COLOURS, NEUTRAL, SHAPES, new_axes
+from tunbridge.plots.axes import COLOURS, NEUTRAL, SHAPES, hide_spines, new_axes
 from tunbridge.reasoning.decision_problem import DecisionProblem
 from tunbridge.reasoning.densities import AnyDensity, Gaussian, as_points
 from tunbridge.reasoning.regions import shares_of
@@ -177,7 +177,7 @@ def _on_line(problem: DecisionProblem, axes: Axes, limits: tuple[float, float], 
     axes.set_xlim(*limits)
     axes.set_ylim(-_BAND * top, top)
     axes.set_yticks([tick for tick in axes.get_yticks() if 0.0 <= tick <= top])
-    axes.spines[["top", "right"]].set_visible(False)
+    hide_spines(axes)
 
 
 def _wrong(problem: DecisionProblem, x: np.ndarray, curves: np.ndarray) -> np.ndarray:

@@ -106,8 +106,7 @@ class BetaBinomial:
     prior: BetaBinomial | None = field(default=None, kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", _as_positive("alpha", self.alpha))
-        object.__setattr__(self, "beta", _as_positive("beta", self.beta))
+        self.__dict__.update({name: _as_positive(name, getattr(self, name)) for name in ("alpha", "beta")})
 
     def update(self, successes: object, failures: object = None, *, trials: object = None) -> BetaBinomial:
         """Return the belief after more successes and failures.
@@ -465,9 +464,8 @@ class NormalNormal:
     seen: tuple[int, Number] = field(default=(0, 0), kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mean", as_number("mean", self.mean))
-        object.__setattr__(self, "variance", _as_positive("variance", self.variance))
-        object.__setattr__(self, "noise_variance", _as_positive("noise_variance", self.noise_variance))
+        variances = {name: _as_positive(name, getattr(self, name)) for name in ("variance", "noise_variance")}
+        self.__dict__.update(variances, mean=as_number("mean", self.mean))
 
     def update(self, values: object = None, *, mean: object = None, n: object = None) -> NormalNormal:
         """Return the belief after more measurements.

@@ -105,8 +105,7 @@ class LinearFamily:
     noise: float | None
 
     def __init__(self, basis: object, *, noise: float | None = None) -> None:
-        object.__setattr__(self, "basis", as_basis(basis))
-        object.__setattr__(self, "noise", None if noise is None else _checked_noise(noise))
+        self.__dict__.update(basis=as_basis(basis), noise=None if noise is None else _checked_noise(noise))
 
     def squared_error(self, weights: object, x: object, y: object) -> float:
         """Return Σ (y − h(x))² of the hypothesis with these weights, given by name or in order."""
@@ -374,7 +373,7 @@ class LogisticFamily:
     basis: Basis
 
     def __init__(self, basis: object) -> None:
-        object.__setattr__(self, "basis", as_basis(basis))
+        self.__dict__.update(basis=as_basis(basis))
 
     def log_likelihood(self, weights: object, x: object, y: object) -> float:
         """Return ln P(D | w) = Σ [y ln p + (1 − y) ln(1 − p)] of the hypothesis with these weights."""

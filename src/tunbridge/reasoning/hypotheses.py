@@ -28,6 +28,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -156,10 +157,8 @@ class HypothesisSpace:
         if not weights.any_possible():
             self._raise_impossible(observations)
         kept = tuple(factors) if self._factors is not None and len(factors) <= _MOST_FACTORS else None
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        fields |= {"n_observed": self.n_observed + len(observations), "_seen": seen, "_factors": kept}
-        found = object.__new__(HypothesisSpace)
-        found.__dict__.update(fields, _weights=weights)
+        found, n_observed = copy(self), self.n_observed + len(observations)
+        found.__dict__.update(n_observed=n_observed, _seen=seen, _factors=kept, _weights=weights)
         return found
 
     def evolution(self, data: object) -> Evolution:

@@ -48,7 +48,6 @@ from tunbridge.probability.reading import locked
 from tunbridge.reasoning.basis import (
     Basis,
     GaussianPrior,
-    Solution,
     as_basis,
     as_gaussian_prior,
     as_targets,
@@ -142,11 +141,7 @@ class LinearFamily:
             likelihood then has no maximum.
         """
         design, target = self._read(x, y)
-        found = least_squares(design, target)
-        found.check_determined(self.basis.names, len(target))
-        errors = target - design @ found.weights
-        sigma = self._estimated(errors, target) if self.noise is None else self.noise
-        return self._fit(found, sigma, errors, None)
+        return self._fitted(design, target, design[:0], None)
 
     def map(self, x: object, y: object, *, prior_variance: object) -> LinearFit:
         """Return the most probable hypothesis under a Gaussian prior, with its posterior.
@@ -164,13 +159,17 @@ class LinearFamily:
         """
         sigma, prior = self._known_noise("the posterior"), as_gaussian_prior(self.basis, prior_variance)
         design, target = self._read(x, y)
-        pseudo = prior.rows * sigma
+        return self._fitted(design, target, prior.rows * sigma, prior)
+
+    def _fitted(
+        self, design: np.ndarray, target: np.ndarray, pseudo: np.ndarray, prior: GaussianPrior | None
+    ) -> LinearFit:
+        """Return the least squares of the points, and of the points with y = 0 that a prior stands for."""
         rows = np.concatenate([design, pseudo])
         found = least_squares(rows, np.concatenate([target, np.zeros(len(pseudo))]))
         found.check_determined(self.basis.names, len(rows))
-        return self._fit(found, sigma, target - design @ found.weights, prior)
-
-    def _fit(self, found: Solution, sigma: float, errors: np.ndarray, prior: GaussianPrior | None) -> LinearFit:
+        errors = target - design @ found.weights
+        sigma = self._estimated(errors, target) if self.noise is None else self.noise
         root = found.root * sigma
         check_size(found.weights, root)
         log_det = found.log_det + 2.0 * len(found.weights) * math.log(sigma)

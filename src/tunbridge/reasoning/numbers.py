@@ -227,8 +227,6 @@ def as_prior(prior: object, hypotheses: Sequence[Hashable], *, what: str = "the 
     >>> as_prior(None, ["a", "b", "c"])
     (Fraction(1, 3), Fraction(1, 3), Fraction(1, 3))
     """
-    if not hypotheses:
-        raise DataError("there must be at least one hypothesis; got none.")
     if prior is None or (isinstance(prior, str) and prior == "uniform"):
         return (Fraction(1, len(hypotheses)),) * len(hypotheses)
     if isinstance(prior := by_name(prior), Mapping):

@@ -136,7 +136,7 @@ class ConceptEvidence:
     @property
     def conflict(self) -> ConceptRow | None:
         """The first negative row that S covers."""
-        covered = np.flatnonzero(~self.differing.any(axis=1)) if self.specific is not None else np.empty(0, int)
+        covered = np.flatnonzero(~self.differing.any(axis=1))
         if not covered.size:
             return None
         place = int(covered[self.numbers[covered].argmin()])

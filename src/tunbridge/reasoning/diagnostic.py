@@ -142,9 +142,11 @@ class DiagnosticTest:
     prevalence_is_counted : bool
         Whether the prevalence comes from that table too.
 
-    Notes ----- Exact numbers (fractions, decimals, strings such as ``"1/125"`` or ``"0.8 %"``) give exact fractions;
-    counts and floats give correctly rounded floats. A measure that is 0/0, such as the PPV of a test that is never
-    positive, raises a ``DataError``; likelihood ratios and the odds ratio are infinite where only the denominator is 0.
+    Notes
+    -----
+    Exact numbers (fractions, decimals, strings such as ``"1/125"`` or ``"0.8 %"``) give exact fractions; counts and
+    floats give correctly rounded floats. A measure that is 0/0, such as the PPV of a test that is never positive,
+    raises a ``DataError``; likelihood ratios and the odds ratio are infinite where only the denominator is 0.
 
     Examples
     --------
@@ -615,10 +617,12 @@ class DiagnosticTest:
         of : int, optional
             The number of people. Default: 1 000, or up to a million if smaller groups would be empty.
 
-        Examples -------- >>> print(DiagnosticTest(0.01, 0.9, 0.9).natural_frequencies()) Of 1 000 people 10 are
-        diseased and 990 are healthy. Of the 10 diseased, 9 test positive and 1 negative; of the 990 healthy, 99 test
-        positive and 891 negative. So 108 test positive, and 9 of these are diseased (8.33 %); 892 test negative, and
-        891 of these are healthy (99.9 %).
+        Examples
+        --------
+        >>> print(DiagnosticTest(0.01, 0.9, 0.9).natural_frequencies())
+        Of 1 000 people 10 are diseased and 990 are healthy.
+        Of the 10 diseased, 9 test positive and 1 negative; of the 990 healthy, 99 test positive and 891 negative.
+        So 108 test positive, and 9 of these are diseased (8.33 %); 892 test negative, and 891 of these are healthy...
         """
         shares = list(self._exact_joint("natural_frequencies").values())
         if of is None:

@@ -3,36 +3,10 @@
 Each function draws into Matplotlib axes and returns them, so that the plot can be changed, combined and saved like any
 other. Matplotlib is optional: ``pip install tunbridge[plots]``. The colours suit colour-blind people, and everything
 that a colour shows is also shown by a number, a shape or a side.
+
+The names stand in ``__init__.pyi``; each is loaded when it is first used.
 """
 
-from tunbridge.plots.axes import draw_off_screen
-from tunbridge.plots.conjugate import updates
-from tunbridge.plots.descriptions import description_lengths
-from tunbridge.plots.evaluation import learning_curve, reliability, versus
-from tunbridge.plots.evidence import explanation, importance, log_odds
-from tunbridge.plots.evolutions import evolution
-from tunbridge.plots.fits import iterations
-from tunbridge.plots.nomograms import nomogram
-from tunbridge.plots.predictive import predictive_values
-from tunbridge.plots.regions import boundaries, decision_regions
-from tunbridge.plots.traces import strengths, trace
+from tunbridge._core.lazy import lazy_names
 
-__all__ = [
-    "boundaries",
-    "decision_regions",
-    "description_lengths",
-    "draw_off_screen",
-    "evolution",
-    "explanation",
-    "importance",
-    "iterations",
-    "learning_curve",
-    "log_odds",
-    "nomogram",
-    "predictive_values",
-    "reliability",
-    "strengths",
-    "trace",
-    "updates",
-    "versus",
-]
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -10,6 +10,7 @@ from tunbridge.errors import TunbridgeError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
 
 FOR, AGAINST, NEUTRAL = "#0072b2", "#d55e00", "#5a5a5a"
 """Blue, vermilion (Okabe and Ito's) and grey: evidence for, evidence against, and everything else."""
@@ -59,7 +60,7 @@ def plain_labels(labels: Sequence[Any]) -> None:
         label.set_parse_math(False)
 
 
-def same_marks(legend: Any, area: float) -> None:
+def same_marks(legend: Legend, area: float) -> None:
     """Give the marks in a legend one size."""
     for handle in legend.legend_handles:
         if handle is not None and hasattr(handle, "set_sizes"):

@@ -220,7 +220,7 @@ def learning_curve(
     return axes
 
 
-def _check_names(curves: Any, errors: Mapping[str, Any]) -> None:
+def _check_names(curves: object, errors: Mapping[str, Any]) -> None:
     if not isinstance(curves, Mapping) or not 1 <= len(curves) <= len(COLOURS):
         got = counted(len(curves), "model") if isinstance(curves, Mapping) else type(curves).__name__
         raise DataError(f"curves must be those of one to {len(COLOURS)} models, in a mapping; got {got}.")
@@ -228,7 +228,7 @@ def _check_names(curves: Any, errors: Mapping[str, Any]) -> None:
         raise DataError(f"errors must be those of the curves; got {other[0]!r} too. {did_you_mean(other[0], curves)}")
 
 
-def _points(name: str, curve: Any, errors: Mapping[float, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _points(name: str, curve: object, errors: Mapping[float, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return numbers of documents in order, mean accuracies and their standard errors."""
     if not isinstance(curve, Mapping) or not curve:
         got = shortened(repr(curve))
@@ -242,7 +242,7 @@ def _points(name: str, curve: Any, errors: Mapping[float, float]) -> tuple[np.nd
     return sizes, means, each
 
 
-def _summary(where: str, values: Any, error: float | None) -> tuple[float, float]:
+def _summary(where: str, values: object, error: float | None) -> tuple[float, float]:
     """Return the mean of accuracies, and its standard error, which may be known."""
     repeated = list(values) if isinstance(values, Sequence | np.ndarray) and not isinstance(values, str) else [values]
     if not repeated:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -113,19 +113,22 @@ def _feature(name: str, value: object, given: Sequence[str] = ()) -> str:
 
 
 def _draw_bar(axes: Axes, place: int, bar: Bar, reach: float) -> None:
-    infinite = not isfinite(bar.weight)
-    length = _length(bar, reach)
-    colour = FOR if bar.weight > 0 else AGAINST
-    axes.barh(
-        place, length, height=0.72, color="white" if infinite else colour, hatch="///" if infinite else None,
-        edgecolor=NEUTRAL if bar.total and not infinite else colour,
-        linewidth=1.4 if bar.total else 0.0 if not infinite else 1.0,
-    )  # fmt: skip
+    length, look = _length(bar, reach), _bar_look(bar.weight)
+    if bar.total:
+        look |= {"linewidth": 1.4, "edgecolor": NEUTRAL if isfinite(bar.weight) else look["edgecolor"]}
+    axes.barh(place, length, height=0.72, **look)
     side = 1 if bar.weight >= 0 else -1
     axes.annotate(
         weight_text(bar.weight), (length, place), xytext=(4 * side, 0), textcoords="offset points", va="center",
         ha="left" if side > 0 else "right", fontweight="bold" if bar.total else "normal", fontsize=9,
     )  # fmt: skip
+
+
+def _bar_look(weight: float) -> dict[str, Any]:
+    """Return how a bar looks: filled in the colour of its side, hatched if the weight is infinite."""
+    colour, finite = FOR if weight > 0 else AGAINST, isfinite(weight)
+    fill = {"color": colour, "linewidth": 0.0} if finite else {"color": "white", "linewidth": 1.0, "hatch": "///"}
+    return {**fill, "edgecolor": colour}
 
 
 def weight_text(weight: float) -> str:
@@ -293,18 +296,8 @@ def _reach(heights: np.ndarray, line: np.ndarray) -> tuple[float, float]:
 def _draw_bars(axes: Axes, heights: np.ndarray, reach: tuple[float, float]) -> None:
     far = 2.0 * (reach[1] - reach[0])  # beyond the edge
     for place, height in enumerate(heights.tolist(), start=1):
-        finite = isfinite(height)
-        colour = FOR if height > 0 else AGAINST
-        axes.bar(
-            place,
-            height if finite else far * (1 if height > 0 else -1),
-            width=0.8,
-            color=colour if finite else "white",
-            edgecolor=colour,
-            linewidth=0.0 if finite else 1.0,
-            hatch=None if finite else "///",
-            zorder=2,
-        )
+        length = height if isfinite(height) else far * (1 if height > 0 else -1)
+        axes.bar(place, length, width=0.8, zorder=2, **_bar_look(height))
 
 
 def _scale(axes: Axes, heights: np.ndarray, reach: tuple[float, float]) -> None:
@@ -418,10 +411,7 @@ def importance(importance: Importance, ax: Axes | None = None, *, most: int = 20
 def _importance_bar(axes: Axes, place: int, feature: FeatureImportance, found: Importance, reach: float) -> None:
     finite = isfinite(feature.value)
     length = feature.value if finite else 1.15 * reach
-    axes.barh(
-        place, length, height=0.7, color=FOR if finite else "white", edgecolor=FOR, linewidth=0 if finite else 1.0,
-        hatch=None if finite else "///",
-    )  # fmt: skip
+    axes.barh(place, length, height=0.7, **_bar_look(1.0 if finite else inf))
     share = f" ({100 * found.shares[feature.feature]:.0f} %)" if found.method == "information" else ""
     text = f"{feature.value:.3f}{share}" if finite else "∞"
     axes.annotate(text, (length, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=9)

@@ -44,6 +44,7 @@ from tunbridge.plots.axes import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from tunbridge.classifiers.base import BayesClassifier
     from tunbridge.classifiers.explanation.importance import Scale, Scales
 
 _SIZE = 8.0  # of the letters, in points
@@ -59,12 +60,12 @@ _LOW, _HIGH = 0.001, 0.999
 
 
 def nomogram(
-    classifier: Any,
+    classifier: BayesClassifier,
     label: object = None,
     against: object = None,
     ax: Axes | None = None,
     *,
-    features: Any = None,
+    features: object = None,
     most: int = 15,
 ) -> Axes:
     """Draw a naive Bayes classifier as a nomogram, and return the axes.

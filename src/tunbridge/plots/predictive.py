@@ -10,7 +10,7 @@ import numpy as np
 
 from tunbridge._core.check import check_choice, check_number, counted, shortened
 from tunbridge.errors import DataError
-from tunbridge.plots.axes import COLOURS, NEUTRAL, SHAPES, new_axes
+from tunbridge.plots.axes import COLOURS, NEUTRAL, SHAPES, hide_spines, new_axes
 from tunbridge.reasoning.diagnostic import DiagnosticTest, percent_text
 from tunbridge.reasoning.numbers import as_float
 
@@ -23,7 +23,7 @@ _USUAL, _LEAST = 1e-4, 1e-12
 
 
 def predictive_values(
-    tests: Any,
+    tests: object,
     ax: Axes | None = None,
     *,
     scale: str = "log",
@@ -78,30 +78,31 @@ def predictive_values(
 
 
 def _add(axes: Axes, name: str, test: DiagnosticTest, along: np.ndarray, look: tuple[str, str], *, npv: bool) -> None:
-    """Draw the curves and the marks of a test."""
+    """Draw the curves of a test, its own values, and where its PPV is one half."""
     colour, shape = look
     own = {label: value for label, value in _own(test).items() if label == "PPV" or npv}
     half = _half(test)
-    labels = _labels(name, test, own, half)
-    _draw(axes, test, along, labels[0], colour)
+    ppv_label, npv_label, own_label, half_label = _labels(name, test, own, half)
+    ppvs = _curve(as_float(test.sensitivity), as_float(test.false_positive_rate), along)
+    axes.plot(along, ppvs, color=colour, linewidth=1.8, label=ppv_label, zorder=2)
     if npv:
-        _draw_npv(axes, test, along, labels[1], colour)
+        npvs = 1.0 - _curve(as_float(test.false_negative_rate), as_float(test.specificity), along)
+        axes.plot(along, npvs, color=colour, linewidth=1.4, linestyle="--", label=npv_label, zorder=2)
     if own and test.prevalence is not None:
-        _mark(axes, as_float(test.prevalence), [as_float(v) for v in own.values()], labels[2], colour, shape)
+        x, values = as_float(test.prevalence), [as_float(value) for value in own.values()]
+        axes.axvline(x, color=colour, linewidth=0.8, linestyle=":", zorder=1)
+        axes.plot([x] * len(values), values, shape, color=colour, markeredgecolor="white", label=own_label, zorder=4)
     if half is not None:
-        _ring(axes, half, labels[3], colour)
+        axes.plot([half], [0.5], "o", color=colour, fillstyle="none", markersize=9, label=half_label, zorder=3)
 
 
-def _named(tests: Any) -> dict[str, DiagnosticTest]:
+def _named(tests: object) -> dict[str, DiagnosticTest]:
     """Return tests by name; a single one has none."""
-    if isinstance(tests, DiagnosticTest):
-        found: dict[str, Any] = {"": tests}
-    elif isinstance(tests, Mapping):
+    found: dict[str, Any] = {"": tests}
+    if isinstance(tests, Mapping):
         found = {str(name): test for name, test in tests.items()}
     elif isinstance(tests, Sequence) and not isinstance(tests, str):
         found = {f"test {i}": test for i, test in enumerate(tests, 1)}
-    else:
-        found = {"": tests}
     if not 1 <= len(found) <= len(COLOURS):
         raise DataError(f"a diagram must show one to {len(COLOURS)} tests; got {counted(len(found), 'test')}.")
     for test in found.values():
@@ -120,29 +121,6 @@ def _curve(above: float, below: float, along: np.ndarray) -> np.ndarray:
     """Return above π / (above π + below (1 − π)), NaN where it is 0/0."""
     whole = above * along + below * (1.0 - along)
     return np.divide(above * along, whole, out=np.full_like(along, np.nan), where=whole > 0.0)
-
-
-def _draw(axes: Axes, test: DiagnosticTest, along: np.ndarray, label: str, colour: str) -> None:
-    found, alarmed = as_float(test.sensitivity), as_float(test.false_positive_rate)
-    axes.plot(along, _curve(found, alarmed, along), color=colour, linewidth=1.8, label=label, zorder=2)
-
-
-def _draw_npv(axes: Axes, test: DiagnosticTest, along: np.ndarray, label: str, colour: str) -> None:
-    missed, cleared = as_float(test.false_negative_rate), as_float(test.specificity)
-    values = 1.0 - _curve(missed, cleared, along)
-    axes.plot(along, values, color=colour, linewidth=1.4, linestyle="--", label=label, zorder=2)
-
-
-def _mark(axes: Axes, x: float, values: Sequence[float], label: str, colour: str, shape: str) -> None:
-    """Mark the test's own prevalence."""
-    axes.axvline(x, color=colour, linewidth=0.8, linestyle=":", zorder=1)
-    places = [x] * len(values)
-    axes.plot(places, values, shape, color=colour, markeredgecolor="white", label=label, zorder=4)
-
-
-def _ring(axes: Axes, x: float, label: str, colour: str) -> None:
-    """Mark the prevalence at which the PPV is ½."""
-    axes.plot([x], [0.5], "o", color=colour, fillstyle="none", markersize=9, label=label, zorder=3)
 
 
 def _labels(name: str, test: DiagnosticTest, own: Mapping[str, Any], half: float | None) -> tuple[str, str, str, str]:
@@ -178,8 +156,6 @@ def _half(test: DiagnosticTest) -> float | None:
 
 
 def _finish(axes: Axes, scale: str, start: float, columns: int) -> None:
-    from matplotlib.ticker import NullLocator
-
     axes.set_ylim(-0.03, 1.03)
     axes.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "25 %", "50 %", "75 %", "100 %"])
     axes.set_ylabel("predictive value")
@@ -191,7 +167,7 @@ def _finish(axes: Axes, scale: str, start: float, columns: int) -> None:
     else:
         ticks = [0.0, 0.25, 0.5, 0.75, 1.0]
         axes.set_xlim(-0.01, 1.01)
-    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks([], minor=True)
     axes.set_xticks(ticks, [f"{100 * tick:g} %" for tick in ticks])
-    axes.spines[["top", "right"]].set_visible(False)
+    hide_spines(axes)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, frameon=False, fontsize=9)

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tunbridge._core.check import check_choice, did_you_mean, listed, shortened
 from tunbridge.errors import DataError
-from tunbridge.plots.axes import COLOURS, NEUTRAL, SHAPES, new_axes
+from tunbridge.plots.axes import COLOURS, NEUTRAL, SHAPES, hide_spines, new_axes
 from tunbridge.reasoning.decision_problem import DecisionProblem
-from tunbridge.reasoning.densities import Gaussian, as_points
+from tunbridge.reasoning.densities import AnyDensity, Gaussian, as_points
 from tunbridge.reasoning.regions import shares_of
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ def decision_regions(
     problem: DecisionProblem,
     ax: Axes | None = None,
     *,
-    view: Any = None,
-    points: Mapping[Any, Any] | None = None,
+    view: ArrayLike | None = None,
+    points: Mapping[Any, ArrayLike] | None = None,
     xlabel: str = "x",
     ylabel: str | None = None,
 ) -> Axes:
@@ -87,7 +88,12 @@ def decision_regions(
 
 
 def boundaries(
-    problem: DecisionProblem, ax: Axes | None = None, *, vary: str = "prior", view: Any = None, xlabel: str = "x"
+    problem: DecisionProblem,
+    ax: Axes | None = None,
+    *,
+    vary: str = "prior",
+    view: ArrayLike | None = None,
+    xlabel: str = "x",
 ) -> Axes:
     """Draw how the boundary between two classes on the line moves with the prior or with the loss; return the axes.
 
@@ -171,7 +177,7 @@ def _on_line(problem: DecisionProblem, axes: Axes, limits: tuple[float, float], 
     axes.set_xlim(*limits)
     axes.set_ylim(-_BAND * top, top)
     axes.set_yticks([tick for tick in axes.get_yticks() if 0.0 <= tick <= top])
-    axes.spines[["top", "right"]].set_visible(False)
+    hide_spines(axes)
 
 
 def _wrong(problem: DecisionProblem, x: np.ndarray, curves: np.ndarray) -> np.ndarray:
@@ -287,7 +293,7 @@ def _varied(problem: DecisionProblem, axes: Axes, vary: str) -> tuple[np.ndarray
 # What all of them need
 
 
-def _limits(problem: Any, view: Any) -> list[tuple[float, float]]:
+def _limits(problem: object, view: ArrayLike | None) -> list[tuple[float, float]]:
     """Return the part to draw: low and high of each coordinate."""
     if not isinstance(problem, DecisionProblem):
         raise DataError(f"problem must be a DecisionProblem; got {shortened(repr(problem))}.")
@@ -305,7 +311,7 @@ def _limits(problem: Any, view: Any) -> list[tuple[float, float]]:
     return [(low, high) for low, high in given.tolist()]
 
 
-def _span(density: Any) -> list[tuple[float, float]]:
+def _span(density: AnyDensity) -> list[tuple[float, float]]:
     """Return where a density is, in each coordinate."""
     if isinstance(density, Gaussian):
         deviations = np.sqrt(np.diag(np.atleast_2d(density.variance)))
@@ -318,7 +324,7 @@ def _span(density: Any) -> list[tuple[float, float]]:
     return [(float(a - 0.03 * (b - a)), float(b + 0.03 * (b - a)))]
 
 
-def _points_by_class(problem: DecisionProblem, points: Any) -> Mapping[Any, Any]:
+def _points_by_class(problem: DecisionProblem, points: object) -> Mapping[Any, ArrayLike]:
     """Return the points to mark, which must be given by class."""
     if points is None:
         return {}
@@ -343,7 +349,7 @@ def _add_legend(axes: Axes, n_dimensions: int) -> None:
         axes.legend(frameon=False, fontsize=9, loc="upper right", ncols=math.ceil(len(handles) / _LEGEND_LINES))
 
 
-def _mark(problem: DecisionProblem, axes: Axes, name: Any, given: Any) -> None:
+def _mark(problem: DecisionProblem, axes: Axes, name: object, given: ArrayLike) -> None:
     i = problem.classes.index(name)
     points = as_points(given, problem.n_dimensions).reshape(-1, problem.n_dimensions)
     x, y = points[:, 0], points[:, 1] if problem.n_dimensions == 2 else np.zeros(len(points))
@@ -361,7 +367,7 @@ def _title(problem: DecisionProblem) -> str:
     return ", ".join(told)
 
 
-def _choice_colour(problem: DecisionProblem, choice: Any) -> str:
+def _choice_colour(problem: DecisionProblem, choice: object) -> str:
     if choice is None:
         return NEUTRAL
     return _colour((problem.classes if choice in problem.classes else problem.choices).index(choice))
@@ -371,5 +377,5 @@ def _colour(i: int) -> str:
     return COLOURS[i % len(COLOURS)]
 
 
-def _name(choice: Any) -> str:
+def _name(choice: object) -> str:
     return "no decision" if choice is None else shortened(str(choice), 20)

@@ -1,12 +1,16 @@
-"""The trace of a structure search as a curve, and the distribution of arc strengths.
+"""The trace of a structure search or of an iterative fit as a curve, and the distribution of arc strengths.
 
 Each move of a search changes an arc (or the position of a variable in an order) and the score. The curve of the score
 shows where the easy gains ended, how far tabu search went down to leave a local optimum, and what a restart gained.
+
+EM and gradient ascent raise what they maximise in every iteration, fast at first. Drawn is how far each iteration still
+is from the best value reached by any of the fits, for each row of data and on a logarithmic scale: a straight line is
+linear convergence, its slope the rate, and a fit that ends high above the others sits on a lower optimum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +23,7 @@ from tunbridge.plots.axes import AGAINST, FOR, NEUTRAL, hide_spines, matplotlib,
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tunbridge.learning import ArcStrengths, LearnedDAG
+    from tunbridge.learning import ArcStrengths, Fit, LearnedDAG
 
 _GREEN, _SKY, _ORANGE = "#009e73", "#56b4e9", "#e69f00"
 """Three more of Okabe and Ito's colours."""
@@ -29,6 +33,9 @@ _SAME = 1e-6
 
 _SIZES, _AREA = (9.0, 30.0), 3000.0
 """The smallest and the largest marks, and the total area of many, in square points."""
+
+_STYLES = ((FOR, "o"), (AGAINST, "s"), (_GREEN, "^"), (_ORANGE, "D"), (NEUTRAL, "v"))
+"""The colour and the marker of each fit."""
 
 _LEGEND_COLUMNS, _LEGEND_HEIGHT = 5, 16
 _IN_LEGEND = 32.0
@@ -268,3 +275,45 @@ def _draw_significant(axes: Axes, shares: np.ndarray, reached: np.ndarray, stren
         f"{n_kept} of {counted(len(shares), 'pair')} {verb} significant{cut} ({counted(strengths.n_graphs, 'graph')})"
     )
     axes.set_title(title, fontsize=10, loc="left")
+
+
+def iterations(fits: Fit | Mapping[str, Fit], ax: Axes | None = None) -> Axes:
+    """Draw how far each iteration of a fit is from the best objective, and return the axes.
+
+    Parameters
+    ----------
+    fits : Fit, or mapping of str to Fit
+        What :meth:`tunbridge.EM.fit` or :meth:`tunbridge.GradientAscent.fit` returns; several, by name, are compared.
+        They must be of the same rows and prior.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import tunbridge as tb
+    >>> rows = {"rain": ["no", "no", "yes", None, None], "wet": ["no", "no", "yes", "yes", "no"]}
+    >>> fit = tb.EM().fit(tb.DAG(arcs=[("rain", "wet")]), rows)
+    >>> tb.plots.iterations(fit).get_xlabel()
+    'iteration'
+    """
+    named = dict(fits) if isinstance(fits, Mapping) else {"": fits}
+    if not named or not all(hasattr(fit, "trace") and hasattr(fit, "n_rows") for fit in named.values()):
+        raise DataError(f"fits must be a Fit, or several by name; got {shortened(repr(fits))}.")
+    best = max(step.objective for fit in named.values() for step in fit.trace)
+    axes = new_axes(ax, 7.0, 4.0)
+    for i, (name, fit) in enumerate(named.items()):
+        colour, marker = _STYLES[i % len(_STYLES)]
+        gaps = (best - np.array([step.objective for step in fit.trace])) / max(fit.n_rows, 1.0)
+        at = np.arange(1, len(gaps) + 1)
+        seen = gaps > 0.0  # the best itself has no place on a logarithmic scale
+        axes.plot(at[seen], gaps[seen], color=colour, marker=marker, markersize=4, linewidth=1.2, label=name)
+    axes.set_yscale("log")
+    axes.set_xlabel("iteration")
+    axes.set_ylabel("below the best objective, a row")
+    axes.locator_params(axis="x", integer=True)
+    hide_spines(axes)
+    if any(named):
+        axes.legend(frameon=False)
+    return axes

@@ -55,7 +55,7 @@ from tunbridge.reasoning.numbers import (
 _SHOWN = 20
 
 
-def bayes_rule(prior: object, likelihood: Any, observations: object = None) -> BayesUpdate:
+def bayes_rule(prior: object, likelihood: object, observations: object = None) -> BayesUpdate:
     """Return the probability of each hypothesis after one or more observations, with its derivation.
 
     Parameters
@@ -95,13 +95,13 @@ def bayes_rule(prior: object, likelihood: Any, observations: object = None) -> B
     >>> found["cancer"], found.bayes_factor("cancer", "healthy")
     (Fraction(2401, 2680), Fraction(9604, 9))
     """
-    prior, likelihood = by_name(prior), by_name(likelihood)
-    names = _hypotheses(prior, likelihood, observations is not None)
+    prior, given = by_name(prior), by_name(likelihood)
+    names = _hypotheses(prior, given, observations is not None)
     start = as_prior(prior, names)
     if observations is None:
-        rows = _given_likelihoods(likelihood, names)
+        rows = _given_likelihoods(given, names)
     else:
-        models = Models.of_outcomes(names, [likelihood[name] for name in names])
+        models = Models.of_outcomes(names, [given[name] for name in names])
         rows = [(str(seen), tuple(models.likelihoods(seen))) for seen in models.observations(observations)]
     if not rows:
         raise DataError("there must be at least one observation; got none.")
@@ -279,7 +279,7 @@ class BayesUpdate(Mapping[Any, Number]):
     def _weights(self) -> Weights:
         return Weights.of(self.steps[0].prior).combined(self._likelihood)
 
-    def _place(self, hypothesis: Any) -> int:
+    def _place(self, hypothesis: object) -> int:
         place = self.variable.find(hypothesis)
         if place < 0 and hypothesis in self.aliases:
             place = self.variable.find(self.aliases[hypothesis])
@@ -329,7 +329,9 @@ def _variable(prior: object, names: tuple[Hashable, ...]) -> Variable:
     return Variable("hypothesis", names)
 
 
-def _given_likelihoods(likelihood: Any, names: Sequence[Hashable]) -> list[tuple[str, tuple[Number, ...]]]:
+def _given_likelihoods(
+    likelihood: Mapping[Any, object] | Sequence[object], names: Sequence[Hashable]
+) -> list[tuple[str, tuple[Number, ...]]]:
     """Return the name and the probabilities of each observation."""
     rows = [likelihood] if isinstance(likelihood, Mapping) else [by_name(row) for row in likelihood]
     labels = ["E"] if len(rows) == 1 else [f"E{i}" for i in range(1, len(rows) + 1)]

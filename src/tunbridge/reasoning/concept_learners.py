@@ -29,7 +29,7 @@ T. M. Mitchell (1997). Machine Learning. McGraw-Hill, sections 2.4 to 2.7 and 6.
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Self, final
 
@@ -38,10 +38,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tunbridge._core.check import check_integer, counted, shortened, warn_user
-from tunbridge.data import State
 from tunbridge.errors import DataError, DataWarning, EmptyVersionSpaceError
 from tunbridge.reasoning.concept_rows import (
     ConceptRows,
+    Known,
+    States,
     Target,
     as_labels,
     attributes_and_classes,
@@ -64,7 +65,7 @@ from tunbridge.reasoning.derivation import (
 )
 from tunbridge.reasoning.version_space import (
     ConceptEvidence,
-    Contradiction,
+    ConceptRow,
     Elimination,
     EliminationStep,
     VersionMembers,
@@ -80,10 +81,12 @@ _H, _DATA = symbol("h"), symbol("D")
 class _ConceptLearner(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base class of the concept learners."""
 
-    positive: Any
-    states: Mapping[str, Iterable[State]] | None
     _evidence: ConceptEvidence
     _target: Target
+
+    def __init__(self, positive: object = None, *, states: States = None) -> None:
+        self.positive = positive
+        self.states = states
 
     @abstractmethod
     def _adopt(self, evidence: ConceptEvidence) -> None:
@@ -131,10 +134,8 @@ class _ConceptLearner(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _learn(
         self, X: object, y: object, classes: object, sample_weight: object, before: ConceptEvidence | None
     ) -> Self:
-        known = None if before is None else (before.variables, self._target, before.n_rows)
-        rows, target, n_rows = read_rows(
-            X, y, sample_weight, positive=self.positive, states=self.states, before=known, classes=classes
-        )
+        known = Known(classes) if before is None else Known(classes, before.variables, self._target, before.n_rows)
+        rows, target, n_rows = read_rows(X, y, sample_weight, positive=self.positive, states=self.states, known=known)
         before = ConceptEvidence.none(rows.variables) if before is None else before
         evidence = before.with_rows(rows, n_rows)
         self._check(before, rows, evidence, target)
@@ -227,10 +228,6 @@ class FindS(_ConceptLearner):
     >>> learner.is_map_
     True
     """
-
-    def __init__(self, positive: object = None, *, states: Mapping[str, Iterable[State]] | None = None) -> None:
-        self.positive = positive
-        self.states = states
 
     def _adopt(self, evidence: ConceptEvidence) -> None:
         self.hypothesis_, self.conflict_ = evidence.hypothesis, evidence.conflict
@@ -360,13 +357,9 @@ class VersionSpace(_ConceptLearner):
     (['no'], [2], [False])
     """
 
-    def __init__(self, positive: object = None, *, states: Mapping[str, Iterable[State]] | None = None) -> None:
-        self.positive = positive
-        self.states = states
-
     def _check(self, before: ConceptEvidence, rows: ConceptRows, evidence: ConceptEvidence, target: Target) -> None:
-        if evidence.conflict is not None and (lost := before.contradiction(rows)) is not None:
-            raise _emptied(lost, target)
+        if evidence.conflict is not None:
+            raise _emptied(rows, target, *before.first_conflict(rows))
 
     def _adopt(self, evidence: ConceptEvidence) -> None:
         self.specific_ = (evidence.hypothesis,)
@@ -504,12 +497,11 @@ class VersionSpace(_ConceptLearner):
         evidence = ConceptEvidence.none(rows.variables)
         steps = [EliminationStep(0, (), None, *_boundaries(evidence))]
         for i in range(len(rows.positive)):
-            row = rows.one(i)
-            lost, evidence = evidence.contradiction(row), evidence.with_rows(row, 1)
-            label = target.positive if row.positive[0] else target.negative
-            found = _boundaries(evidence) if lost is None else ((), ())
-            steps.append(EliminationStep(int(row.numbers[0]), row.cells(0), label, *found))
-            if lost is not None:
+            evidence = evidence.with_rows(rows.part(i, i + 1), 1)
+            label = target.positive if rows.positive[i] else target.negative
+            found = _boundaries(evidence) if evidence.conflict is None else ((), ())
+            steps.append(EliminationStep(int(rows.numbers[i]), rows.cells(i), label, *found))
+            if evidence.conflict is not None:
                 break
         return Elimination(tuple(steps))
 
@@ -563,24 +555,23 @@ def _boundaries(evidence: ConceptEvidence) -> tuple[tuple[Conjunction, ...], tup
     return (evidence.hypothesis,), VersionMembers.of(evidence).general
 
 
-def _emptied(lost: Contradiction, target: Target) -> EmptyVersionSpaceError:
+def _emptied(rows: ConceptRows, target: Target, place: int, conflict: ConceptRow) -> EmptyVersionSpaceError:
     """Return the error about a row with which no conjunction fits all rows."""
-    is_negative, hypothesis = lost.row == lost.negative_row, hypothesis_text(lost.hypothesis)
-    label = target.negative if is_negative else target.positive
-    why = (
-        f"{hypothesis}, the least general conjunction that covers the positive rows, covers it too"
-        if is_negative
-        else f"covering it takes at least {hypothesis}, which covers negative row {lost.negative_row}, "
-        f"{cells_text(lost.negative_cells)}"
-    )
+    row, cells, hypothesis = int(rows.numbers[place]), rows.cells(place), hypothesis_text(conflict.hypothesis)
+    if rows.positive[place]:
+        other = f"negative row {conflict.row}, {cells_text(conflict.cells)}"
+        label, why = target.positive, f"covering it takes at least {hypothesis}, which covers {other}"
+    else:
+        least = f"{hypothesis}, the least general conjunction that covers the positive rows"
+        label, why = target.negative, f"{least}, covers it too"
     hint = (
         "A label may be wrong, or the concept is no conjunction: reasoning.concept_space(..., noise=0.1) allows for "
         "wrong labels, NaiveBayesClassifier for both."
     )
-    where = f"row {lost.row}, {cells_text(lost.cells)} → {label}"
-    cells = dict(zip(lost.hypothesis.attributes, lost.cells, strict=True))
+    where = f"row {row}, {cells_text(cells)} → {label}"
     message = f"a conjunction must fit all rows; none is left at {where}: {why}. {hint}"
-    return EmptyVersionSpaceError(message, row=lost.row, cells=cells)
+    named = dict(zip(conflict.hypothesis.attributes, cells, strict=True))
+    return EmptyVersionSpaceError(message, row=row, cells=named)
 
 
 def _ratio(part: int, whole: int) -> list[Term]:

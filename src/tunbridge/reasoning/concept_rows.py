@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from tunbridge.data import Column, State, Table, Variable, as_table, encode
 from tunbridge.data.columns import column_to_arrow, infer_column
 from tunbridge.data.table import check_weights
 from tunbridge.errors import DataError, UnseenStateWarning
+
+States: TypeAlias = Mapping[str, Iterable[State]] | None
+"""All states of some attributes."""
 
 _OPPOSITES = {
     "yes": "no", "Yes": "No", "YES": "NO", "y": "n", "Y": "N", "true": "false", "True": "False", "TRUE": "FALSE",
@@ -31,7 +34,7 @@ _LARGE = 2**62
 # Attributes and classes of a table
 
 
-def split_target(X: object, y: Any, known: str | None = None) -> tuple[Table, Column]:
+def split_target(X: object, y: object, known: str | None = None) -> tuple[Table, Column]:
     """Return the attributes, and the column of the target as it is: numbers are not converted to classes yet.
 
     Parameters
@@ -79,7 +82,7 @@ def _table_of(X: object) -> Table:
     return as_table(X)
 
 
-def _given_target(table: Table, y: Any, known: str | None) -> Column:
+def _given_target(table: Table, y: object, known: str | None) -> Column:
     """Return the column of a target that is given separately."""
     if isinstance(y, Mapping | Table) or hasattr(y, "columns") or not hasattr(y, "__len__"):
         got = type(y).__name__ if hasattr(y, "__len__") else shortened(repr(y))
@@ -157,9 +160,9 @@ class ConceptRows:
         """Return the values of one row, by its place."""
         return cells_of(self.variables, self.codes(row))
 
-    def one(self, row: int) -> ConceptRows:
-        """Return one of the rows, by its place."""
-        part = slice(row, row + 1)
+    def part(self, start: int, end: int) -> ConceptRows:
+        """Return the rows at the places from start up to, but not including, end."""
+        part = slice(start, end)
         columns = tuple(column[part] for column in self.columns)
         return ConceptRows(self.variables, columns, self.positive[part], self.numbers[part])
 
@@ -169,15 +172,26 @@ def cells_of(variables: Sequence[Variable], codes: np.ndarray) -> tuple[State, .
     return tuple((v.states or ())[code] for v, code in zip(variables, codes.tolist(), strict=True))
 
 
+class Known(NamedTuple):
+    """What is known before rows are read: the attributes, classes and number of earlier ones, or both classes."""
+
+    classes: object = None
+    variables: Sequence[Variable] | None = None
+    target: Target | None = None
+    n_rows: int = 0
+
+
+_NOTHING = Known()
+
+
 def read_rows(
     X: object,
     y: object,
-    sample_weight: object,
+    sample_weight: object = None,
     *,
     positive: object,
-    states: Mapping[str, Iterable[State]] | None = None,
-    before: tuple[Sequence[Variable], Target, int] | None = None,
-    classes: object = None,
+    states: States = None,
+    known: Known = _NOTHING,
 ) -> tuple[ConceptRows, Target, int]:
     """Return rows to learn from, their classes, and the number of rows; those of weight zero are left out.
 
@@ -189,22 +203,19 @@ def read_rows(
         The class of the concept.
     states : mapping of str to states, optional
         All states of some attributes; other values are errors.
-    before : tuple of attributes, Target and int, optional
-        The attributes, the classes and the number of rows of earlier calls.
-    classes : iterable of labels, optional
-        Both classes, if rows may have only one.
+    known : Known, optional
+        What is known from earlier calls.
     """
-    known, target, seen = (None, None, 0) if before is None else before
-    attributes, labels = attributes_and_classes(X, y, target)
+    attributes, labels = attributes_and_classes(X, y, known.target)
     if not attributes.n_columns:
         raise DataError("there must be at least one attribute; got no column beside the target.", parameter="X")
     kept = row_weights(sample_weight, attributes) > 0
     if not kept.any():
         raise DataError("there must be at least one row of a weight above 0; got none.", parameter="X")
-    variables, columns = _attribute_codes(attributes.take(kept), kept, states, known)
-    found = _find_target(labels, kept, positive, target, classes)
+    variables, columns = _attribute_codes(attributes.take(kept), kept, states, known.variables)
+    found = _find_target(labels, kept, positive, known)
     is_positive = labels.values[kept] == labels.variable.find(found.positive)
-    return ConceptRows(variables, columns, is_positive, np.flatnonzero(kept) + 1 + seen), found, len(kept)
+    return ConceptRows(variables, columns, is_positive, np.flatnonzero(kept) + 1 + known.n_rows), found, len(kept)
 
 
 def known_rows(X: object, variables: Sequence[Variable]) -> tuple[tuple[np.ndarray, ...], int]:
@@ -241,10 +252,7 @@ def row_weights(sample_weight: object, table: Table) -> np.ndarray:
 
 
 def _attribute_codes(
-    table: Table,
-    kept: np.ndarray | None,
-    states: Mapping[str, Iterable[State]] | None,
-    known: Sequence[Variable] | None,
+    table: Table, kept: np.ndarray | None, states: States, known: Sequence[Variable] | None
 ) -> tuple[tuple[Variable, ...], tuple[np.ndarray, ...]]:
     """Return the attributes, with new states after the known ones, and their codes; raise for a missing value.
 
@@ -293,7 +301,7 @@ def _categorical(variable: Variable) -> Variable:
     return variable
 
 
-def _find_target(labels: Column, kept: np.ndarray, positive: object, before: Target | None, classes: object) -> Target:
+def _find_target(labels: Column, kept: np.ndarray, positive: object, before: Known) -> Target:
     """Return which class is the concept, and the name of the other one."""
     name, states = labels.variable.name, labels.variable.states or ()
     codes = labels.values[kept]
@@ -301,11 +309,11 @@ def _find_target(labels: Column, kept: np.ndarray, positive: object, before: Tar
         row = int(np.flatnonzero(kept)[int((codes < 0).argmax())]) + 1
         raise DataError(f"every row must have a class; row {row} has none. Leave such rows out.", parameter="y")
     present = [states[code] for code in np.unique(codes)]
-    if before is not None:
-        return _continued(before, present)
+    if before.target is not None:
+        return _continued(before.target, present)
     declared = list(states)
-    if classes is not None:
-        declared = list(infer_column("classes", classes, "categorical").variable.states or ())
+    if before.classes is not None:
+        declared = list(infer_column("classes", before.classes, "categorical").variable.states or ())
         if len(declared) != 2 or not set(present) <= set(declared):
             got = f"{listed(declared)}, and rows of {listed(present)}"
             raise DataError(f"classes must be the two labels of y; got {got}.", parameter="classes")

@@ -106,8 +106,7 @@ class BetaBinomial:
     prior: BetaBinomial | None = field(default=None, kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", _as_positive("alpha", self.alpha))
-        object.__setattr__(self, "beta", _as_positive("beta", self.beta))
+        self.__dict__.update({name: _as_positive(name, getattr(self, name)) for name in ("alpha", "beta")})
 
     def update(self, successes: object, failures: object = None, *, trials: object = None) -> BetaBinomial:
         """Return the belief after more successes and failures.
@@ -337,7 +336,7 @@ class DirichletMultinomial:
             counts[self._code(state)] += _as_count(f"the count of {state!r}", count)
         return counts
 
-    def _code(self, state: Any) -> int:
+    def _code(self, state: object) -> int:
         code = self.variable.find(state)
         if code < 0:
             hint = did_you_mean(state, self.states)
@@ -465,9 +464,8 @@ class NormalNormal:
     seen: tuple[int, Number] = field(default=(0, 0), kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mean", as_number("mean", self.mean))
-        object.__setattr__(self, "variance", _as_positive("variance", self.variance))
-        object.__setattr__(self, "noise_variance", _as_positive("noise_variance", self.noise_variance))
+        variances = {name: _as_positive(name, getattr(self, name)) for name in ("variance", "noise_variance")}
+        self.__dict__.update(variances, mean=as_number("mean", self.mean))
 
     def update(self, values: object = None, *, mean: object = None, n: object = None) -> NormalNormal:
         """Return the belief after more measurements.
@@ -764,9 +762,9 @@ def _successes_and_failures(successes: object, failures: object, trials: object)
     return hits, tried - hits
 
 
-def _numbers(values: Any) -> list[Number]:
+def _numbers(values: object) -> list[Number]:
     values = values.tolist() if isinstance(values, np.ndarray) else values
-    if isinstance(values, str) or not hasattr(values, "__iter__"):
+    if isinstance(values, str) or not isinstance(values, Iterable):
         values = [values]
     return [as_number(f"the value at position {i}", value) for i, value in enumerate(values)]
 

@@ -278,7 +278,7 @@ def concept_space(
     wrong = as_probability("noise", noise)
     if wrong >= Fraction(1, 2):
         raise DataError(f"noise must be below 1/2; got {noise!r}.", parameter="noise")
-    rows, target, _ = read_rows(X, y, None, positive=positive, states=states)
+    rows, target, _ = read_rows(X, y, positive=positive, states=states)
     keys, _ = row_keys(rows.columns, [v.n_states for v in rows.variables], len(rows.positive))
     _, first, kinds = np.unique(keys, return_index=True, return_inverse=True)
     n_hypotheses = _checked_size(rows.variables, len(first))

@@ -41,7 +41,7 @@ from numpy.typing import ArrayLike
 from tunbridge._core.check import check_number, did_you_mean, listed, shortened
 from tunbridge._core.grid import text_grid
 from tunbridge.data.variable import Variable
-from tunbridge.decisions.losses import loss_matrix
+from tunbridge.decisions.losses import Losses, loss_matrix
 from tunbridge.errors import DataError, ImpossibleEvidenceError
 from tunbridge.probability.distribution import Distribution
 from tunbridge.reasoning.concept_rows import as_labels
@@ -120,7 +120,7 @@ class DecisionProblem:
         self,
         densities: Mapping[Any, object],
         prior: object = None,
-        loss: object = None,
+        loss: Losses = None,
         *,
         actions: Sequence[Any] | None = None,
         reject: float | None = None,
@@ -150,7 +150,7 @@ class DecisionProblem:
         return self._changed(shares=as_prior(prior, self.classes))
 
     def with_loss(
-        self, loss: object = None, *, actions: Sequence[Any] | None = None, reject: float | None = None
+        self, loss: Losses = None, *, actions: Sequence[Any] | None = None, reject: float | None = None
     ) -> DecisionProblem:
         """Return the same problem with other losses; default: 0 if right and 1 if wrong."""
         losses, choices = _losses_and_choices(loss, self.classes, actions, reject)
@@ -597,7 +597,7 @@ def _class_densities(given: object) -> dict[Any, AnyDensity]:
 
 
 def _losses_and_choices(
-    loss: Any, classes: tuple[Any, ...], actions: Sequence[Any] | None, reject: float | None
+    loss: Losses, classes: tuple[Any, ...], actions: Sequence[Any] | None, reject: float | None
 ) -> tuple[np.ndarray, tuple[Any, ...]]:
     """Return λ and the choices, with a column for no decision if that can be chosen."""
     matrix = loss_matrix(loss, classes, actions=actions)

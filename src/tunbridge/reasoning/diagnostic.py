@@ -42,7 +42,7 @@ F. J. Anscombe (1956). On estimating binomial response relations. Biometrika 43,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
@@ -100,7 +100,13 @@ _EVENTS = {
 }
 """The measures that are P(event | given): event and given, which is "" for P(event)."""
 
-_RATIOS = ("positive_likelihood_ratio", "negative_likelihood_ratio", "odds_ratio")
+_RATIOS: dict[str, tuple[Term, Callable[..., tuple[Any, Any]]]] = {
+    "positive_likelihood_ratio": (symbol("LR+", r"\mathrm{LR}_{+}"), lambda se, fpr, fnr, sp: (se, fpr)),
+    "negative_likelihood_ratio": (symbol("LR-", r"\mathrm{LR}_{-}"), lambda se, fpr, fnr, sp: (fnr, sp)),
+    "odds_ratio": (symbol("odds ratio", r"\text{odds ratio}"), lambda se, fpr, fnr, sp: (se * sp, fnr * fpr)),
+}
+"""The measures that are a ratio: symbol, and numerator and denominator from the rates in the order of the cells."""
+
 _SUMS = {"youden": "specificity", "accuracy": "specificity", "positive_rate": "false_positive_rate"}
 """Sums of the sensitivity and another share, weighted by the prevalence unless it is Youden's index."""
 
@@ -136,9 +142,11 @@ class DiagnosticTest:
     prevalence_is_counted : bool
         Whether the prevalence comes from that table too.
 
-    Notes ----- Exact numbers (fractions, decimals, strings such as ``"1/125"`` or ``"0.8 %"``) give exact fractions;
-    counts and floats give correctly rounded floats. A measure that is 0/0, such as the PPV of a test that is never
-    positive, raises a ``DataError``; likelihood ratios and the odds ratio are infinite where only the denominator is 0.
+    Notes
+    -----
+    Exact numbers (fractions, decimals, strings such as ``"1/125"`` or ``"0.8 %"``) give exact fractions; counts and
+    floats give correctly rounded floats. A measure that is 0/0, such as the PPV of a test that is never positive,
+    raises a ``DataError``; likelihood ratios and the odds ratio are infinite where only the denominator is 0.
 
     Examples
     --------
@@ -276,25 +284,23 @@ class DiagnosticTest:
     @property
     def positive_likelihood_ratio(self) -> Number:
         """LR+ = P(+ | diseased) / P(+ | healthy), the factor of the odds after a positive result."""
-        se, sp = self._exact_rates
-        return self._ratio("positive_likelihood_ratio", se, 1 - sp)
+        return self._ratio("positive_likelihood_ratio")
 
     @property
     def negative_likelihood_ratio(self) -> Number:
         """LR− = P(− | diseased) / P(− | healthy), the factor of the odds after a negative result."""
-        se, sp = self._exact_rates
-        return self._ratio("negative_likelihood_ratio", 1 - se, sp)
+        return self._ratio("negative_likelihood_ratio")
 
     @property
     def odds_ratio(self) -> Number:
         """The diagnostic odds ratio LR+ / LR−; for counts TP · TN / (FP · FN)."""
-        se, sp = self._exact_rates
-        return self._ratio("odds_ratio", se * sp, (1 - se) * (1 - sp))
+        return self._ratio("odds_ratio")
 
     @property
     def youden(self) -> Number:
         """Youden's index, sensitivity + specificity − 1: 1 for a perfect test, 0 for a useless one."""
-        return like(sum(self._exact_rates, Fraction(-1)), [self.sensitivity, self.specificity])
+        rates = self._exact_rates
+        return like(rates["+", DISEASED] - rates["+", HEALTHY], [self.sensitivity, self.specificity])
 
     @property
     def joint(self) -> dict[tuple[str, str], Number]:
@@ -359,8 +365,8 @@ class DiagnosticTest:
         if (ppv is None) == (npv is None):
             raise DataError("prevalence_for needs a ppv or an npv; got both or neither.")
         name, value = ("ppv", ppv) if npv is None else ("npv", npv)
-        wanted, (se, sp) = as_probability(name, value), self._exact_rates
-        diseased, healthy = (se, 1 - sp) if name == "ppv" else (1 - se, sp)  # P(result | state)
+        wanted, sign = as_probability(name, value), "+" if name == "ppv" else "-"
+        diseased, healthy = (self._exact_rates[sign, state] for state in (DISEASED, HEALTHY))
         if not (diseased and healthy):
             fixed = "undefined" if diseased == healthy else int((name == "ppv") == bool(diseased))
             why = f"with {self._rates_text()} it is {fixed} at every prevalence"
@@ -370,27 +376,27 @@ class DiagnosticTest:
         return like(found, [wanted, self.sensitivity, self.specificity])
 
     @property
-    def _exact_rates(self) -> tuple[Fraction, Fraction]:
-        """Sensitivity and specificity without rounding."""
-        if self.counts is None:
-            return exact_value(self.sensitivity), exact_value(self.specificity)
-        return self.counts.exact_share(*_cells("sensitivity")), self.counts.exact_share(*_cells("specificity"))
+    def _exact_rates(self) -> dict[tuple[str, str], Fraction]:
+        """P(result | state) without rounding."""
+        se, sp = exact_value(self.sensitivity), exact_value(self.specificity)
+        if self.counts is not None:
+            se, sp = (self.counts.exact_share(*_cells(name)) for name in ("sensitivity", "specificity"))
+        return dict(zip(_JOINT, (se, 1 - sp, 1 - se, sp), strict=True))
 
     def _rate(self, result: str, state: str) -> Number:
         """Return P(result | state)."""
         known = self.sensitivity if state == DISEASED else self.specificity
         if (result == "+") == (state == DISEASED):
             return known
-        return like(1 - self._exact_rates[state == HEALTHY], [known])
+        return like(self._exact_rates[result, state], [known])
 
     def _exact_joint(self, what: str) -> dict[tuple[str, str], Fraction]:
         """Return :attr:`joint` without rounding; ``what`` needs it."""
-        prevalence, (se, sp) = exact_value(self._needed(what)), self._exact_rates
+        prevalence = exact_value(self._needed(what))
         if self.counts is not None and self.prevalence_is_counted:
             prevalence = self.counts.exact_share(*_cells("prevalence"))
-        healthy = 1 - prevalence
-        shares = se * prevalence, (1 - sp) * healthy, (1 - se) * prevalence, sp * healthy
-        return dict(zip(_JOINT, shares, strict=True))
+        before = {DISEASED: prevalence, HEALTHY: 1 - prevalence}
+        return {cell: rate * before[cell[1]] for cell, rate in self._exact_rates.items()}
 
     def _share(self, name: str) -> Number:
         """Return P(event | given) from the joint probabilities."""
@@ -402,7 +408,8 @@ class DiagnosticTest:
             raise DataError(f"{name} is undefined for a test that is never {kind}; P({given}) is 0.")
         return self._like(sum(cells[cell] for cell in some) / below)
 
-    def _ratio(self, name: str, above: Fraction, below: Fraction) -> Number:
+    def _ratio(self, name: str) -> Number:
+        above, below = _RATIOS[name][1](*self._exact_rates.values())
         if below == 0 and above == 0:
             raise DataError(f"{name} is 0/0 at {self._rates_text()}.")
         return math.inf if below == 0 else like(above / below, [self.sensitivity, self.specificity])
@@ -516,16 +523,11 @@ class DiagnosticTest:
         return name in _RATIOS or (not self.prevalence_is_counted and _EVENTS.get(name, ("", ""))[1] in ("+", "-"))
 
     def _sum_interval(self, counts: CaseCounts, name: str, level: float, method: str) -> Interval:
-        weights, constant = (1.0, 1.0), -1.0
-        if name != "youden":
-            before = as_float(self._needed(name))
-            weights, constant = (before, 1.0 - before), 0.0
-        shares = ["sensitivity", _SUMS[name]]
-        parts = [
-            (weight, as_float(counts.share(*_cells(part))), self.interval(part, level, method))
-            for weight, part in zip(weights, shares, strict=True)
-        ]
-        return sum_interval(parts, constant)
+        before = as_float(self._needed(name)) if name != "youden" else None
+        weights, constant = ((1.0, 1.0), -1.0) if before is None else ((before, 1.0 - before), 0.0)
+        shares = ("sensitivity", _SUMS[name])
+        parts = [(as_float(counts.share(*_cells(part))), self.interval(part, level, method)) for part in shares]
+        return sum_interval([(weight, *part) for weight, part in zip(weights, parts, strict=True)], constant)
 
     def _log_interval(self, counts: CaseCounts, name: str, level: float) -> Interval:
         if name in _RATIOS:
@@ -554,20 +556,15 @@ class DiagnosticTest:
         is_share = name == "accuracy" or name in _EVENTS
         if self.counts is not None and is_share and (self.prevalence_is_counted or given in (DISEASED, HEALTHY)):
             return Derivation((self._share_of_counts(self.counts, name, value),))
-        se, fpr, fnr, sp = (P(sign, state) for sign, state in _JOINT)
-        rates = [number(self._rate(*cell)) for cell in _JOINT]
-        if name == "odds_ratio":
-            numbers = rates[0] * rates[3] / (rates[2] * rates[1])
-            line = equation(symbol("odds ratio", r"\text{odds ratio}"), se * sp / (fnr * fpr), numbers, *result(value))
-            return Derivation((line,))
+        rates = [P(*cell) for cell in _JOINT], [number(self._rate(*cell)) for cell in _JOINT]
         if name == "youden":
-            line = equation(symbol("J"), se + sp - 1, rates[0] + rates[3] - 1, *result(value))
-            return Derivation((line,))
+            return Derivation((equation(symbol("J"), *(se + sp - 1 for se, _, _, sp in rates), *result(value)),))
         if name in _RATIOS:
-            sign = "+" if name == "positive_likelihood_ratio" else "-"
-            formula = (se / fpr, rates[0] / rates[1]) if sign == "+" else (fnr / sp, rates[2] / rates[3])
-            line = equation(symbol(f"LR{sign}", rf"\mathrm{{LR}}_{{{sign}}}"), *formula, *result(value))
-            return Derivation((self._complement(*(("+", HEALTHY) if sign == "+" else ("-", DISEASED))), line))
+            asked, formula = _RATIOS[name]
+            ratios = [above / below for above, below in (formula(*each) for each in rates)]
+            used = {"positive_likelihood_ratio": ("+", HEALTHY), "negative_likelihood_ratio": ("-", DISEASED)}
+            first = [self._complement(*used[name])] if name in used else []
+            return Derivation((*first, equation(asked, *ratios, *result(value))))
         if name in ("false_positive_rate", "false_negative_rate"):
             return Derivation((self._complement(event, given),))
         if name in ("prevalence", "sensitivity", "specificity"):
@@ -620,10 +617,12 @@ class DiagnosticTest:
         of : int, optional
             The number of people. Default: 1 000, or up to a million if smaller groups would be empty.
 
-        Examples -------- >>> print(DiagnosticTest(0.01, 0.9, 0.9).natural_frequencies()) Of 1 000 people 10 are
-        diseased and 990 are healthy. Of the 10 diseased, 9 test positive and 1 negative; of the 990 healthy, 99 test
-        positive and 891 negative. So 108 test positive, and 9 of these are diseased (8.33 %); 892 test negative, and
-        891 of these are healthy (99.9 %).
+        Examples
+        --------
+        >>> print(DiagnosticTest(0.01, 0.9, 0.9).natural_frequencies())
+        Of 1 000 people 10 are diseased and 990 are healthy.
+        Of the 10 diseased, 9 test positive and 1 negative; of the 990 healthy, 99 test positive and 891 negative.
+        So 108 test positive, and 9 of these are diseased (8.33 %); 892 test negative, and 891 of these are healthy...
         """
         shares = list(self._exact_joint("natural_frequencies").values())
         if of is None:
@@ -638,11 +637,14 @@ class DiagnosticTest:
         found = {m.name: m.to_dict() for m in measured(self, as_level(level), method)}
         return {"measures": found} if self.counts is None else {"counts": self.counts.to_dict(), "measures": found}
 
+    def _rows(self, level: float, method: str) -> list[list[str]]:
+        return [[*MEASURES[m.name], m.value_text, m.interval_text] for m in measured(self, level, method)]
+
     def summary(self, level: object = 0.95, method: str = "wilson") -> str:
         """Return a table of all measures, with their intervals if there are counts; 0/0 is undefined."""
         share = as_level(level)
         header = ["measure", "", "value", f"{percent_text(share)} interval"]
-        rows = [[*MEASURES[m.name], m.value_text, m.interval_text] for m in measured(self, share, method)]
+        rows = self._rows(share, method)
         if self.counts is None:
             header, rows = header[:3], [row[:3] for row in rows]
         if self.prevalence is None:
@@ -657,9 +659,8 @@ class DiagnosticTest:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        rows = [[*MEASURES[m.name], m.value_text, m.interval_text] for m in measured(self, 0.95, "wilson")]
         header = ["measure", "", "value", "95 % interval" if self.counts else ""]
-        return html_grid(header, rows, caption="DiagnosticTest")
+        return html_grid(header, self._rows(0.95, "wilson"), caption="DiagnosticTest")
 
     def __repr__(self) -> str:
         shown = [("prevalence", self.prevalence), ("sensitivity", self.sensitivity), ("specificity", self.specificity)]
@@ -689,8 +690,7 @@ class Measure:
     def to_dict(self) -> dict[str, object]:
         """Return the measure as plain data."""
         found: dict[str, object] = {"value": None if self.value is None else plain(self.value)}
-        if isinstance(self.value, Fraction):
-            found["exact"] = str(self.value)
+        found |= {"exact": str(self.value)} if isinstance(self.value, Fraction) else {}
         return found if self.interval is None else {**found, "low": self.interval[0], "high": self.interval[1]}
 
     @property
@@ -732,7 +732,7 @@ def measure_name(given: object) -> str:
     return str(given)
 
 
-def as_results(results: Any) -> list[str]:
+def as_results(results: object) -> list[str]:
     """Return one result or several as a list of "+" and "-".
 
     Examples
@@ -740,10 +740,7 @@ def as_results(results: Any) -> list[str]:
     >>> as_results("+"), as_results("++-"), as_results(["positive", False])
     (['+'], ['+', '+', '-'], ['+', '-'])
     """
-    try:
-        given = [results] if _sign(results) else list(results)
-    except TypeError:  # not iterable
-        given = [results]
+    given = [results] if _sign(results) or not isinstance(results, Iterable) else list(results)
     found = [_sign(each) for each in given]
     if isinstance(results, Mapping) or "" in found:
         wrong = results if isinstance(results, str | Mapping) else given[found.index("")]

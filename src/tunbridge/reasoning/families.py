@@ -48,7 +48,6 @@ from tunbridge.probability.reading import locked
 from tunbridge.reasoning.basis import (
     Basis,
     GaussianPrior,
-    Solution,
     as_basis,
     as_gaussian_prior,
     as_targets,
@@ -105,8 +104,7 @@ class LinearFamily:
     noise: float | None
 
     def __init__(self, basis: object, *, noise: float | None = None) -> None:
-        object.__setattr__(self, "basis", as_basis(basis))
-        object.__setattr__(self, "noise", None if noise is None else _checked_noise(noise))
+        self.__dict__.update(basis=as_basis(basis), noise=None if noise is None else _checked_noise(noise))
 
     def squared_error(self, weights: object, x: object, y: object) -> float:
         """Return Σ (y − h(x))² of the hypothesis with these weights, given by name or in order."""
@@ -143,11 +141,7 @@ class LinearFamily:
             likelihood then has no maximum.
         """
         design, target = self._read(x, y)
-        found = least_squares(design, target)
-        found.check_determined(self.basis.names, len(target))
-        errors = target - design @ found.weights
-        sigma = self._estimated(errors, target) if self.noise is None else self.noise
-        return self._fit(found, sigma, errors, None)
+        return self._fitted(design, target, design[:0], None)
 
     def map(self, x: object, y: object, *, prior_variance: object) -> LinearFit:
         """Return the most probable hypothesis under a Gaussian prior, with its posterior.
@@ -165,13 +159,17 @@ class LinearFamily:
         """
         sigma, prior = self._known_noise("the posterior"), as_gaussian_prior(self.basis, prior_variance)
         design, target = self._read(x, y)
-        pseudo = prior.rows * sigma
+        return self._fitted(design, target, prior.rows * sigma, prior)
+
+    def _fitted(
+        self, design: np.ndarray, target: np.ndarray, pseudo: np.ndarray, prior: GaussianPrior | None
+    ) -> LinearFit:
+        """Return the least squares of the points, and of the points with y = 0 that a prior stands for."""
         rows = np.concatenate([design, pseudo])
         found = least_squares(rows, np.concatenate([target, np.zeros(len(pseudo))]))
         found.check_determined(self.basis.names, len(rows))
-        return self._fit(found, sigma, target - design @ found.weights, prior)
-
-    def _fit(self, found: Solution, sigma: float, errors: np.ndarray, prior: GaussianPrior | None) -> LinearFit:
+        errors = target - design @ found.weights
+        sigma = self._estimated(errors, target) if self.noise is None else self.noise
         root = found.root * sigma
         check_size(found.weights, root)
         log_det = found.log_det + 2.0 * len(found.weights) * math.log(sigma)
@@ -374,7 +372,7 @@ class LogisticFamily:
     basis: Basis
 
     def __init__(self, basis: object) -> None:
-        object.__setattr__(self, "basis", as_basis(basis))
+        self.__dict__.update(basis=as_basis(basis))
 
     def log_likelihood(self, weights: object, x: object, y: object) -> float:
         """Return ln P(D | w) = Σ [y ln p + (1 − y) ln(1 − p)] of the hypothesis with these weights."""

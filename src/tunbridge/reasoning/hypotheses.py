@@ -28,10 +28,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NoReturn, TypeAlias, final
+from typing import Any, NoReturn, TypeAlias, TypeGuard, final
 
 import numpy as np
 
@@ -152,13 +153,12 @@ class HypothesisSpace:
             likelihoods = self._models.likelihoods(observation)
             seen = self._after(seen, likelihoods, repeats)
             factors = [*factors[:_MOST_FACTORS], (tuple(likelihoods), repeats)]
-        found = object.__new__(HypothesisSpace)
-        kept = tuple(factors) if self._factors is not None and len(factors) <= _MOST_FACTORS else None
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        n_observed = self.n_observed + len(observations)
-        found.__dict__.update({**fields, "_seen": seen, "_factors": kept, "n_observed": n_observed})
-        if not found._weights.any_possible():
+        weights = Weights.of(self._prior).combined(seen)
+        if not weights.any_possible():
             self._raise_impossible(observations)
+        kept = tuple(factors) if self._factors is not None and len(factors) <= _MOST_FACTORS else None
+        found, n_observed = copy(self), self.n_observed + len(observations)
+        found.__dict__.update(n_observed=n_observed, _seen=seen, _factors=kept, _weights=weights)
         return found
 
     def evolution(self, data: object) -> Evolution:
@@ -557,7 +557,7 @@ class Models:
             raise DataError(f"{name!r} {rule}; got {shortened(repr(given))}.")
         return {given: Fraction(1)}
 
-    def observations(self, data: Any) -> list[Any]:
+    def observations(self, data: object) -> list[Any]:
         """Return data as a list of observations; raise for a table or counts by outcome.
 
         Examples
@@ -569,14 +569,14 @@ class Models:
         if self._is_one(data):
             return [data]
         data = data.to_pylist() if hasattr(data, "to_pylist") else data  # Arrow
-        scalar = isinstance(data, Mapping) or not isinstance(data, Iterable) or getattr(data, "ndim", 1) == 0
-        if scalar or hasattr(data, "columns"):
+        is_table = isinstance(data, Mapping) or hasattr(data, "columns")
+        if is_table or not isinstance(data, Iterable) or getattr(data, "ndim", 1) == 0:
             got = shortened(" ".join(repr(data).split()))
             hint = "Write a single one as [x]; take one column of a table."
             raise DataError(f"data must be a list of observations; got {got}. {hint}", parameter="data")
         return list(data)
 
-    def _is_one(self, data: Any) -> bool:
+    def _is_one(self, data: object) -> bool:
         """Return whether data that could be several observations are one: an outcome, or a pair."""
         if self.likelihood is not None:
             return False
@@ -607,7 +607,7 @@ def _is_hashable(value: object) -> bool:
     return True
 
 
-def _is_pair(data: object) -> bool:
+def _is_pair(data: object) -> TypeGuard[tuple[Any, Any]]:
     return isinstance(data, tuple) and len(data) == 2
 
 

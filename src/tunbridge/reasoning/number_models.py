@@ -99,8 +99,10 @@ def choose_histogram(
     DescriptionChoice
         Candidates "1 bin", "2 bins", …; their ``model`` is a :class:`Histogram`.
 
-    Notes ----- After sorting the n values, K bins of equal width cost K log n; free bins up to K take a table of 256 ×
-    256 cells for each.
+    Notes
+    -----
+    After sorting the n values, K bins of equal width cost K log n; free bins up to K take a table of 256 × 256 cells
+    for each.
 
     Examples
     --------

@@ -227,8 +227,6 @@ def as_prior(prior: object, hypotheses: Sequence[Hashable], *, what: str = "the 
     >>> as_prior(None, ["a", "b", "c"])
     (Fraction(1, 3), Fraction(1, 3), Fraction(1, 3))
     """
-    if not hypotheses:
-        raise DataError("there must be at least one hypothesis; got none.")
     if prior is None or (isinstance(prior, str) and prior == "uniform"):
         return (Fraction(1, len(hypotheses)),) * len(hypotheses)
     if isinstance(prior := by_name(prior), Mapping):
@@ -243,7 +241,7 @@ def as_prior(prior: object, hypotheses: Sequence[Hashable], *, what: str = "the 
     return normalised(what, [as_probability(f"{what} of {name!r}", value) for name, value in pairs])
 
 
-def by_name(given: Any) -> Any:
+def by_name(given: object) -> Any:
     """Return a pandas Series as a mapping by its index, unless that is 0, 1, …; anything else unchanged."""
     if isinstance(given, Mapping) or not hasattr(given, "to_dict"):
         return given

@@ -293,8 +293,8 @@ def count_cases(data: object, truth: str, result: str, *, diseased: object, posi
 
 
 def plain(number: Number) -> float:
-    """Return a number for JSON: an int if it is one, otherwise a float."""
-    return int(number) if exact_value(number).denominator == 1 else as_float(number)
+    """Return a number for JSON: an int if it is one, otherwise a float, which may be infinite."""
+    return as_float(number) if number == math.inf or exact_value(number).denominator > 1 else int(number)
 
 
 def _marked(table: Table, name: str, what: str, states: object) -> np.ndarray:

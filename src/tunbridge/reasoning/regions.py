@@ -324,24 +324,21 @@ _Look = Callable[[np.ndarray, np.ndarray], np.ndarray]
 def _scanned(grid: np.ndarray, look: _Look) -> tuple[np.ndarray, np.ndarray]:
     """Return where on each line the mark changes, and the mark of each cell.
 
-    Between two points that differ, bisection finds the first change; if the mark above it is a third one, the search
-    goes on from there.
+    Pieces with different marks at their ends are halved; of the halves those are kept that have different marks, too.
     """
     marks = look(np.broadcast_to(np.arange(len(grid))[:, None], grid.shape), grid)
     rows, columns = np.nonzero(marks[:, 1:] != marks[:, :-1])
-    low, high, below, above = (
-        grid[rows, columns],
-        grid[rows, columns + 1],
-        marks[rows, columns],
-        marks[rows, columns + 1],
-    )
-    parts = [(rows[:0], low[:0], above[:0])]
-    while rows.size:
-        near, far, mark = _bisected(rows, low, high, below, above, look, 120 if len(grid) == 1 else 46)
-        parts.append((rows, 0.5 * near + 0.5 * far, mark))
-        more = mark != above
-        rows, low, high, below, above = rows[more], far[more], high[more], mark[more], above[more]
-    rows, found, after = (np.concatenate(each) for each in zip(*parts, strict=True))
+    low, high, below, after = (each[rows, columns + i] for each in (grid, marks) for i in (0, 1))
+    for _ in range(120 if len(grid) == 1 else 46):
+        middle = 0.5 * low + 0.5 * high
+        if not ((middle > low) & (middle < high)).any():
+            break
+        seen = look(rows, middle)
+        pieces = [(rows, rows), (low, middle), (middle, high), (below, seen), (seen, after)]
+        rows, low, high, below, after = (np.concatenate(halves) for halves in pieces)
+        kept = below != after
+        rows, low, high, below, after = rows[kept], low[kept], high[kept], below[kept], after[kept]
+    found = 0.5 * low + 0.5 * high
     order = np.lexsort([found, rows])
     rows, found, after = rows[order], found[order], after[order]
     count = np.bincount(rows, minlength=len(grid))
@@ -350,20 +347,6 @@ def _scanned(grid: np.ndarray, look: _Look) -> tuple[np.ndarray, np.ndarray]:
     cells = np.repeat(marks[:, :1], cuts.shape[1] + 1, axis=1)
     cuts[rows, place], cells[rows, place + 1] = found, after
     return cuts, cells
-
-
-def _bisected(
-    rows: np.ndarray, low: np.ndarray, high: np.ndarray, below: np.ndarray, mark: np.ndarray, look: _Look, n: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the neighbours between which the mark of the lower end first changes, and the mark above."""
-    for _ in range(n):
-        middle = 0.5 * low + 0.5 * high
-        if not ((middle > low) & (middle < high)).any():
-            break
-        seen = look(rows, middle)
-        same = seen == below
-        low, high, mark = np.where(same, middle, low), np.where(same, high, middle), np.where(same, mark, seen)
-    return low, high, mark
 
 
 def as_regions(

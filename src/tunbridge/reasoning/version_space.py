@@ -8,9 +8,7 @@ a negative row n only the set
 
 matters: a hypothesis excludes n if it keeps a constraint in D_n. If D_n contains D_m, what excludes m excludes n too,
 and n can be dropped. A million rows thus shrink to a handful, in one pass and in any order; further rows are added to
-what is left. No conjunction fits all rows if some D_n is empty: S itself covers n. With t_a the row at which attribute
-a is dropped from S, row n is covered from row max(n, max_{a ∈ D_n} t_a) on; the least of these is where the space
-became empty.
+what is left. No conjunction fits all rows if some D_n is empty: S itself covers n.
 
 *Counting.* A hypothesis is a set A of attributes that meets every D_n. An attribute that is a D_n by itself is in every
 A; one that is in no D_n doubles the number. Over the r attributes that remain, a table has a cell for each choice: mark
@@ -33,9 +31,11 @@ R. Kennes (1992). Computational aspects of the Möbius transformation of graphs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -80,17 +80,6 @@ class ConceptRow:
 
     def __str__(self) -> str:
         return f"row {self.row}, {cells_text(self.cells)}: {self.hypothesis}"
-
-
-@dataclass(frozen=True)
-class Contradiction:
-    """The row that leaves no conjunction, and a negative row that S then covers: this one, or an earlier one."""
-
-    row: int
-    cells: tuple[State, ...]
-    negative_row: int
-    negative_cells: tuple[State, ...]
-    hypothesis: Conjunction
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +136,7 @@ class ConceptEvidence:
     @property
     def conflict(self) -> ConceptRow | None:
         """The first negative row that S covers."""
-        covered = np.flatnonzero(~self.differing.any(axis=1)) if self.specific is not None else np.empty(0, int)
+        covered = np.flatnonzero(~self.differing.any(axis=1))
         if not covered.size:
             return None
         place = int(covered[self.numbers[covered].argmin()])
@@ -177,28 +166,17 @@ class ConceptEvidence:
             self.trace + self._changes(rows, start, dropped),
         )
 
-    def contradiction(self, rows: ConceptRows) -> Contradiction | None:
-        """Return the first of these rows with which no conjunction fits all rows."""
-        start, dropped = self._dropped(rows)
-        if start is None:
-            return None
-        positive, out = np.flatnonzero(rows.positive), np.flatnonzero(~rows.positive)
-        n_before = len(self.negatives)
-        since = np.concatenate([np.full(n_before, -1), out])  # from which place on each negative row is covered
-        if self.specific is None:
-            since = np.maximum(since, positive[0])
-        for a in np.flatnonzero(start != FREE):
-            column = np.concatenate([self.negatives[:, a], rows.columns[a][out]])
-            np.maximum(since, np.where(column != start[a], dropped[a], -1), out=since)
-        if not since.size or (place := int(since.min())) >= len(rows.positive):
-            return None
-        which = int(since.argmin())
-        if which < n_before:
-            number, cells = self.numbers[which], cells_of(rows.variables, self.negatives[which])
-        else:
-            number, cells = rows.numbers[out[which - n_before]], rows.cells(int(out[which - n_before]))
-        hypothesis = _conjunction(rows.variables, np.where(dropped <= place, FREE, start))
-        return Contradiction(int(rows.numbers[place]), rows.cells(place), int(number), cells, hypothesis)
+    def first_conflict(self, rows: ConceptRows) -> tuple[int, ConceptRow]:
+        """Return the place of the row that leaves no conjunction, and the negative row that S covers from there on.
+
+        These rows must leave none; once none is left none comes back, so that the place is found by bisection.
+        """
+
+        def conflict(place: int) -> ConceptRow | None:
+            return self.with_rows(rows.part(0, place + 1), place + 1).conflict
+
+        place = bisect_left(range(len(rows.positive)), True, key=lambda place: conflict(place) is not None)
+        return place, cast(ConceptRow, conflict(place))
 
     def _dropped(self, rows: ConceptRows) -> tuple[np.ndarray | None, np.ndarray]:
         """Return S at the start, and the place of the row at which each attribute is dropped from it.
@@ -445,13 +423,12 @@ class VersionMembers:
 
     def listed(self) -> tuple[Conjunction, ...]:
         """Return all members, from the least general to the most general ones."""
-        found: list[tuple[int, ...]] = []
-        level = set[tuple[int, ...]]()
-        for n_constraints in range(len(self.evidence.variables) + 1):
-            level |= {h for h in self._general if len(h) - h.count(FREE) == n_constraints}
-            found += sorted(level, key=_order)
-            level = {further for h in level for further in self._specialisations(h)}
-        found.sort(key=lambda codes: codes.count(FREE))
+        codes = self._codes(self._choices(self.consistent))
+        for a in self.free:
+            constrained = codes.copy()
+            constrained[:, a] = self.choices[a][0]
+            codes = np.concatenate([codes, constrained])
+        found = sorted(map(tuple, codes.tolist()), key=lambda codes: (codes.count(FREE), _order(codes)))
         empty = (self.evidence.hypothesis,) if self.evidence.specific is None else ()
         return (*empty, *(_conjunction(self.evidence.variables, codes) for codes in found))
 
@@ -491,32 +468,32 @@ class VersionMembers:
 
     @cached_property
     def _general(self) -> list[tuple[int, ...]]:
-        """G as codes of all attributes, −1 where free, without the empty concept: there may be none beside it."""
-        mixed = self._most_general() if len(self.negatives) else np.array([self.sizes], int)
-        found = np.full((len(mixed), len(self.evidence.variables)), FREE)
-        for a in self.forced:
-            found[:, a] = self.choices[a][0]
-        for i, a in enumerate(self.mixed):
-            found[:, a] = np.append(self.choices[a], FREE)[mixed[:, i]]
-        return sorted(map(tuple, found.tolist()), key=_order)
+        """G as codes of all attributes, −1 where free, without the empty concept: there may be none beside it.
 
-    def _most_general(self) -> np.ndarray:
-        """Return the consistent cells of which every constraint is needed, as choices on each mixed attribute."""
+        In the table these are the consistent cells of which every constraint is needed.
+        """
+        if not len(self.negatives):
+            return sorted(map(tuple, self._codes(np.array([self.sizes], int)).tolist()), key=_order)
         found = self.consistent.copy()
-        views = zip(self._along_each(found), self._along_each(self.consistent), strict=True)
-        for (top, size), (all_cells, _) in views:
+        for (top, size), (all_cells, _) in zip(self._along_each(found), self._along_each(self.consistent), strict=True):
             top[:, :size] &= ~all_cells[:, size:]
-        places = np.flatnonzero(found)
+        return sorted(map(tuple, self._codes(self._choices(found)).tolist()), key=_order)
+
+    def _choices(self, cells: np.ndarray) -> np.ndarray:
+        """Return the marked cells of the table as choices on each mixed attribute."""
+        places = np.flatnonzero(cells)
         if not self.sizes:
             return np.zeros((len(places), 0), int)
         return np.stack(np.unravel_index(places, [size + 1 for size in self.sizes]), axis=1)
 
-    def _specialisations(self, codes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        """Yield the hypotheses with one constraint more."""
-        for a, choices in self.choices.items():
-            if codes[a] == FREE:
-                for code in choices.tolist():
-                    yield (*codes[:a], code, *codes[a + 1 :])
+    def _codes(self, choices: np.ndarray) -> np.ndarray:
+        """Return the hypotheses with these choices as codes of all attributes, −1 where free."""
+        found = np.full((len(choices), len(self.evidence.variables)), FREE)
+        for a in self.forced:
+            found[:, a] = self.choices[a][0]
+        for i, a in enumerate(self.mixed):
+            found[:, a] = np.append(self.choices[a], FREE)[choices[:, i]]
+        return found
 
 
 def _order(codes: tuple[int, ...]) -> tuple[float, ...]:

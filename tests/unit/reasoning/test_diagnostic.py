@@ -544,6 +544,13 @@ def test_as_plain_data():
     assert tb.DiagnosticTest(0.5, 0, 1).to_dict()["measures"]["ppv"] == {"value": None}
 
 
+def test_a_ratio_may_be_infinite_in_plain_data() -> None:
+    counts = dict.fromkeys(("true_positives", "false_negatives", "true_negatives"), 10)
+    found = tb.DiagnosticTest.from_counts(**counts, false_positives=0).to_dict()["measures"]
+    assert found["odds_ratio"]["value"] == found["odds_ratio"]["high"] == math.inf
+    assert found["specificity"]["value"] == 1
+
+
 def test_as_objects():
     assert repr(CANCER) == "DiagnosticTest(prevalence=0.008, sensitivity=0.98, specificity=0.97)"
     assert repr(CANCER.at(None)) == "DiagnosticTest(sensitivity=0.98, specificity=0.97)"

@@ -1,0 +1,12 @@
+from tunbridge.plots.axes import draw_off_screen as draw_off_screen
+from tunbridge.plots.evaluation import learning_curve as learning_curve, reliability as reliability, versus as versus
+from tunbridge.plots.evidence import explanation as explanation, importance as importance, log_odds as log_odds
+from tunbridge.plots.hypotheses import (
+    description_lengths as description_lengths,
+    evolution as evolution,
+    updates as updates,
+)
+from tunbridge.plots.nomograms import nomogram as nomogram
+from tunbridge.plots.predictive import predictive_values as predictive_values
+from tunbridge.plots.regions import boundaries as boundaries, decision_regions as decision_regions
+from tunbridge.plots.traces import iterations as iterations, strengths as strengths, trace as trace

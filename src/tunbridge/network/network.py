@@ -100,7 +100,9 @@ class BayesianNetwork:
         self, variables: GivenVariables, arcs: GivenArcs = (), cpts: GivenTables = (), *, name: str = ""
     ) -> None:
         checked = as_variables(variables)
-        self._settle(as_tables(checked, as_dag(checked, arcs), cpts), name, {})
+        tables = as_tables(checked, as_dag(checked, arcs), cpts)
+        check_network(name, tables)
+        self._settle(tables, name, {})
 
     @classmethod
     def from_tables(
@@ -119,12 +121,24 @@ class BayesianNetwork:
         >>> tb.BayesianNetwork.from_tables([tb.CPT(rain, [], [0.8, 0.2]), tb.noisy_or(wet, {rain: 0.8}, leak=0.1)])
         BayesianNetwork: 2 variables, 1 arc, 3 parameters
         """
+        tables = tuple(cpts)
+        check_network(name, tables, properties)
+        return cls.of_valid(tables, name=name, properties=properties)
+
+    @classmethod
+    def of_valid(
+        cls,
+        cpts: Iterable[ConditionalTable],
+        *,
+        name: str = "",
+        properties: Mapping[str, Sequence[str]] | None = None,
+    ) -> BayesianNetwork:
+        """Return the network of tables that are known to fit together, as those of a graph do; nothing is checked."""
         self = cls.__new__(cls)
-        self._settle(tuple(cpts), name, properties or {})
+        self._settle(cpts, name, properties or {})
         return self
 
-    def _settle(self, cpts: tuple[ConditionalTable, ...], name: str, properties: Mapping[str, Sequence[str]]) -> None:
-        check_network(name, cpts, properties)
+    def _settle(self, cpts: Iterable[ConditionalTable], name: str, properties: Mapping[str, Sequence[str]]) -> None:
         self._name, self._cpts = name, {cpt.variable.name: cpt for cpt in cpts}
         self._properties = {owner: tuple(lines) for owner, lines in properties.items() if lines}
 

@@ -133,4 +133,4 @@ def _counted(graph: DAG, table: Table, rule: Rule, n_jobs: int | None) -> Bayesi
     tables = tables_of(Counter(discrete, n_jobs=n_jobs).families(families), rule) if categories else []
     found: dict[str, ConditionalTable] = dict(zip(categories, tables, strict=True))
     found |= {node: gaussian_table(table, node, graph.parents(node)) for node in numbers}
-    return BayesianNetwork.from_tables([found[node] for node in graph.nodes])
+    return BayesianNetwork.of_valid([found[node] for node in graph.nodes])

@@ -670,7 +670,7 @@ class BayesianNetwork:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BayesianNetwork):
             return NotImplemented
-        return self._cpts == other._cpts
+        return self._cpts == dict(other.cpts)
 
     __hash__ = None  # type: ignore[assignment]
 

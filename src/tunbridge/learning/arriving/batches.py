@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -118,7 +118,7 @@ def check_discrete(cpts: Mapping[str, ConditionalTable], done: str) -> None:
 # Reading
 
 
-def iter_frames(rows: Any) -> Iterator[Any]:
+def iter_frames(rows: object) -> Iterator[object]:
     """Yield the frames that rows consist of: one, or those of a stream, one at a time.
 
     Examples
@@ -132,7 +132,7 @@ def iter_frames(rows: Any) -> Iterator[Any]:
             f"rows must be a frame, a record, or an iterator of frames; got {shortened(repr(rows))}. {hint}",
             parameter="rows",
         )
-    if hasattr(rows, "__next__") or _are_frames(rows):
+    if isinstance(rows, Iterator) or _are_frames(rows):
         for item in rows:
             yield from iter_frames(item)
     elif hasattr(rows, "to_batches") and not isinstance(rows, pa.Table | pa.RecordBatch):
@@ -143,7 +143,7 @@ def iter_frames(rows: Any) -> Iterator[Any]:
         yield rows
 
 
-def _are_frames(rows: object) -> bool:
+def _are_frames(rows: object) -> TypeGuard[Sequence[object]]:
     def is_frame(item: object) -> bool:
         return isinstance(item, Table) or hasattr(item, "__arrow_c_stream__") or hasattr(item, "__arrow_c_array__")
 
@@ -155,7 +155,7 @@ def _is_column(value: object) -> bool:
 
 
 def read_batch(
-    frame: Any, variables: Sequence[Variable], *, new_states: str = "add", n_jobs: int | None = None
+    frame: object, variables: Sequence[Variable], *, new_states: str = "add", n_jobs: int | None = None
 ) -> Batch:
     """Return the rows of a frame as codes.
 
@@ -171,14 +171,14 @@ def read_batch(
     n_jobs : int, optional
         Number of threads.
     """
-    is_table = isinstance(frame, Table)
-    columns: Mapping[str, Any] = {c.variable.name: c for c in frame} if is_table else frame_columns(frame)
+    table = frame if isinstance(frame, Table) else None
+    columns: Mapping[str, Any] = frame_columns(frame) if table is None else {c.variable.name: c for c in table}
     n_rows = _checked_rows(columns, variables)
     parts = map_threads(
         lambda v: _coded(v, columns.get(v.name), n_rows, new_states), variables, 1 if n_rows < _FEW_ROWS else n_jobs
     )
     unknown = {variable.name: states for variable, _, states in parts if states}
-    weights = frame.weights if is_table else None
+    weights = None if table is None else table.weights
     return Batch(tuple(v for v, _, _ in parts), tuple(codes for _, codes, _ in parts), weights, unknown)
 
 
@@ -199,7 +199,7 @@ def _checked_rows(columns: Mapping[str, Any], variables: Sequence[Variable]) -> 
 
 
 def _coded(
-    variable: Variable, column: Any, n_rows: int, new_states: str
+    variable: Variable, column: object, n_rows: int, new_states: str
 ) -> tuple[Variable, np.ndarray, tuple[State, ...]]:
     """Return the variable with the new states it gets, its codes, and the values that were not states."""
     if column is None:
@@ -222,7 +222,7 @@ def _coded(
     return grown, _encoded(grown, column)[0], added
 
 
-def _encoded(variable: Variable, column: Any) -> tuple[np.ndarray, list[State]]:
+def _encoded(variable: Variable, column: object) -> tuple[np.ndarray, list[State]]:
     """Return the codes of a column, and the values that are not states."""
     if isinstance(column, Column):
         if column.variable.is_categorical and variable.cuts is None:
@@ -283,11 +283,10 @@ def _with_states(variable: Variable, values: Sequence[State]) -> tuple[Variable,
     return Variable(variable.name, [*(variable.states or ()), *added]), added
 
 
-def _alike(value: Any, kinds: set[type]) -> State:
-    is_integer = isinstance(value, float) and value.is_integer()
-    if kinds == {str}:
-        return str(int(value)) if is_integer else str(value)
-    return int(value) if kinds == {int} and is_integer else value
+def _alike(value: State, kinds: set[type]) -> State:
+    if isinstance(value, float) and value.is_integer() and kinds in ({str}, {int}):
+        value = int(value)
+    return str(value) if kinds == {str} else value
 
 
 def _check_addable(variable: Variable, values: Sequence[State]) -> None:

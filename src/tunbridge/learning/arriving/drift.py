@@ -41,7 +41,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -255,20 +255,17 @@ class DriftMonitor:
 
     # Rows
 
-    def update(self, rows: Any) -> DriftMonitor:
+    def update(self, rows: object) -> DriftMonitor:
         """Return the monitor after further rows: a frame, a record, or an iterator of frames."""
-        monitor = self
+        seen, piece_rows = self._seen, max(16, _CELLS // len(self._watcher.watched))
         for frame in iter_frames(rows):
-            monitor = monitor._after(read_batch(frame, self._network.variables, new_states="mark"))
-        return monitor
-
-    def _after(self, batch: Batch) -> DriftMonitor:
-        seen = self._seen
-        for start, stop in row_pieces(batch.n_rows, max(16, _CELLS // len(self._watcher.watched))):
-            seen = self._watched(seen, batch.take(slice(start, stop)))
+            batch = read_batch(frame, self._network.variables, new_states="mark")
+            for start, stop in row_pieces(batch.n_rows, piece_rows):
+                seen = self._watched(seen, batch.take(slice(start, stop)))
+            seen = replace(seen, unknown=joined_states(seen.unknown, batch.unknown))
         other = object.__new__(DriftMonitor)
         other.__dict__.update({name: value for name, value in self.__dict__.items() if name != "signals"})
-        other.__dict__["_seen"] = replace(seen, unknown=joined_states(seen.unknown, batch.unknown))
+        other.__dict__["_seen"] = seen
         return other
 
     def _watched(self, seen: _Seen, batch: Batch) -> _Seen:

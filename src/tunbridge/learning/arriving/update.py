@@ -38,7 +38,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -97,7 +96,7 @@ class NetworkUpdate:
 
 def update_network(
     net: BayesianNetwork,
-    rows: Any,
+    rows: object,
     *,
     fading: float | Mapping[str, float] = 1.0,
     ess: float | Mapping[str, float] | None = None,
@@ -188,13 +187,16 @@ def _check_known(what: str, name: object, names: Mapping[str, object]) -> None:
 
 def _starting(tables: tuple[ConditionalTable, ...], settings: _Settings) -> tuple[ConditionalTable, ...]:
     """Return tables that all have counts unless fixed; raise if ``ess`` does not give the weight of one without."""
-    bare = {cpt.variable.name: cpt for cpt in tables if cpt.variable.name not in settings.fixed and cpt.counts is None}
-    for name, cpt in bare.items():
+    bare: dict[str, CPT | SparseCPT] = {}
+    for name, cpt in ((cpt.variable.name, cpt) for cpt in tables):
+        if name in settings.fixed or cpt.counts is not None:
+            continue
         if not isinstance(cpt, CPT | SparseCPT):
             raise DataError(
                 f"tables must store their rows to be updated; the one of {name!r} is a {type(cpt).__name__}. Keep it "
                 f"with fixed=[{name!r}], or convert it to a CPT first: CPT(variable, parents, table.table())."
             )
+        bare[name] = cpt
     absent = [name for name in bare if name not in settings.ess]
     if absent:
         raise DataError(
@@ -204,13 +206,11 @@ def _starting(tables: tuple[ConditionalTable, ...], settings: _Settings) -> tupl
             "variable, and fixed=[name] leaves a table unchanged.",
             parameter="ess",
         )
-    names = (cpt.variable.name for cpt in tables)
-    return tuple(
-        _with_counts(cpt, settings.ess[name]) if name in bare else cpt for name, cpt in zip(names, tables, strict=True)
-    )
+    counted = {name: _with_counts(cpt, settings.ess[name]) for name, cpt in bare.items()}
+    return tuple(counted.get(cpt.variable.name, cpt) for cpt in tables)
 
 
-def _with_counts(cpt: Any, ess: float) -> ConditionalTable:
+def _with_counts(cpt: CPT | SparseCPT, ess: float) -> ConditionalTable:
     counts = np.asarray(ess * cpt.probabilities)
     if isinstance(cpt, CPT):
         return CPT.of_valid(cpt.variable, cpt.parents, cpt.probabilities, counts)
@@ -231,7 +231,7 @@ class _Tally:
     score: Score = field(default_factory=Score)
     unknown: dict[str, tuple[State, ...]] = field(default_factory=dict)
 
-    def after(self, frame: Any, batch_rows: int | None) -> _Tally:
+    def after(self, frame: object, batch_rows: int | None) -> _Tally:
         """Return the tally after the rows of a frame."""
         settings = self.settings
         variables = [cpt.variable for cpt in self.tables]
@@ -239,8 +239,12 @@ class _Tally:
         tally = self._with_states(batch) if batch.unknown else self
         with _no_overflow():
             for piece in batch.with_countable(tally.tables).pieces(batch_rows):
-                tally = tally._after_row(piece) if tally._is_simple_row(piece) else tally._after_batch(piece)
+                tally = tally.plus(piece)
         return tally
+
+    def plus(self, batch: Batch) -> _Tally:
+        """Return the tally after a batch whose values are states."""
+        return self._after_row(batch) if self._is_simple_row(batch) else self._after_batch(batch)
 
     def _with_states(self, batch: Batch) -> _Tally:
         """Return the tally with the states that a batch has, and the ones that are new."""

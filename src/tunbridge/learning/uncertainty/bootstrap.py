@@ -46,7 +46,14 @@ from tunbridge.learning.constraints import CompiledConstraints, Constraints
 from tunbridge.learning.scores.discrete import Score, as_score
 from tunbridge.learning.searches.equivalence import EquivalenceClass, positions
 from tunbridge.learning.searches.problem import Graph, Progress, Report, Search, watched
-from tunbridge.learning.structure import as_search, check_missing, checked_table, compiled_constraints, problem_of
+from tunbridge.learning.structure import (
+    as_search,
+    check_missing,
+    checked_table,
+    compiled_constraints,
+    families_of,
+    problem_of,
+)
 from tunbridge.learning.uncertainty.mcmc import StructureSamples, sample_structures
 from tunbridge.learning.uncertainty.strengths import ArcStrengths, Around, Drawn, average, check_size
 
@@ -202,7 +209,8 @@ def posterior_structure(
     known = compiled_constraints(constraints, table, max_parents)
     rng = np.random.default_rng(entropy_of(random_state))
     with watched(progress) as report:
-        problem = problem_of(table, as_score(score), known, rng, report, n_jobs=n_jobs)
+        families = families_of(table, as_score(score), arc_bonus=known.arc_bonus, n_jobs=n_jobs)
+        problem = problem_of(families, known, rng, report)
         found = sample_structures(problem, n_samples, burn_in=burn_in, thin=thin, chains=chains, n_jobs=n_jobs)
     return _posterior(found, known, cpdag)
 
@@ -234,7 +242,8 @@ class _Source:
         """Return the graph learned from a replicate of the rows, and its score."""
         rng = np.random.default_rng(seed)
         rows = resampled(self.table, self.size, rng)
-        problem = problem_of(rows, self.score, self.known, rng, report, n_jobs=1)
+        families = families_of(rows, self.score, arc_bonus=self.known.arc_bonus, n_jobs=1)
+        problem = problem_of(families, self.known, rng, report)
         found = self.search.run(problem).graph
         return drawn(found, self.known, cpdag=self.cpdag), problem.graph_score(found)
 

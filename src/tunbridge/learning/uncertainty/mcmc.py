@@ -120,7 +120,6 @@ def sample_structures(
     thin: int = 5,
     chains: int = 4,
     n_jobs: int | None = None,
-    memory_limit: float | None = None,
 ) -> StructureSamples:
     """Return graphs drawn from their posterior, and the probabilities of arcs.
 
@@ -139,8 +138,6 @@ def sample_structures(
         The number of independent chains; the result does not depend on the number of threads.
     n_jobs : int, optional
         The number of threads; default: all cores.
-    memory_limit : float, optional
-        The memory limit in bytes; default: TUNBRIDGE_MEMORY_LIMIT or half the free memory.
 
     Notes
     -----
@@ -164,10 +161,10 @@ def sample_structures(
     check_integer("thin", thin, low=1)
     check_integer("chains", chains, low=1)
     size = 16.0 * chains * n_samples * (problem.n + 1)
-    check_memory("the sampled graphs", size, ways_out="Sample fewer.", limit=memory_limit)
+    check_memory("the sampled graphs", size, ways_out="Sample fewer.")
     if problem.n > _MOST_VARIABLES:
         raise DataError(f"the variables must be at most {_MOST_VARIABLES} to sample; got {problem.n}. {_WAYS_OUT}")
-    source = parent_source(problem, only_useful=False, ways_out=_WAYS_OUT, limit=memory_limit)
+    source = parent_source(problem, only_useful=False, ways_out=_WAYS_OUT)
     families = _Families.of([_possible(source, x) for x in range(problem.n)])
     running = _started(problem, families, chains)
     parts: list[_Samples] = []

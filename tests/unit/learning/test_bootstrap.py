@@ -295,20 +295,7 @@ def test_the_posterior_obeys() -> None:
 def test_chains_that_disagree_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = np.zeros((2, 4, 4), np.int64)
     graphs[0, :, 1] = 1
-    probabilities = np.zeros((4, 4))
-    samples = StructureSamples(
-        ("a", "b", "c", "d"),
-        graphs,
-        np.zeros((2, 4)),
-        probabilities,
-        probabilities,
-        3.0,
-        2.0,
-        {},
-        ((),) * 4,
-        0.0,
-        "cut",
-    )
+    samples = StructureSamples(("a", "b", "c", "d"), graphs, np.zeros((2, 4)), 3.0, "cut")
     monkeypatch.setattr("tunbridge.learning.uncertainty.bootstrap.sample_structures", lambda *args, **options: samples)
     with pytest.warns(PrecisionWarning, match=re.escape("R̂ is 3: the chains did not converge. Use more samples")):
         found = posterior_structure(chain())

@@ -93,7 +93,6 @@ class OrderSearch(Search):
     8
     """
 
-    name: ClassVar[str] = "orders"
     uses_start: ClassVar[bool] = False
     restarts: int = 0
     patience: int = 10

@@ -256,7 +256,7 @@ def _advanced(families: _Families, running: Sequence[_Chain], n_sweeps: int, thi
 
     def advance(chain: _Chain) -> tuple[np.ndarray, np.ndarray, float]:
         graphs, log_scores = np.empty((n_sweeps, n), np.int64), np.empty(n_sweeps)
-        counters, room = np.zeros((2, _KINDS), np.int64), np.empty(n, np.int64)
+        counters, room = (np.zeros(_KINDS, np.int64), np.zeros(_KINDS, np.int64)), np.empty(n, np.int64)
         for start in range(0, n_sweeps, _MOST_SWEEPS):
             some = slice(start, min(start + _MOST_SWEEPS, n_sweeps))
             draws = chain.rng.random((some.stop - start, n_draws))

@@ -79,6 +79,18 @@ class GaussianFamilies(Families):
         values = self._columns.values if self._columns.complete.all() else np.nan_to_num(self._columns.values)
         self._products = _weighed(values, self._columns.weights) @ values.T  # of complete columns: others are not read
 
+    def correlations(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the correlation of every pair of columns (0 for a constant), and the rows that have both values."""
+        values, there = np.nan_to_num(self._columns.values), ~np.isnan(self._columns.values)
+        weighed, both = _weighed(values, self._columns.weights), _weighed(there.astype(float), self._columns.weights)
+        rows = both @ there.T
+        share = np.divide(1.0, rows, out=np.zeros_like(rows), where=rows > 0.0)
+        sums = weighed @ there.T  # of the first column, over the rows of the pair
+        squares = (weighed * values) @ there.T - sums * sums * share
+        products = weighed @ values.T - sums * sums.T * share
+        scale = np.sqrt(np.maximum(squares * squares.T, 0.0))
+        return np.divide(products, scale, out=np.zeros_like(scale), where=scale > _FLOOR * rows), rows
+
     def _score(self, x: int, parents: Parents) -> float:
         family = (*parents, x)
         cost = self._price * (len(parents) + 2)

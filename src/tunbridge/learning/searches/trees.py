@@ -338,15 +338,15 @@ def _pairs_of(families: Families, target: int | None = None) -> Pairs:
         return Pairs(found.information, found.rows, n_free, n_given, found.with_given)
     correlations = getattr(families, "correlations", None)
     if correlations is not None and target is None:
-        return _gaussian(correlations(), families.n_rows)
+        return _gaussian(*correlations())
     rule = "of one kind, categorical or continuous" if target is None else "categorical"
     raise DataError(f"the columns of a tree must be {rule}; some are not. Discretise the continuous ones first.")
 
 
-def _gaussian(correlations: np.ndarray, n_rows: float) -> Pairs:
+def _gaussian(correlations: np.ndarray, rows: np.ndarray) -> Pairs:
     """Return the information of Gaussian variables, finite also for perfectly correlated ones."""
     squared = np.minimum(np.nan_to_num(correlations) ** 2, 1.0 - np.finfo(float).eps)
-    return Pairs(-0.5 * np.log1p(-squared), np.full(squared.shape, float(n_rows)), np.ones(len(squared)))
+    return Pairs(-0.5 * np.log1p(-squared), rows, np.ones(len(squared)))
 
 
 # From pairs to graphs

@@ -380,7 +380,7 @@ class _Ascent(Run):
         net = self.function.problem.network(self.best.tables, self.best.expected)
         if self.function.rows is self.function.problem.rows:
             return net
-        return BayesianNetwork.from_tables([CPT.of_valid(c.variable, c.parents, c.table()) for c in net.cpts.values()])
+        return BayesianNetwork.of_valid([CPT.of_valid(c.variable, c.parents, c.table()) for c in net.cpts.values()])
 
     @property
     def is_over(self) -> bool:

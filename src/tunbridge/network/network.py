@@ -106,11 +106,7 @@ class BayesianNetwork:
 
     @classmethod
     def from_tables(
-        cls,
-        cpts: Iterable[ConditionalTable],
-        *,
-        name: str = "",
-        properties: Mapping[str, Sequence[str]] | None = None,
+        cls, cpts: Iterable[ConditionalTable], *, name: str = "", properties: Mapping[str, Sequence[str]] | None = None
     ) -> BayesianNetwork:
         """Return the network of finished tables; their parents give the arcs.
 
@@ -127,11 +123,7 @@ class BayesianNetwork:
 
     @classmethod
     def of_valid(
-        cls,
-        cpts: Iterable[ConditionalTable],
-        *,
-        name: str = "",
-        properties: Mapping[str, Sequence[str]] | None = None,
+        cls, cpts: Iterable[ConditionalTable], *, name: str = "", properties: Mapping[str, Sequence[str]] | None = None
     ) -> BayesianNetwork:
         """Return the network of tables that are known to fit together, as those of a graph do; nothing is checked."""
         self = cls.__new__(cls)

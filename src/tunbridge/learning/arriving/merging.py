@@ -32,9 +32,7 @@ _TOLERANCE = 1e-9
 
 
 def merge_networks(
-    networks: Iterable[BayesianNetwork],
-    *,
-    prior: BayesianNetwork | Smoothing | float | str = DEFAULT_PRIOR,
+    networks: Iterable[BayesianNetwork], *, prior: BayesianNetwork | Smoothing | float | str = DEFAULT_PRIOR
 ) -> BayesianNetwork:
     """Return the network of the rows behind several networks together.
 

@@ -628,10 +628,11 @@ class BayesianNetwork:
 
     def write(self, path: str | PathLike[str], format: str | None = None) -> None:
         """Write the network to a file, in the format of its suffix (see :func:`read_network`)."""
-        write_network_parts(path, self._parts(), format)
+        write_network_parts(path, self._parts, format)
 
+    @property
     def _parts(self) -> NetworkParts:
-        """Return what a file holds of the network."""
+        """What a file holds of the network."""
         return NetworkParts(self._name, tuple(self._cpts.values()), self._properties)
 
     def to_networkx(self) -> networkx.DiGraph:
@@ -671,7 +672,7 @@ class BayesianNetwork:
         return name in self._cpts
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (self._parts(),)
+        return _rebuilt, (self._parts,)
 
     def __repr__(self) -> str:
         counts = [(len(self.nodes), "variable"), (self.dag.n_arcs, "arc"), (self.n_parameters, "parameter")]

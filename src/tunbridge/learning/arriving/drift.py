@@ -38,7 +38,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
 import numpy as np
 
 from tunbridge._core.check import check_number, counted, listed, shortened
-from tunbridge._core.grid import text_grid
+from tunbridge._core.grid import data_frame, text_grid
 from tunbridge._core.threads import row_pieces
 from tunbridge.counts.radix import configuration_codes, configuration_numbers, number_configurations
 from tunbridge.data import State
@@ -249,9 +249,7 @@ class DriftMonitor:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the signals as a pandas DataFrame, the strongest first."""
-        import pandas
-
-        return pandas.DataFrame([asdict(signal) for signal in self.signals])
+        return data_frame({f.name: [getattr(signal, f.name) for signal in self.signals] for f in fields(DriftSignal)})
 
     # Rows
 

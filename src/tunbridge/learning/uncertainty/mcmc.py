@@ -43,15 +43,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tunbridge._core.check import check_integer
+from tunbridge._core.check import check_integer, warn_user
 from tunbridge._core.memory import check_memory
+from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge._core.threads import map_threads
-from tunbridge.errors import DataError
+from tunbridge.errors import DataError, PrecisionWarning
+from tunbridge.learning.constraints import CompiledConstraints, Constraints
+from tunbridge.learning.scores.discrete import Score, as_score
 from tunbridge.learning.searches.parent_sets import ParentSets, ParentSource, members_of, parent_source
-from tunbridge.learning.searches.problem import Graph, Problem
+from tunbridge.learning.searches.problem import Graph, Problem, Progress, watched
+from tunbridge.learning.structure import checked_table, compiled_constraints, families_of, problem_of
+from tunbridge.learning.uncertainty.bootstrap import drawn
+from tunbridge.learning.uncertainty.strengths import ArcStrengths, average
 
 _WAYS_OUT = "Learn from fewer variables, set max_parents, forbid arcs, or use the bootstrap."
 _MOST_VARIABLES = 53
+_MOST_COLUMNS = 25
+"""Of a table: with more, the parent sets of all nodes are too many to be scored."""
+_CONVERGED = 1.05
+"""Chains with a larger R̂ have not converged."""
 _LEAST_SAMPLES = 4
 _ROUNDS = 50
 """Parts of a run: between them progress is reported, and it can be interrupted."""
@@ -61,6 +71,90 @@ _VANISHING = -700.0
 """Smaller weights than e^−700 would be denormal numbers, which are slow."""
 _KINDS = 4
 """Kinds of steps, which the kernel counts: a node moves, two swap, layers are split or merged, an arc changes."""
+
+
+def posterior_structure(
+    frame: object,
+    n_samples: int = 1000,
+    *,
+    score: str | Score = "bdeu",
+    constraints: Constraints | None = None,
+    max_parents: int | None = None,
+    burn_in: int = 200,
+    thin: int = 5,
+    chains: int = 4,
+    cpdag: bool = True,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    progress: Progress = None,
+) -> ArcStrengths:
+    """Return the posterior probability of each arc, from sampled graphs; for up to 25 variables.
+
+    Parameters
+    ----------
+    frame, constraints, max_parents, progress
+        As for :func:`learn_structure`. All parent sets of every node are scored: above 12
+        variables set ``max_parents``.
+    n_samples : int
+        The number of graphs of each chain, at least 4.
+    score : str or Score
+        The log marginal likelihood: ``"bdeu"``, ``"bds"``, ``"k2"``, or ``"bic"``, which approximates one.
+    burn_in : int
+        The number of sweeps of a chain before the first graph is kept.
+    thin : int
+        The number of sweeps from one graph to the next.
+    chains : int
+        The number of independent chains.
+    cpdag : bool
+        Whether an arc that equivalent graphs have in the other direction counts half each way. Otherwise the shares are
+        the posterior probabilities of the arcs, with a uniform prior over graphs.
+    random_state : int, Generator, optional
+        The random seed. The result does not depend on the number of threads.
+    n_jobs : int, optional
+        The number of threads; default: all cores.
+
+    Returns
+    -------
+    ArcStrengths
+        Strengths, directions, the consensus graph and the threshold of significance.
+
+    Warns
+    -----
+    PrecisionWarning
+        If the chains did not converge: R̂ of their scores is above 1.05.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> table = tb.example_network("asia").sample(1000, random_state=0)
+    >>> found = tb.posterior_structure(table, 100, max_parents=3, random_state=0)
+    >>> found.strength("smoke", "bronc") > 0.99
+    True
+    """
+    table = checked_table(frame)
+    if table.n_columns > _MOST_COLUMNS:
+        hint = "Use tb.bootstrap_structure, or select fewer columns."
+        rule = f"a table to sample structures for must have at most {_MOST_COLUMNS} columns"
+        raise DataError(f"{rule}; got {table.n_columns}. {hint}")
+    known = compiled_constraints(constraints, table, max_parents)
+    rng = np.random.default_rng(entropy_of(random_state))
+    with watched(progress) as report:
+        families = families_of(table, as_score(score), arc_bonus=known.arc_bonus, n_jobs=n_jobs)
+        problem = problem_of(families, known, rng, report)
+        found = sample_structures(problem, n_samples, burn_in=burn_in, thin=thin, chains=chains, n_jobs=n_jobs)
+    return _posterior(found, known, cpdag)
+
+
+def _posterior(found: StructureSamples, known: CompiledConstraints, cpdag: bool) -> ArcStrengths:
+    """Return the strengths of sampled graphs, of which equal ones are counted together."""
+    n = len(found.names)
+    masks, times = np.unique(found.graphs.reshape(-1, n), axis=0, return_counts=True)
+    graphs = (tuple(members_of(mask) for mask in row) for row in masks.tolist())
+    shares = average(n, (drawn(graph, known, cpdag=cpdag) for graph in graphs), times.tolist())
+    apart = f"R̂ is {found.r_hat:.3g}: the chains did not converge" if found.r_hat > _CONVERGED else ""
+    if apart:
+        warn_user(f"{apart}. Use more samples (n_samples) or a longer burn_in.", PrecisionWarning)
+    return ArcStrengths(found.names, shares, int(times.sum()), "; ".join(filter(None, [found.note, apart])))
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,3 +95,36 @@ def n_orders(graph: Sequence[Parents]) -> int:
         return sum(count(left - {x}) for x in last) if left else 1
 
     return count(frozenset(range(len(graph))))
+
+
+def arc_shares(graphs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the share of sampled graphs (chains × samples × nodes, parents as bit masks) with each arc, and errors."""
+    n = graphs.shape[-1]
+    shares, errors = np.zeros((n, n)), np.zeros((n, n))
+    for c in range(n):
+        for x in range(n):
+            there = (graphs[:, :, x] >> c & 1).astype(float)
+            shares[c, x] = p = there.mean()
+            errors[c, x] = np.sqrt(p * (1 - p) / effective_size(there))
+    return shares, errors
+
+
+def effective_size(values: np.ndarray) -> float:
+    """Return how many independent samples would give the mean of a quantity (chains × samples) as precisely.
+
+    The autocorrelations are summed in pairs until a pair is negative (Geyer's initial monotone sequence).
+
+    C. J. Geyer (1992). Practical Markov chain Monte Carlo. Statistical Science 7, 473–483.
+    """
+    n_chains, n = values.shape
+    spectrum = np.fft.rfft(values - values.mean(axis=1, keepdims=True), 2 * n, axis=1)
+    covariances = (np.fft.irfft(np.abs(spectrum) ** 2, axis=1)[:, :n] / n).mean(axis=0)
+    within = covariances[0] * n / (n - 1)
+    pooled = within * (n - 1) / n + (float(values.mean(axis=1).var(ddof=1)) if n_chains > 1 else 0.0)
+    if pooled <= 0:
+        return float(n_chains * n)
+    correlations = 1 - (within - covariances) / pooled
+    pairs = correlations[: n - n % 2].reshape(-1, 2).sum(axis=1)
+    n_positive = int(np.argmax(pairs < 0)) if (pairs < 0).any() else len(pairs)
+    time = 2 * np.minimum.accumulate(pairs[: max(1, n_positive)]).sum() - 1
+    return float(n_chains * n / max(time, 1 / np.log10(n_chains * n)))

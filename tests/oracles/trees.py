@@ -32,8 +32,8 @@ class CorrelatedColumns:
         self.names, self.n, self.n_rows = tuple(names), len(names), n_rows
         self._correlations = correlations
 
-    def correlations(self) -> np.ndarray:
-        return self._correlations
+    def correlations(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._correlations, np.full((self.n, self.n), float(self.n_rows))
 
 
 def problem_of(families: object, known: Constraints | None = None) -> Problem:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import heapq
+import inspect
 import math
 import numbers
-import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
@@ -74,8 +74,8 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
 
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn, naming the first line outside this package as the place: what the user wrote, however deep we are."""
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __name__.split(".")[0]:
+    package, level, frame = __name__.split(".")[0], 1, inspect.currentframe()
+    while frame and frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == package:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
 

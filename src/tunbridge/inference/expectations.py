@@ -15,6 +15,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -113,13 +114,14 @@ class IncompleteRows:
         if widest > largest:
             what = "the junction tree of what is hidden in a row"
             check_memory(what, 8.0 * n_tasks * widest, ways_out=_WIDE_ROW, limit=limit)
-        self._pieces = self._cut(sizes)
+        self._sizes = sizes
 
-    def _cut(self, sizes: np.ndarray) -> list[tuple[int, int]]:
-        """Return the components in pieces of about equal work, whatever the threads; each has counts of its own."""
+    @cached_property
+    def _pieces(self) -> list[tuple[int, int]]:
+        """The components in pieces of about equal work, whatever the threads; each has counts of its own."""
         starts, arena, _ = self._components
         n_pieces = max(1, min(_MOST_PIECES, _PIECES_ENTRIES // max(1, len(self.flat.tables))))
-        work = np.cumsum(sizes[arena[starts[:-1]]] + _LEAST_WORK)
+        work = np.cumsum(self._sizes[arena[starts[:-1]]] + _LEAST_WORK)
         if not len(work):
             return []
         n_pieces = int(min(n_pieces, 1 + work[-1] // _PIECE_WORK))

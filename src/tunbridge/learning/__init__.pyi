@@ -68,8 +68,6 @@ from tunbridge.learning.structure import (
     learn_structure as learn_structure,
     score_structure as score_structure,
 )
-from tunbridge.learning.uncertainty.bootstrap import (
-    bootstrap_structure as bootstrap_structure,
-    posterior_structure as posterior_structure,
-)
+from tunbridge.learning.uncertainty.bootstrap import bootstrap_structure as bootstrap_structure
+from tunbridge.learning.uncertainty.mcmc import posterior_structure as posterior_structure
 from tunbridge.learning.uncertainty.strengths import ArcStrengths as ArcStrengths

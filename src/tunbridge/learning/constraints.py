@@ -36,7 +36,7 @@ from tunbridge._core.check import check_choice, check_integer, check_number, did
 from tunbridge._core.memory import check_memory
 from tunbridge.errors import DataError
 from tunbridge.graph.names import Names, Pair, as_names, check_distinct, checked_name, joined
-from tunbridge.graph.walks import find_cycle, topological_order
+from tunbridge.graph.walks import named_cycle
 from tunbridge.learning.searches.problem import Graph
 
 Arc = str | Sequence[str]
@@ -330,14 +330,11 @@ class CompiledConstraints:
 
     def check_possible(self) -> None:
         """Raise unless the graph of the required arcs satisfies the constraints."""
-        required, n = self.required, len(self.required)
-        self._check_allowed("required arcs must be allowed", required)
-        self._check_limits("required arcs", required)
-        children = _lists(n, [(x, c) for x, parents in enumerate(required) for c in parents])
-        order = topological_order(required, children)
-        if len(order) < n:
-            cycle = joined([self.names[i] for i in find_cycle(required, children, order)])
-            raise DataError(f"required arcs must form no cycle; got {cycle}. Leave one out or reverse it.")
+        self._check_allowed("required arcs must be allowed", self.required)
+        self._check_limits("required arcs", self.required)
+        parents = {name: [self.names[p] for p in some] for name, some in zip(self.names, self.required, strict=True)}
+        if any(self.required) and (cycle := named_cycle(parents)):
+            raise DataError(f"required arcs must form no cycle; got {joined(cycle)}. Leave one out or reverse it.")
 
     def _check_allowed(self, rule: str, graph: Graph) -> None:
         for x, parents in enumerate(graph if self.allowed is not None else ()):

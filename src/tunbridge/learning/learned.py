@@ -107,7 +107,7 @@ class LearnedDAG(DAG):
 
     @cached_property
     def _key(self) -> Hashable:
-        return DAG(self.nodes, self.arcs)._key
+        return DAG, frozenset(self.nodes), self._lines()  # equal to a plain graph
 
     def __reduce__(self) -> tuple[Callable[[], LearnedDAG], tuple[()]]:
         names = ("trace", "criterion", "search", "note")

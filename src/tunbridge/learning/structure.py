@@ -23,6 +23,7 @@ from tunbridge.learning.scores.mixed import MixedFamilies
 from tunbridge.learning.searches.problem import Graph, Problem, Progress, Report, Search, SearchResult, watched
 from tunbridge.network import BayesianNetwork
 
+_NO_CONSTRAINTS = Constraints()
 _LEAST_WEIGHT = 2.0
 
 
@@ -89,13 +90,13 @@ def learn_structure(
     known = compiled_constraints(constraints, table, max_parents)
     rng = np.random.default_rng(entropy_of(random_state))
     with watched(progress) as report:
-        problem = problem_of(
-            table, criterion if method.is_scored else LogLikelihood(), known, rng, report, start=start, n_jobs=n_jobs
-        )
+        scored = criterion if method.is_scored else LogLikelihood()
+        families = families_of(table, scored, arc_bonus=known.arc_bonus, n_jobs=n_jobs)
+        problem = problem_of(families, known, rng, report, start)
         if method.is_scored:
             _check_start(problem)
         found = method.run(problem)
-    return _learned(table, problem.families, found, criterion, method)
+    return _learned(table, families, found, criterion, method)
 
 
 @overload
@@ -193,17 +194,13 @@ def _call(entry: Entry) -> str:
 
 
 def problem_of(
-    table: Table,
-    score: Score,
+    families: Families,
     known: CompiledConstraints,
     rng: np.random.Generator,
     report: Report | None,
-    *,
     start: DAG | None = None,
-    n_jobs: int | None = None,
 ) -> Problem:
     """Return the input of a search."""
-    families = families_of(table, score, arc_bonus=known.arc_bonus, n_jobs=n_jobs)
     graph = known.required if start is None else graph_of(start, known.names)
     known.check_graph(graph)
     return Problem(families, known.allowed, known.required, known.max_parents, graph, rng, report)
@@ -274,7 +271,7 @@ def compiled_constraints(
 def checked_constraints(constraints: Constraints | None) -> Constraints:
     """Return constraints, empty ones for None; raise for anything else."""
     if constraints is None:
-        return Constraints()
+        return _NO_CONSTRAINTS
     if not isinstance(constraints, Constraints):
         rule = f"constraints must be a Constraints object; got {shortened(repr(constraints))}"
         hint = "Write tb.Constraints(required=[...], forbidden=[...])."

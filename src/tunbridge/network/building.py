@@ -6,13 +6,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tunbridge._core.check import did_you_mean, listed, shortened
-from tunbridge.data import Variable
+from tunbridge.data import State, Variable
 from tunbridge.errors import DataError, UnknownVariableError
 from tunbridge.graph import DAG
 from tunbridge.probability import ConditionalTable, LinearGaussian, as_cpt
 
+GivenVariables = Mapping[str, Iterable[State] | None] | Iterable[Variable]
+"""Variables, or their states by name (None: continuous)."""
 
-def as_variables(given: Any) -> tuple[Variable, ...]:
+GivenArcs = DAG | Iterable[Iterable[str]]
+"""A graph, or pairs (parent, child)."""
+
+GivenTables = Mapping[str, Any] | Iterable[ConditionalTable]
+"""Tables, or what :func:`as_cpt` makes a table of, by variable."""
+
+
+def as_variables(given: GivenVariables) -> tuple[Variable, ...]:
     """Return the variables of a list of them, or of a mapping from names to states (None: continuous).
 
     Examples
@@ -35,7 +44,7 @@ def as_variables(given: Any) -> tuple[Variable, ...]:
     return variables
 
 
-def _check_variable(variable: Any) -> None:
+def _check_variable(variable: object) -> None:
     if not isinstance(variable, Variable):
         hint = "Write {name: [states, …]}."
         raise DataError(f"variables must be a dict from name to states; got {shortened(repr(variable))}. {hint}")
@@ -43,7 +52,7 @@ def _check_variable(variable: Any) -> None:
         raise DataError(f"every variable of a network must have states; {variable.name!r} has none.")
 
 
-def as_tables(variables: Sequence[Variable], dag: DAG, cpts: Any) -> tuple[ConditionalTable, ...]:
+def as_tables(variables: Sequence[Variable], dag: DAG, cpts: GivenTables) -> tuple[ConditionalTable, ...]:
     """Return one table for each variable, with the parents of the graph; raise an error that names what is wrong."""
     given = _by_name(cpts)
     known = {v.name: v for v in variables}
@@ -58,7 +67,7 @@ def as_tables(variables: Sequence[Variable], dag: DAG, cpts: Any) -> tuple[Condi
     return tuple(_as_table(v, [known[p] for p in dag.parents(v.name)], given[v.name]) for v in variables)
 
 
-def _as_table(variable: Variable, parents: list[Variable], given: Any) -> ConditionalTable:
+def _as_table(variable: Variable, parents: list[Variable], given: object) -> ConditionalTable:
     """Return the table of a variable; a continuous one may have its parents in another order."""
     if variable.is_categorical:
         return as_cpt(variable, parents, given)
@@ -74,7 +83,7 @@ def _as_table(variable: Variable, parents: list[Variable], given: Any) -> Condit
     return given
 
 
-def _by_name(cpts: Any) -> dict[str, Any]:
+def _by_name(cpts: GivenTables) -> dict[str, Any]:
     if isinstance(cpts, Mapping):
         return dict(cpts)
     if isinstance(cpts, Iterable) and not isinstance(cpts, str):
@@ -88,7 +97,7 @@ def _by_name(cpts: Any) -> dict[str, Any]:
     raise DataError(f"cpts must be a dict from variable to table; got {shortened(repr(cpts))}.")
 
 
-def as_dag(variables: Sequence[Variable], arcs: Any) -> DAG:
+def as_dag(variables: Sequence[Variable], arcs: GivenArcs) -> DAG:
     """Return the graph over the variables; arcs are pairs of names, or a graph over the same nodes."""
     names = [v.name for v in variables]
     if isinstance(arcs, DAG):

@@ -19,7 +19,8 @@ import numpy as np
 
 from tunbridge._core.check import counted, did_you_mean, listed
 from tunbridge._core.grid import html_grid, text_grid
-from tunbridge.data import Table, Variable
+from tunbridge._core.seeds import RandomState
+from tunbridge.data import State, Table, Variable
 from tunbridge.errors import DataError, UnknownVariableError
 from tunbridge.formats import NetworkParts, read_network_parts, write_network_parts
 from tunbridge.graph import DAG
@@ -39,9 +40,10 @@ from tunbridge.inference import (
     queries,
 )
 from tunbridge.inference.sampling import approximate, forward
-from tunbridge.network.building import as_dag, as_tables, as_variables
+from tunbridge.network.building import GivenArcs, GivenTables, GivenVariables, as_dag, as_tables, as_variables
 from tunbridge.probability import ConditionalTable, MEstimate
 from tunbridge.probability.conditional import check_network
+from tunbridge.probability.smoothing import Smoothing
 
 if TYPE_CHECKING:
     import networkx
@@ -94,17 +96,17 @@ class BayesianNetwork:
     yes   0.666667
     """
 
-    def __init__(self, variables: Any, arcs: Any = (), cpts: Any = (), *, name: str = "") -> None:
+    def __init__(
+        self, variables: GivenVariables, arcs: GivenArcs = (), cpts: GivenTables = (), *, name: str = ""
+    ) -> None:
         checked = as_variables(variables)
-        self._settle(as_tables(checked, as_dag(checked, arcs), cpts), name, {})
+        tables = as_tables(checked, as_dag(checked, arcs), cpts)
+        check_network(name, tables)
+        self._settle(tables, name, {})
 
     @classmethod
     def from_tables(
-        cls,
-        cpts: Iterable[ConditionalTable],
-        *,
-        name: str = "",
-        properties: Mapping[str, tuple[str, ...]] | None = None,
+        cls, cpts: Iterable[ConditionalTable], *, name: str = "", properties: Mapping[str, Sequence[str]] | None = None
     ) -> BayesianNetwork:
         """Return the network of finished tables; their parents give the arcs.
 
@@ -115,48 +117,54 @@ class BayesianNetwork:
         >>> tb.BayesianNetwork.from_tables([tb.CPT(rain, [], [0.8, 0.2]), tb.noisy_or(wet, {rain: 0.8}, leak=0.1)])
         BayesianNetwork: 2 variables, 1 arc, 3 parameters
         """
+        tables = tuple(cpts)
+        check_network(name, tables, properties)
+        return cls.of_valid(tables, name=name, properties=properties)
+
+    @classmethod
+    def of_valid(
+        cls, cpts: Iterable[ConditionalTable], *, name: str = "", properties: Mapping[str, Sequence[str]] | None = None
+    ) -> BayesianNetwork:
+        """Return the network of tables that are known to fit together, as those of a graph do; nothing is checked."""
         self = cls.__new__(cls)
-        self._settle(tuple(cpts), name, dict(properties or {}))
+        self._settle(cpts, name, properties or {})
         return self
 
-    def _settle(self, cpts: tuple[ConditionalTable, ...], name: str, properties: dict[str, tuple[str, ...]]) -> None:
-        check_network(name, cpts, properties)
-        self._parts = NetworkParts(name, cpts, properties)
-        self._index = {cpt.variable.name: v for v, cpt in enumerate(cpts)}
-        self._engine = Engine(cpts)
+    def _settle(self, cpts: Iterable[ConditionalTable], name: str, properties: Mapping[str, Sequence[str]]) -> None:
+        self._name, self._cpts = name, {cpt.variable.name: cpt for cpt in cpts}
+        self._properties = {owner: tuple(lines) for owner, lines in properties.items() if lines}
 
     @cached_property
-    def _dag(self) -> DAG:
-        """The graph, built lazily: a network that is updated row by row mostly does not need it."""
-        arcs = [(p.name, cpt.variable.name) for cpt in self._parts.cpts for p in cpt.parents]
-        return DAG(list(self._index), arcs)
+    def _engine(self) -> Engine:
+        """What answers questions, built for the first one: a network on its way to a file needs none."""
+        return Engine(tuple(self._cpts.values()))
 
     # Contents
 
     @property
     def name(self) -> str:
         """The name; may be empty."""
-        return self._parts.name
+        return self._name
 
-    @property
+    @cached_property
     def dag(self) -> DAG:
         """The graph."""
-        return self._dag
+        return DAG(self._cpts, [(p.name, name) for name, cpt in self._cpts.items() for p in cpt.parents])
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
         """The variables, in their order."""
-        return self._parts.variables
+        return tuple(cpt.variable for cpt in self._cpts.values())
 
     @property
     def nodes(self) -> tuple[str, ...]:
         """The names of the variables."""
-        return tuple(self._index)
+        return tuple(self._cpts)
 
     @property
     def arcs(self) -> tuple[tuple[str, str], ...]:
         """The arcs as pairs (parent, child)."""
-        return self._dag.arcs
+        return self.dag.arcs
 
     def parents(self, name: str) -> tuple[str, ...]:
         """Return the parents of a variable, in the order of its table.
@@ -171,44 +179,41 @@ class BayesianNetwork:
 
     def children(self, name: str) -> tuple[str, ...]:
         """Return the children of a variable."""
-        return self._dag.children(self.variable(name).name)
+        return self.dag.children(self.variable(name).name)
 
     def markov_blanket(self, name: str) -> tuple[str, ...]:
         """Return the parents, children and other parents of the children, in the order of the variables.
 
         Given these a variable is independent of all others.
         """
-        return self._dag.markov_blanket(self.variable(name).name)
+        return self.dag.markov_blanket(self.variable(name).name)
 
     @property
     def cpts(self) -> Mapping[str, ConditionalTable]:
         """The table of each variable, by its name."""
-        return MappingProxyType({cpt.variable.name: cpt for cpt in self._parts.cpts})
+        return MappingProxyType(self._cpts)
 
     @property
     def properties(self) -> Mapping[str, tuple[str, ...]]:
         """The properties from its file: those of the network under ``""``, those of variables under their names."""
-        return MappingProxyType(dict(self._parts.properties))
+        return MappingProxyType(self._properties)
 
     @property
     def n_parameters(self) -> int:
         """The number of free parameters of all tables."""
-        return sum(cpt.n_parameters for cpt in self._parts.cpts)
+        return sum(cpt.n_parameters for cpt in self._cpts.values())
 
     def variable(self, name: str) -> Variable:
         """Return a variable by its name."""
-        return self.variables[self._number(name)]
+        return self.cpt(name).variable
 
     def cpt(self, name: str) -> ConditionalTable:
         """Return the table of a variable."""
-        return self._parts.cpts[self._number(name)]
-
-    def _number(self, name: str) -> int:
-        if not isinstance(name, str) or name not in self._index:
+        if not isinstance(name, str) or name not in self._cpts:
             hint = did_you_mean(name, self.nodes)
             message = f"name must be a variable of the network; got {name!r}. {hint}"
             raise UnknownVariableError(message, parameter="name")
-        return self._index[name]
+        return self._cpts[name]
 
     def independent(self, a: str | Sequence[str], b: str | Sequence[str], given: str | Sequence[str] = ()) -> bool:
         """Return whether the graph makes two variables (or groups) independent given others (d-separation).
@@ -222,7 +227,7 @@ class BayesianNetwork:
         >>> net.independent("Burglary", "Earthquake"), net.independent("Burglary", "Earthquake", given="Alarm")
         (True, False)
         """
-        return self._dag.d_separated(a, b, given)
+        return self.dag.d_separated(a, b, given)
 
     # Queries
 
@@ -235,7 +240,7 @@ class BayesianNetwork:
         method: str = "exact",
         precision: float = 0.005,
         max_samples: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> Any:
         """Return the distribution of a variable, or the joint one of several, given evidence.
 
@@ -290,7 +295,7 @@ class BayesianNetwork:
             return intervals.posterior(self._engine, target, evidence, interval=interval, random_state=random_state)
         return queries.posterior(self._engine, target, evidence)
 
-    def posteriors(self, evidence: Any = None, *, n_jobs: int | None = None) -> Posteriors | dict[str, np.ndarray]:
+    def posteriors(self, evidence: object = None, *, n_jobs: int | None = None) -> Posteriors | dict[str, np.ndarray]:
         """Return the distribution of every variable given evidence, or given each row of a frame.
 
         Parameters
@@ -364,7 +369,7 @@ class BayesianNetwork:
 
     # Rows of a frame
 
-    def predict_proba(self, frame: Any, target: str, *, n_jobs: int | None = None) -> np.ndarray:
+    def predict_proba(self, frame: object, target: str, *, n_jobs: int | None = None) -> np.ndarray:
         """Return the exact posterior of a variable for every row.
 
         Parameters
@@ -384,25 +389,25 @@ class BayesianNetwork:
         """
         return batches.predict_proba(self._engine, frame, target, n_jobs=n_jobs)
 
-    def predict(self, frame: Any, target: str, *, n_jobs: int | None = None) -> np.ndarray:
+    def predict(self, frame: object, target: str, *, n_jobs: int | None = None) -> np.ndarray:
         """Return the most probable state of a variable for every row (None if the evidence is impossible).
 
         For a continuous variable return the expected value (NaN if the evidence is impossible).
         """
         return batches.predict(self._engine, frame, target, n_jobs=n_jobs)
 
-    def log_likelihood(self, frame: Any, *, n_jobs: int | None = None) -> np.ndarray:
+    def log_likelihood(self, frame: object, *, n_jobs: int | None = None) -> np.ndarray:
         """Return the natural logarithm of the probability of every row; missing values are summed out."""
         return batches.log_likelihood(self._engine, frame, n_jobs=n_jobs)
 
     def impute(
         self,
-        frame: Any,
+        frame: object,
         method: str = "most-probable",
         *,
         jointly: bool = True,
         columns: Iterable[str] | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> Table:
         """Return the frame as a Table with the missing values of the network's variables imputed.
@@ -447,11 +452,11 @@ class BayesianNetwork:
 
     def imputations(
         self,
-        frame: Any,
+        frame: object,
         n: int = 5,
         *,
         columns: Iterable[str] | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> tuple[Table, ...]:
         """Return n tables with independently sampled missing values (multiple imputation).
@@ -470,7 +475,12 @@ class BayesianNetwork:
         return imputation.imputations(self._engine, frame, n, columns=columns, random_state=random_state, n_jobs=n_jobs)
 
     def sample(
-        self, n: int, *, random_state: Any = None, evidence: Mapping[str, Any] | None = None, n_jobs: int | None = None
+        self,
+        n: int,
+        *,
+        random_state: RandomState = None,
+        evidence: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
     ) -> Table:
         """Return n rows sampled from the joint distribution, or exactly from that given evidence.
 
@@ -507,7 +517,7 @@ class BayesianNetwork:
         tables = queries.do(self._engine, setting)
         return BayesianNetwork.from_tables(tables, name=self.name, properties=self.properties)
 
-    def explain(self, target: str, evidence: Mapping[str, Any], *, state: Any = None) -> EvidenceExplanation:
+    def explain(self, target: str, evidence: Mapping[str, Any], *, state: State | None = None) -> EvidenceExplanation:
         """Return how much each finding supports a state of the target, and the posterior without it.
 
         Parameters
@@ -549,7 +559,7 @@ class BayesianNetwork:
 
     def update(
         self,
-        rows: Any,
+        rows: object,
         *,
         fading: float | Mapping[str, float] = 1.0,
         ess: float | Mapping[str, float] | None = None,
@@ -601,23 +611,15 @@ class BayesianNetwork:
         >>> [round(n.cpt("Alarm").distribution(given)["yes"], 4) for n in (net, after)]
         [0.001, 0.0109]
         """
-        updated: BayesianNetwork = (
-            arriving()
-            .update_network(
-                self,
-                rows,
-                fading=fading,
-                ess=ess,
-                fixed=fixed,
-                new_states=new_states,
-                batch_rows=batch_rows,
-                n_jobs=n_jobs,
-            )
-            .network
-        )
+        updated: BayesianNetwork = arriving().update_network(
+            self, rows, fading=fading, ess=ess, fixed=fixed, new_states=new_states, batch_rows=batch_rows,
+            n_jobs=n_jobs,
+        ).network  # fmt: skip
         return updated
 
-    def merge(self, *others: BayesianNetwork, prior: Any = _DEFAULT_PRIOR) -> BayesianNetwork:
+    def merge(
+        self, *others: BayesianNetwork, prior: BayesianNetwork | Smoothing | float | str = _DEFAULT_PRIOR
+    ) -> BayesianNetwork:
         """Return the network of the rows behind this one and others together (see :func:`merge_networks`)."""
         merged: BayesianNetwork = arriving().merge_networks([self, *others], prior=prior)
         return merged
@@ -628,9 +630,14 @@ class BayesianNetwork:
         """Write the network to a file, in the format of its suffix (see :func:`read_network`)."""
         write_network_parts(path, self._parts, format)
 
+    @property
+    def _parts(self) -> NetworkParts:
+        """What a file holds of the network."""
+        return NetworkParts(self._name, tuple(self._cpts.values()), self._properties)
+
     def to_networkx(self) -> networkx.DiGraph:
         """Return a :class:`networkx.DiGraph` in which every node has its table as the attribute ``cpt``."""
-        graph = self._dag.to_networkx()
+        graph = self.dag.to_networkx()
         graph.graph["name"] = self.name
         for name, cpt in self.cpts.items():
             graph.nodes[name]["cpt"] = cpt
@@ -656,19 +663,19 @@ class BayesianNetwork:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BayesianNetwork):
             return NotImplemented
-        return dict(self.cpts) == dict(other.cpts)
+        return self._cpts == dict(other.cpts)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __contains__(self, name: object) -> bool:
         """Return whether there is a variable of this name."""
-        return name in self._index
+        return name in self._cpts
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (self._parts,)
 
     def __repr__(self) -> str:
-        counts = [(len(self.nodes), "variable"), (self._dag.n_arcs, "arc"), (self.n_parameters, "parameter")]
+        counts = [(len(self.nodes), "variable"), (self.dag.n_arcs, "arc"), (self.n_parameters, "parameter")]
         sizes = ", ".join(f"{n} {noun}{'' if n == 1 else 's'}" for n, noun in counts)
         return f"BayesianNetwork{f' {self.name!r}' if self.name else ''}: {sizes}"
 

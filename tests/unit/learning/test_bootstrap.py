@@ -19,8 +19,8 @@ from tunbridge.learning.scores.discrete import BDeu
 from tunbridge.learning.scores.families import DiscreteFamilies
 from tunbridge.learning.searches.problem import Problem, Search, SearchResult
 from tunbridge.learning.structure import learn_structure
-from tunbridge.learning.uncertainty.bootstrap import _Votes, bootstrap_structure, drawn, posterior_structure, resampled
-from tunbridge.learning.uncertainty.mcmc import StructureSamples
+from tunbridge.learning.uncertainty.bootstrap import _Votes, bootstrap_structure, drawn, resampled
+from tunbridge.learning.uncertainty.mcmc import StructureSamples, posterior_structure
 from tunbridge.learning.uncertainty.strengths import ArcStrengths, Drawn
 
 
@@ -295,21 +295,8 @@ def test_the_posterior_obeys() -> None:
 def test_chains_that_disagree_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = np.zeros((2, 4, 4), np.int64)
     graphs[0, :, 1] = 1
-    probabilities = np.zeros((4, 4))
-    samples = StructureSamples(
-        ("a", "b", "c", "d"),
-        graphs,
-        np.zeros((2, 4)),
-        probabilities,
-        probabilities,
-        3.0,
-        2.0,
-        {},
-        ((),) * 4,
-        0.0,
-        "cut",
-    )
-    monkeypatch.setattr("tunbridge.learning.uncertainty.bootstrap.sample_structures", lambda *args, **options: samples)
+    samples = StructureSamples(("a", "b", "c", "d"), graphs, np.zeros((2, 4)), 3.0, "cut")
+    monkeypatch.setattr("tunbridge.learning.uncertainty.mcmc.sample_structures", lambda *args, **options: samples)
     with pytest.warns(PrecisionWarning, match=re.escape("R̂ is 3: the chains did not converge. Use more samples")):
         found = posterior_structure(chain())
     assert found.note == "cut; R̂ is 3: the chains did not converge"

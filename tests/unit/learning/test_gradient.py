@@ -424,6 +424,6 @@ def test_a_forecast_comes_before_the_memory(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "1000")
     with pytest.raises(tb.MemoryForecastError, match="the memory of L-BFGS would need"):
         climb.go(3, None)
-    data = _Data(problem, None, None)
+    data = _Data(problem, None)
     with pytest.raises(tb.MemoryForecastError, match=r"the batches of rows would need .* Raise batch_rows, or use"):
         data.batches(1, np.random.default_rng(0))

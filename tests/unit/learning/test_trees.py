@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 import oracles.trees as oracle
+import tunbridge as tb
 from oracles.trees import CorrelatedColumns, CountedColumns, problem_of
 from tunbridge.data import Table, as_table, datasets
 from tunbridge.errors import DataError
 from tunbridge.learning.constraints import Constraints
+from tunbridge.learning.scores.discrete import BIC
+from tunbridge.learning.scores.gaussian import GaussianFamilies
 from tunbridge.learning.searches import trees
 from tunbridge.learning.searches.problem import Search, SearchResult
 from tunbridge.learning.searches.trees import FAN, TAN, ChowLiu, KDependence
@@ -224,6 +229,38 @@ def test_gaussian_columns_are_joined_by_their_correlations() -> None:
     assert arcs(ChowLiu(forest=0.2), families) == {"a>b"}
     moves = ChowLiu().run(problem_of(families)).moves
     assert {(m.start, m.end): m.gain for m in moves}[0, 1] == pytest.approx(-25 * np.log(1 - 0.81), rel=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_correlations_of_a_table_are_those_of_the_rows_with_both_values(weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(4, 60)) @ np.diag(rng.uniform(0.5, 2.0, 60)) + 1e3
+    values[1] += 2.0 * values[0]
+    values[2, ::3], values[0, ::7], values[3] = np.nan, np.nan, 5.0
+    weights = rng.integers(0, 4, 60).astype(float) if weighted else np.ones(60)
+    table = as_table(dict(zip("abcd", values, strict=True))).with_weights(weights if weighted else None)
+    rho, rows = GaussianFamilies(table, BIC()).correlations()
+    for i, j in product(range(4), repeat=2):
+        both = ~np.isnan(values[[i, j]]).any(axis=0)
+        assert rows[i, j] == weights[both].sum()
+        expected = 0.0 if 3 in (i, j) else weighted_correlation(*values[[i, j]][:, both], weights[both])
+        assert rho[i, j] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def weighted_correlation(x: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
+    covariance = np.cov(x, y, fweights=w.astype(int))
+    return covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
+
+
+def test_a_tree_of_a_table_of_continuous_columns() -> None:
+    rng = np.random.default_rng(1)
+    a = rng.normal(size=300)
+    b = a + 0.5 * rng.normal(size=300)
+    table = as_table({"c": b + 0.5 * rng.normal(size=300), "a": a, "b": b, "alone": rng.normal(size=300)})
+    assert set(tb.learn_structure(table, search="chow-liu").arcs) >= {("a", "b"), ("b", "c")}
+    found = tb.learn_structure(table, search=ChowLiu(forest="bic"))
+    assert set(found.arcs) == {("a", "b"), ("b", "c")}
+    np.testing.assert_allclose(found.trace[0].gain, -150 * np.log1p(-(np.corrcoef(a, b)[0, 1] ** 2)), rtol=1e-9)
 
 
 def test_perfectly_correlated_columns_are_taken_by_name() -> None:

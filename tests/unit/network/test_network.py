@@ -10,6 +10,7 @@ import tunbridge as tb
 from networks import random_network
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
+from tunbridge.inference import Engine
 from tunbridge.network import BayesianNetwork, example_network
 from tunbridge.probability import CPT
 
@@ -105,6 +106,27 @@ class TestAsAnObject:
         assert repr(asia) == "BayesianNetwork 'asia': 8 variables, 8 arcs, 18 parameters"
         one = BayesianNetwork({"Rain": ["no", "yes"]}, [], {"Rain": [0.8, 0.2]})
         assert repr(one) == "BayesianNetwork: 1 variable, 0 arcs, 1 parameter"
+
+    def test_tables_and_properties_cannot_be_changed(self, asia):
+        lines = ["unit = day"]
+        net = BayesianNetwork.from_tables(asia.cpts.values(), properties={"lung": lines, "tub": []})
+        lines.append("unit = week")
+        assert dict(net.properties) == {"lung": ("unit = day",)}
+        for mapping in (net.cpts, net.properties):
+            with pytest.raises(TypeError):
+                mapping["lung"] = ()
+
+    def test_the_engine_is_built_for_the_first_question(self, asia, monkeypatch, tmp_path):
+        built = []
+        monkeypatch.setattr("tunbridge.network.network.Engine", lambda cpts: built.append(1) or Engine(cpts))
+        net = BayesianNetwork.of_valid(asia.cpts.values(), name="asia")
+        net.write(tmp_path / "asia.bif")
+        assert net == asia
+        assert repr(net) == repr(asia)
+        assert not built
+        assert net.posterior("lung") == asia.posterior("lung")
+        net.posterior("tub")
+        assert built == [1]
 
     def test_the_public_face(self):
         assert tb.BayesianNetwork is BayesianNetwork

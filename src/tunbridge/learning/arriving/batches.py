@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -39,69 +38,50 @@ from tunbridge.probability import ConditionalTable
 NEW_STATES = ("add", "missing", "error")
 """What can be done with values that are not states of their variable."""
 
+_NO_TYPE = pa.null()  # the rows do not go out again
 _MANY_NEW = 20
 _FEW_ROWS = 2**12  # up to so many rows threads cost more than they save
 _FEW_VALUES = 64  # of a list: up to so many are looked up one by one
 
 
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Rows as codes.
+Unknown = dict[str, tuple[State, ...]]
+"""By variable the values that were not states of it."""
 
-    Attributes
-    ----------
-    variables : tuple of Variable
-        Those of the network, new states after the old ones.
-    codes : tuple of ndarray
-        For each variable the code of its state in every row, −1 where it is missing.
-    weights : ndarray or None
-        The weight of each row.
-    unknown : dict of str to tuple of states
-        The values that were not states before.
-    countable : ndarray of bool, or None
-        Which rows need no inference (see :meth:`with_countable`).
-    """
 
-    variables: tuple[Variable, ...]
-    codes: tuple[np.ndarray, ...]
-    weights: np.ndarray | None
-    unknown: dict[str, tuple[State, ...]]
-    countable: np.ndarray | None = None
+class Batch(NamedTuple):
+    """Rows with a column of codes for every variable of the network, and which of them need no inference."""
 
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return len(self.codes[0]) if self.codes else 0
+    table: Table
+    countable: np.ndarray
 
-    def take(self, rows: slice | np.ndarray) -> Batch:
-        """Return the batch of these rows: a slice or a mask."""
-        weights = None if self.weights is None else self.weights[rows]
-        countable = None if self.countable is None else self.countable[rows]
-        return replace(self, codes=tuple(c[rows] for c in self.codes), weights=weights, countable=countable)
-
-    def pieces(self, n_rows: int | None) -> Iterator[Batch]:
-        """Yield batches of at most so many rows; one batch if all rows can be counted, as pieces would not matter."""
-        if n_rows is None or self.countable is None or self.countable.all():
-            yield self
-            return
-        for start, stop in row_pieces(self.n_rows, n_rows):
-            yield self.take(slice(start, stop))
-
-    def with_countable(self, tables: Sequence[ConditionalTable]) -> Batch:
-        """Return the batch with a mask of the rows that give the parents of every variable that they give."""
-        mask = np.ones(self.n_rows, bool)
-        codes = {v.name: column for v, column in zip(self.variables, self.codes, strict=True)}
+    @classmethod
+    def of(cls, table: Table, tables: Sequence[ConditionalTable]) -> Batch:
+        """Return the rows with a mask of those that give the parents of every variable that they give."""
+        mask = np.ones(table.n_rows, bool)
+        codes = dict(zip(table.names, table.columns, strict=True))
         incomplete = {name for name, column in codes.items() if column.min(initial=0) < 0}
         for cpt in tables:
             for parent in cpt.parents:
                 if parent.name in incomplete:
                     mask &= (codes[cpt.variable.name] < 0) | (codes[parent.name] >= 0)
-        return replace(self, countable=mask)
+        return cls(table, mask)
+
+    def take(self, rows: slice | np.ndarray) -> Batch:
+        """Return the batch of these rows: a slice or a mask."""
+        return Batch(self.table.take(rows), self.countable[rows])
+
+    def pieces(self, n_rows: int | None) -> Iterator[Batch]:
+        """Yield batches of at most so many rows; one batch if all rows can be counted, as pieces would not matter."""
+        if n_rows is None or self.countable.all():
+            yield self
+            return
+        for start, stop in row_pieces(self.table.n_rows, n_rows):
+            yield self.take(slice(start, stop))
 
     def matrix(self) -> np.ndarray:
         """Return the codes as an array of shape (n_variables, n_rows)."""
-        widest = max((v.n_states for v in self.variables), default=0)
-        return np.array(self.codes, np.int16 if widest < 2**15 else np.int32).reshape(len(self.codes), -1)
+        widest, codes = max((v.n_states for v in self.table.variables), default=0), self.table.columns
+        return np.array(codes, np.int16 if widest < 2**15 else np.int32).reshape(len(codes), -1)
 
 
 def check_discrete(cpts: Mapping[str, ConditionalTable], done: str) -> None:
@@ -118,7 +98,7 @@ def check_discrete(cpts: Mapping[str, ConditionalTable], done: str) -> None:
 # Reading
 
 
-def iter_frames(rows: Any) -> Iterator[Any]:
+def iter_frames(rows: object) -> Iterator[object]:
     """Yield the frames that rows consist of: one, or those of a stream, one at a time.
 
     Examples
@@ -132,7 +112,7 @@ def iter_frames(rows: Any) -> Iterator[Any]:
             f"rows must be a frame, a record, or an iterator of frames; got {shortened(repr(rows))}. {hint}",
             parameter="rows",
         )
-    if hasattr(rows, "__next__") or _are_frames(rows):
+    if isinstance(rows, Iterator) or _are_frames(rows):
         for item in rows:
             yield from iter_frames(item)
     elif hasattr(rows, "to_batches") and not isinstance(rows, pa.Table | pa.RecordBatch):
@@ -143,7 +123,7 @@ def iter_frames(rows: Any) -> Iterator[Any]:
         yield rows
 
 
-def _are_frames(rows: object) -> bool:
+def _are_frames(rows: object) -> TypeGuard[Sequence[object]]:
     def is_frame(item: object) -> bool:
         return isinstance(item, Table) or hasattr(item, "__arrow_c_stream__") or hasattr(item, "__arrow_c_array__")
 
@@ -155,9 +135,9 @@ def _is_column(value: object) -> bool:
 
 
 def read_batch(
-    frame: Any, variables: Sequence[Variable], *, new_states: str = "add", n_jobs: int | None = None
-) -> Batch:
-    """Return the rows of a frame as codes.
+    frame: object, variables: Sequence[Variable], *, new_states: str = "add", n_jobs: int | None = None
+) -> tuple[Table, Unknown]:
+    """Return the rows of a frame in codes, a column for each variable with its new states, and what was no state.
 
     Parameters
     ----------
@@ -171,15 +151,14 @@ def read_batch(
     n_jobs : int, optional
         Number of threads.
     """
-    is_table = isinstance(frame, Table)
-    columns: Mapping[str, Any] = {c.variable.name: c for c in frame} if is_table else frame_columns(frame)
+    table = frame if isinstance(frame, Table) else None
+    columns: Mapping[str, Any] = frame_columns(frame) if table is None else {c.variable.name: c for c in table}
     n_rows = _checked_rows(columns, variables)
     parts = map_threads(
         lambda v: _coded(v, columns.get(v.name), n_rows, new_states), variables, 1 if n_rows < _FEW_ROWS else n_jobs
     )
     unknown = {variable.name: states for variable, _, states in parts if states}
-    weights = frame.weights if is_table else None
-    return Batch(tuple(v for v, _, _ in parts), tuple(codes for _, codes, _ in parts), weights, unknown)
+    return Table.of_valid([Column(variable, codes, _NO_TYPE) for variable, codes, _ in parts], table), unknown
 
 
 def _checked_rows(columns: Mapping[str, Any], variables: Sequence[Variable]) -> int:
@@ -199,7 +178,7 @@ def _checked_rows(columns: Mapping[str, Any], variables: Sequence[Variable]) -> 
 
 
 def _coded(
-    variable: Variable, column: Any, n_rows: int, new_states: str
+    variable: Variable, column: object, n_rows: int, new_states: str
 ) -> tuple[Variable, np.ndarray, tuple[State, ...]]:
     """Return the variable with the new states it gets, its codes, and the values that were not states."""
     if column is None:
@@ -222,7 +201,7 @@ def _coded(
     return grown, _encoded(grown, column)[0], added
 
 
-def _encoded(variable: Variable, column: Any) -> tuple[np.ndarray, list[State]]:
+def _encoded(variable: Variable, column: object) -> tuple[np.ndarray, list[State]]:
     """Return the codes of a column, and the values that are not states."""
     if isinstance(column, Column):
         if column.variable.is_categorical and variable.cuts is None:
@@ -283,11 +262,10 @@ def _with_states(variable: Variable, values: Sequence[State]) -> tuple[Variable,
     return Variable(variable.name, [*(variable.states or ()), *added]), added
 
 
-def _alike(value: Any, kinds: set[type]) -> State:
-    is_integer = isinstance(value, float) and value.is_integer()
-    if kinds == {str}:
-        return str(int(value)) if is_integer else str(value)
-    return int(value) if kinds == {int} and is_integer else value
+def _alike(value: State, kinds: set[type]) -> State:
+    if isinstance(value, float) and value.is_integer() and kinds in ({str}, {int}):
+        value = int(value)
+    return str(value) if kinds == {str} else value
 
 
 def _check_addable(variable: Variable, values: Sequence[State]) -> None:
@@ -316,36 +294,27 @@ class BatchCounts(NamedTuple):
     log_incomplete: float
 
 
-def count_batch(
-    batch: Batch, tables: Sequence[ConditionalTable], weights: np.ndarray | None, n_jobs: int | None
-) -> BatchCounts:
+def count_batch(batch: Batch, tables: Sequence[ConditionalTable], n_jobs: int | None) -> BatchCounts:
     """Return the counts of every family: counted where possible, expected counts for the other rows."""
-    simple = batch.countable
-    assert simple is not None
+    table, simple = batch
     if simple.all():
-        counted = _counted(batch, tables, weights, 1 if batch.n_rows < _FEW_ROWS else n_jobs)
+        counted = _counted(table, tables, 1 if table.n_rows < _FEW_ROWS else n_jobs)
         return BatchCounts(counted, counted, 0.0)
-    w_simple, w_others = (None, None) if weights is None else (weights[simple], weights[~simple])
-    counted = _counted(batch.take(simple), tables, w_simple, n_jobs)
-    expected, log_likelihood = _expected(batch.take(~simple), tables, w_others, n_jobs)
+    counted = _counted(table.take(simple), tables, n_jobs)
+    expected, log_likelihood = _expected(batch.take(~simple), tables, n_jobs)
     return BatchCounts([a.merge(b) for a, b in zip(counted, expected, strict=True)], counted, log_likelihood)
 
 
-def _counted(
-    batch: Batch, tables: Sequence[ConditionalTable], weights: np.ndarray | None, n_jobs: int | None
-) -> list[Counts]:
-    columns = [Column(v, c, pa.null()) for v, c in zip(batch.variables, batch.codes, strict=True)]
+def _counted(table: Table, tables: Sequence[ConditionalTable], n_jobs: int | None) -> list[Counts]:
     families = [(cpt.variable.name, [p.name for p in cpt.parents]) for cpt in tables]
-    return Counter(Table.of(columns, weights=weights), n_jobs=n_jobs).families(families)
+    return Counter(table, n_jobs=n_jobs).families(families)
 
 
-def _expected(
-    batch: Batch, tables: Sequence[ConditionalTable], weights: np.ndarray | None, n_jobs: int | None
-) -> tuple[list[Counts], float]:
+def _expected(batch: Batch, tables: Sequence[ConditionalTable], n_jobs: int | None) -> tuple[list[Counts], float]:
     """Return the expected counts of incomplete rows, impossible ones left out, and their log-likelihood."""
-    flat = _flattened(tables)
+    flat, weights = _flattened(tables), batch.table.weights
     ways_out = "Pass the rows in pieces, or set batch_rows."
-    size = 8.0 * batch.n_rows * len(tables) + 16.0 * len(flat.tables)
+    size = 8.0 * batch.table.n_rows * len(tables) + 16.0 * len(flat.tables)
     check_memory("the rows with missing values", size, ways_out=ways_out)
     codes = batch.matrix()
     found = IncompleteRows(flat, codes, weights, n_jobs=n_jobs).expected_counts(flat.tables)
@@ -397,12 +366,11 @@ class Score(NamedTuple):
 
 def score_batch(batch: Batch, tables: Sequence[ConditionalTable], counts: BatchCounts, n_jobs: int | None) -> Score:
     """Return the score of the rows under the tables before the update."""
-    weights, countable = batch.weights, batch.countable
-    assert countable is not None
+    weights = batch.table.weights
     pairs = zip(tables, counts.countable, strict=True)
     total = sum(_log_likelihood(cpt, n) for cpt, n in pairs) + counts.log_incomplete
     if total > -np.inf:
-        return Score(total, float(batch.n_rows if weights is None else weights.sum()))
+        return Score(total, float(batch.table.n_rows if weights is None else weights.sum()))
     log_rows = _log_rows(tables, batch.matrix(), n_jobs)
     possible = log_rows > -np.inf
     w = np.ones(len(log_rows)) if weights is None else weights
@@ -410,7 +378,7 @@ def score_batch(batch: Batch, tables: Sequence[ConditionalTable], counts: BatchC
         float(w[possible] @ log_rows[possible]),
         float(w[possible].sum()),
         int(np.count_nonzero(~possible)),
-        int(np.count_nonzero(~possible & ~countable)),
+        int(np.count_nonzero(~possible & ~batch.countable)),
     )
 
 

@@ -38,20 +38,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
 
 import numpy as np
 
 from tunbridge._core.check import check_number, counted, listed, shortened
-from tunbridge._core.grid import text_grid
+from tunbridge._core.grid import data_frame, text_grid
 from tunbridge._core.threads import row_pieces
 from tunbridge.counts.radix import configuration_codes, configuration_numbers, number_configurations
 from tunbridge.data import State
 from tunbridge.errors import DataError
-from tunbridge.learning.arriving.batches import Batch, check_discrete, iter_frames, read_batch
+from tunbridge.learning.arriving.batches import check_discrete, iter_frames, read_batch
 from tunbridge.learning.arriving.update import joined_states
 from tunbridge.network import BayesianNetwork
 from tunbridge.probability import ConditionalTable
@@ -249,30 +249,25 @@ class DriftMonitor:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the signals as a pandas DataFrame, the strongest first."""
-        import pandas
-
-        return pandas.DataFrame([asdict(signal) for signal in self.signals])
+        return data_frame({f.name: [getattr(signal, f.name) for signal in self.signals] for f in fields(DriftSignal)})
 
     # Rows
 
-    def update(self, rows: Any) -> DriftMonitor:
+    def update(self, rows: object) -> DriftMonitor:
         """Return the monitor after further rows: a frame, a record, or an iterator of frames."""
-        monitor = self
+        seen, piece_rows = self._seen, max(16, _CELLS // len(self._watcher.watched))
         for frame in iter_frames(rows):
-            monitor = monitor._after(read_batch(frame, self._network.variables, new_states="mark"))
-        return monitor
-
-    def _after(self, batch: Batch) -> DriftMonitor:
-        seen = self._seen
-        for start, stop in row_pieces(batch.n_rows, max(16, _CELLS // len(self._watcher.watched))):
-            seen = self._watched(seen, batch.take(slice(start, stop)))
+            table, unknown = read_batch(frame, self._network.variables, new_states="mark")
+            for start, stop in row_pieces(table.n_rows, piece_rows):
+                seen = self._watched(seen, [codes[start:stop] for codes in table.columns])
+            seen = replace(seen, unknown=joined_states(seen.unknown, unknown))
         other = object.__new__(DriftMonitor)
         other.__dict__.update({name: value for name, value in self.__dict__.items() if name != "signals"})
-        other.__dict__["_seen"] = replace(seen, unknown=joined_states(seen.unknown, batch.unknown))
+        other.__dict__["_seen"] = seen
         return other
 
-    def _watched(self, seen: _Seen, batch: Batch) -> _Seen:
-        found = self._watcher.watch(batch.codes)
+    def _watched(self, seen: _Seen, codes: Sequence[np.ndarray]) -> _Seen:
+        found = self._watcher.watch(codes)
         sums = cusum(found.evidence, seen.evidence)
         crossed = (sums >= self.threshold).any(axis=0) & (seen.alarm_row == 0)
         alarm_row, alarm_since = seen.alarm_row.copy(), seen.alarm_since.copy()
@@ -282,7 +277,7 @@ class DriftMonitor:
             alarm_since[i] = _last_zero(sums[: row + 1, i : i + 1], seen.since[i : i + 1], seen.n_rows)[0]
         return replace(
             seen,
-            n_rows=seen.n_rows + batch.n_rows,
+            n_rows=seen.n_rows + len(codes[0]),
             evidence=sums[-1],
             since=_last_zero(sums, seen.since, seen.n_rows),
             peak=np.maximum(seen.peak, sums.max(axis=0)),

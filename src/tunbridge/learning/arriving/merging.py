@@ -13,6 +13,7 @@ one network and updated it, each with its own rows, are merged with that network
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import reduce
 from numbers import Real
 
@@ -31,9 +32,7 @@ _TOLERANCE = 1e-9
 
 
 def merge_networks(
-    networks: Iterable[BayesianNetwork],
-    *,
-    prior: BayesianNetwork | Smoothing | float | str = DEFAULT_PRIOR,
+    networks: Iterable[BayesianNetwork], *, prior: BayesianNetwork | Smoothing | float | str = DEFAULT_PRIOR
 ) -> BayesianNetwork:
     """Return the network of the rows behind several networks together.
 
@@ -70,7 +69,7 @@ def merge_networks(
     start = _start(prior, nets[0])
     tables = [_merged([net.cpt(name) for net in nets], start, name) for name in nets[0].nodes]
     first = nets[0]
-    return type(first).from_tables(tables, name=first.name, properties=first.properties)
+    return BayesianNetwork.from_tables(tables, name=first.name, properties=first.properties)
 
 
 # Checks
@@ -132,9 +131,9 @@ def _merged(cpts: Sequence[ConditionalTable], start: BayesianNetwork | Smoothing
     counts = [_counts_of(cpt, order) for cpt in cpts]
     if isinstance(start, BayesianNetwork):
         origin = _counts_of(start.cpt(name), order)
-        total = reduce(Counts.merge, [*counts, _replaced(origin, origin.table * (1.0 - len(cpts)))])
+        total = reduce(Counts.merge, [*counts, replace(origin, table=origin.table * (1.0 - len(cpts)))])
         return _table(total, np.zeros(total.child.n_states), _default(cpts[0], total))
-    total = reduce(Counts.merge, [_replaced(n, _not_negative(n.table - _added(start, n), name)) for n in counts])
+    total = reduce(Counts.merge, [replace(n, table=_not_negative(n.table - _added(start, n), name)) for n in counts])
     return _table(total, _added(start, total), start.guess(total.child, np.zeros(total.child.n_states)))
 
 
@@ -174,10 +173,6 @@ def _not_negative(table: np.ndarray, name: str) -> np.ndarray:
             parameter="prior",
         )
     return np.maximum(table, 0.0)
-
-
-def _replaced(counts: Counts, table: np.ndarray) -> Counts:
-    return Counts(counts.child, counts.parents, table, counts.configurations)
 
 
 def _default(cpt: ConditionalTable, total: Counts) -> np.ndarray:

@@ -38,7 +38,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -53,6 +52,7 @@ from tunbridge.learning.arriving.batches import (
     NEW_STATES,
     Batch,
     Score,
+    Unknown,
     check_discrete,
     count_batch,
     iter_frames,
@@ -97,7 +97,7 @@ class NetworkUpdate:
 
 def update_network(
     net: BayesianNetwork,
-    rows: Any,
+    rows: object,
     *,
     fading: float | Mapping[str, float] = 1.0,
     ess: float | Mapping[str, float] | None = None,
@@ -128,7 +128,7 @@ def update_network(
     for frame in iter_frames(rows):
         tally = tally.after(frame, batch_rows)
     tally.warn()
-    network = type(net).from_tables(tally.tables, name=net.name, properties=net.properties)
+    network = BayesianNetwork.of_valid(tally.tables, name=net.name, properties=net.properties)
     log_likelihood, weight, n_impossible, _ = tally.score
     mean = log_likelihood / weight if weight else float("nan")
     added = tally.unknown if new_states == "add" else {}
@@ -188,13 +188,16 @@ def _check_known(what: str, name: object, names: Mapping[str, object]) -> None:
 
 def _starting(tables: tuple[ConditionalTable, ...], settings: _Settings) -> tuple[ConditionalTable, ...]:
     """Return tables that all have counts unless fixed; raise if ``ess`` does not give the weight of one without."""
-    bare = {cpt.variable.name: cpt for cpt in tables if cpt.variable.name not in settings.fixed and cpt.counts is None}
-    for name, cpt in bare.items():
+    bare: dict[str, CPT | SparseCPT] = {}
+    for name, cpt in ((cpt.variable.name, cpt) for cpt in tables):
+        if name in settings.fixed or cpt.counts is not None:
+            continue
         if not isinstance(cpt, CPT | SparseCPT):
             raise DataError(
                 f"tables must store their rows to be updated; the one of {name!r} is a {type(cpt).__name__}. Keep it "
                 f"with fixed=[{name!r}], or convert it to a CPT first: CPT(variable, parents, table.table())."
             )
+        bare[name] = cpt
     absent = [name for name in bare if name not in settings.ess]
     if absent:
         raise DataError(
@@ -204,13 +207,11 @@ def _starting(tables: tuple[ConditionalTable, ...], settings: _Settings) -> tupl
             "variable, and fixed=[name] leaves a table unchanged.",
             parameter="ess",
         )
-    names = (cpt.variable.name for cpt in tables)
-    return tuple(
-        _with_counts(cpt, settings.ess[name]) if name in bare else cpt for name, cpt in zip(names, tables, strict=True)
-    )
+    counted = {name: _with_counts(cpt, settings.ess[name]) for name, cpt in bare.items()}
+    return tuple(counted.get(cpt.variable.name, cpt) for cpt in tables)
 
 
-def _with_counts(cpt: Any, ess: float) -> ConditionalTable:
+def _with_counts(cpt: CPT | SparseCPT, ess: float) -> ConditionalTable:
     counts = np.asarray(ess * cpt.probabilities)
     if isinstance(cpt, CPT):
         return CPT.of_valid(cpt.variable, cpt.parents, cpt.probabilities, counts)
@@ -229,34 +230,37 @@ class _Tally:
     n_rows: int = 0
     n_incomplete: int = 0
     score: Score = field(default_factory=Score)
-    unknown: dict[str, tuple[State, ...]] = field(default_factory=dict)
+    unknown: Unknown = field(default_factory=dict)
 
-    def after(self, frame: Any, batch_rows: int | None) -> _Tally:
+    def after(self, frame: object, batch_rows: int | None) -> _Tally:
         """Return the tally after the rows of a frame."""
         settings = self.settings
         variables = [cpt.variable for cpt in self.tables]
-        batch = read_batch(frame, variables, new_states=settings.new_states, n_jobs=settings.n_jobs)
-        tally = self._with_states(batch) if batch.unknown else self
+        table, unknown = read_batch(frame, variables, new_states=settings.new_states, n_jobs=settings.n_jobs)
+        tally = self._with_states(table.variables, unknown) if unknown else self
         with _no_overflow():
-            for piece in batch.with_countable(tally.tables).pieces(batch_rows):
-                tally = tally._after_row(piece) if tally._is_simple_row(piece) else tally._after_batch(piece)
+            for piece in Batch.of(table, tally.tables).pieces(batch_rows):
+                tally = tally.plus(piece)
         return tally
 
-    def _with_states(self, batch: Batch) -> _Tally:
-        """Return the tally with the states that a batch has, and the ones that are new."""
-        known = {v.name: v for v in batch.variables}
+    def plus(self, batch: Batch) -> _Tally:
+        """Return the tally after a batch whose values are states."""
+        return self._after_row(batch) if self._is_simple_row(batch) else self._after_batch(batch)
+
+    def _with_states(self, variables: Iterable[Variable], unknown: Unknown) -> _Tally:
+        """Return the tally with the states of these variables, of which some are new."""
+        known = {v.name: v for v in variables}
         tables = tuple(grown(cpt, known, is_fixed=cpt.variable.name in self.settings.fixed) for cpt in self.tables)
-        return replace(self, tables=tables, unknown=joined_states(self.unknown, batch.unknown))
+        return replace(self, tables=tables, unknown=joined_states(self.unknown, unknown))
 
     def _after_batch(self, batch: Batch) -> _Tally:
-        counts = count_batch(batch, self.tables, batch.weights, self.settings.n_jobs)
+        counts, n_rows = count_batch(batch, self.tables, self.settings.n_jobs), batch.table.n_rows
         scored = score_batch(batch, self.tables, counts, self.settings.n_jobs)
         weighed = self._faded(batch, counts.families)
-        assert batch.countable is not None
         return replace(
             self,
-            tables=tuple(self._raised(cpt, n, batch.n_rows) for cpt, n in zip(self.tables, weighed, strict=True)),
-            n_rows=self.n_rows + batch.n_rows,
+            tables=tuple(self._raised(cpt, n, n_rows) for cpt, n in zip(self.tables, weighed, strict=True)),
+            n_rows=self.n_rows + n_rows,
             n_incomplete=self.n_incomplete + int(np.count_nonzero(~batch.countable)),
             score=self.score.plus(scored),
         )
@@ -272,19 +276,20 @@ class _Tally:
         factors = [self.settings.fading[cpt.variable.name] for cpt in self.tables]
         found = {1.0: plain}
         for factor in {*factors} - {1.0}:
-            weights = _faded_weights(batch.n_rows, factor, batch.weights)
-            found[factor] = count_batch(batch, self.tables, weights, self.settings.n_jobs).families
+            weights = _faded_weights(batch.table.n_rows, factor, batch.table.weights)
+            faded = batch._replace(table=batch.table.with_weights(weights))
+            found[factor] = count_batch(faded, self.tables, self.settings.n_jobs).families
         return [found[factor][v] for v, factor in enumerate(factors)]
 
     def _is_simple_row(self, batch: Batch) -> bool:
         """Whether this is a single row that adds to one cell of each table, so that nothing has to be counted."""
-        assert batch.countable is not None
-        return batch.n_rows == 1 and bool(batch.countable[0]) and all(isinstance(cpt, CPT) for cpt in self.tables)
+        return len(batch.countable) == 1 and batch.countable[0] and all(isinstance(cpt, CPT) for cpt in self.tables)
 
     def _after_row(self, batch: Batch) -> _Tally:
         """Return the tally after a single row; ten times as fast as counting a batch of one."""
-        weight = 1.0 if batch.weights is None else float(batch.weights[0])
-        state = {v.name: int(codes[0]) for v, codes in zip(batch.variables, batch.codes, strict=True)}
+        rows = batch.table
+        weight = 1.0 if rows.weights is None else float(rows.weights[0])
+        state = {name: int(codes[0]) for name, codes in zip(rows.names, rows.columns, strict=True)}
         tables = [cpt for cpt in self.tables if isinstance(cpt, CPT)]
         places = [tuple(state[v.name] for v in (*cpt.parents, cpt.variable)) for cpt in tables]
         chances = [cpt.probabilities[at] for cpt, at in zip(tables, places, strict=True) if weight and at[-1] >= 0]
@@ -316,9 +321,7 @@ class _Tally:
             warn_user(f"{some} cannot occur in the network and {were} left out. {hint}", ZeroProbabilityWarning)
 
 
-def joined_states(
-    old: Mapping[str, tuple[State, ...]], new: Mapping[str, tuple[State, ...]]
-) -> dict[str, tuple[State, ...]]:
+def joined_states(old: Unknown, new: Unknown) -> Unknown:
     """Return the states of both mappings by variable, each once."""
     return {name: tuple(dict.fromkeys((*old.get(name, ()), *new.get(name, ())))) for name in {**old, **new}}
 

@@ -79,22 +79,17 @@ class EM(Fitter):
     restarts: int | None = None
     accelerate: bool = True
 
-    def _runs(
-        self,
-        problem: DiscreteProblem | MixedProblem,
-        start: BayesianNetwork | None,
-        rng: np.random.Generator,
-        n_jobs: int | None,
-    ) -> tuple[list[Callable[[], Run]], float]:
-        starts, began = problem.starts(start, self.restarts, rng), perf_counter()
-        return [partial(_Run[Any, Any], self, problem, first, began) for first in starts], problem.weight
+    def _beginning(
+        self, problem: DiscreteProblem | MixedProblem, rng: np.random.Generator
+    ) -> tuple[Callable[[Any], Run], float]:
+        return partial(_Run[Any, Any], self, problem, perf_counter()), problem.weight
 
 
 @final
 class _Run(Run, Generic[P, E]):
     """A run of EM: the parameters, the statistics expected under them, and those they were estimated from."""
 
-    def __init__(self, em: EM, problem: IncompleteProblem[P, E], parameters: P, began: float) -> None:
+    def __init__(self, em: EM, problem: IncompleteProblem[P, E], began: float, parameters: P) -> None:
         self._em, self._problem, self._began = em, problem, began
         self._before: P | None = None  # the parameters one iteration ago, if an extrapolation comes next
         self._longest = _FIRST_LENGTH

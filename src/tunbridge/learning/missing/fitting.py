@@ -12,10 +12,11 @@ likelihood in multivariate Gaussian mixture models. Computational Statistics & D
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -184,21 +185,18 @@ class Fitter(ABC):
         graph, table = graph_and_table(dag, frame, hidden)
         problem = prepare(graph, table, as_prior(prior, graph.nodes), n_jobs)
         rng = np.random.default_rng(entropy_of(random_state))
-        runs, weight = self._runs(problem, start, rng, n_jobs)
+        starts = problem.starts(start, self.restarts, rng)
+        begin, weight = self._beginning(problem, rng)
         with watched(progress) as report:
-            run = self._best(runs, report)
+            run = self._best([partial(begin, first) for first in starts], report)
         self._warn(run, weight)
         return Fit(run.network(), tuple(run.trace), run.converged, weight, note=run.note)
 
     @abstractmethod
-    def _runs(
-        self,
-        problem: DiscreteProblem | MixedProblem,
-        start: BayesianNetwork | None,
-        rng: np.random.Generator,
-        n_jobs: int | None,
-    ) -> tuple[list[Callable[[], Run]], float]:
-        """Return functions that begin a run from each start, and the weight of the rows."""
+    def _beginning(
+        self, problem: DiscreteProblem | MixedProblem, rng: np.random.Generator
+    ) -> tuple[Callable[[Any], Run], float]:
+        """Return a function that begins a run from parameters, and the weight of the rows."""
 
     def _best(self, runs: Sequence[Callable[[], Run]], report: Report | None) -> Run:
         """Return the best run: each makes a few iterations, and the best of them continues to its end."""
@@ -251,31 +249,32 @@ def graph_and_table(dag: DAG | BayesianNetwork, frame: object, hidden: Hidden | 
     if not graph.nodes:
         raise DataError("dag must have a node; got a graph without any.", parameter="dag")
     table = _table_for(dag, frame) if isinstance(dag, BayesianNetwork) else as_table(frame)
+    missing, n_rows = table.missing, table.n_rows
     if not isinstance(dag, BayesianNetwork) and not isinstance(frame, Table):  # a Table has known kinds
-        _warn_of_codes(graph, table)
-    unseen = _checked_hidden(graph, table, hidden or {})
-    columns = set(table.names)
-    absent = [node for node in graph.nodes if node not in columns and node not in unseen]
+        _warn_of_codes(graph, [column for column in table if column.variable.name in missing])
+    known = {v.name: v for v in table.variables}
+    unseen = _checked_hidden(graph, {name for name in known if missing.get(name, 0) < n_rows}, hidden or {})
+    absent = [node for node in graph.nodes if node not in known and node not in unseen]
     if absent:
         hint = did_you_mean(absent[0], table.names)
         way = f"Name hidden variables with their number of states, as in hidden={{{absent[0]!r}: 2}}."
         raise DataError(f"the graph's nodes must be columns of the table; got none for {listed(absent)}. {hint} {way}")
-    empty = [n for n in graph.nodes if n not in unseen and table.variable(n).states == ()]
+    empty = [n for n in graph.nodes if n not in unseen and known[n].states == ()]
     if empty:
         way = f"Leave it out, or name it with its number of states, as in hidden={{{empty[0]!r}: 2}}."
         raise DataError(f"every column must have a state; {empty[0]!r} holds only missing values. {way}")
     if not unseen:
         return graph, table if table.names == graph.nodes else table.select(graph.nodes)
-    chosen = [_empty(unseen[n], table.n_rows) if n in unseen else table.column(n) for n in graph.nodes]
+    chosen = [_empty(unseen[n], n_rows) if n in unseen else table.column(n) for n in graph.nodes]
     return graph, Table.of(chosen, weights=table.weights)
 
 
-def _warn_of_codes(graph: DAG, table: Table) -> None:
+def _warn_of_codes(graph: DAG, incomplete: Sequence[Column]) -> None:
     """Warn of columns of two integers and missing values: pandas turns them into floats, which read as continuous."""
-    for name in table.missing:
-        if name not in graph.nodes or table.variable(name).is_categorical:
+    for variable, values, _ in incomplete:
+        name = variable.name
+        if name not in graph.nodes or variable.is_categorical:
             continue
-        values = table.floats(name)
         ends = np.array([np.nanmin(values), np.nanmax(values)]) if not np.isnan(values).all() else np.array([0.5])
         if (ends == np.round(ends)).all() and (np.isnan(values) | np.isin(values, ends)).all():
             warn_user(
@@ -313,7 +312,7 @@ def warn_of_absent(variables: Sequence[str], columns: Sequence[str]) -> None:
         warn_user(f"variables without a column are treated as hidden: {', '.join(near[:3])}.", DataWarning)
 
 
-def _checked_hidden(graph: DAG, table: Table, hidden: Hidden) -> dict[str, Variable]:
+def _checked_hidden(graph: DAG, observed: Container[str], hidden: Hidden) -> dict[str, Variable]:
     """Return the hidden variables with their states."""
     found = {}
     if not isinstance(hidden, Mapping):
@@ -322,7 +321,7 @@ def _checked_hidden(graph: DAG, table: Table, hidden: Hidden) -> dict[str, Varia
     for name, states in hidden.items():
         if name not in graph.nodes:
             raise DataError(f"hidden must name nodes of the graph; got {name!r}. {did_you_mean(name, graph.nodes)}")
-        if name in table.names and table.n_rows > table.missing.get(name, 0):
+        if name in observed:
             raise DataError(f"a hidden variable must have no observed values; {name!r} has. Leave it out of hidden.")
         found[name] = Variable(name, _hidden_states(name, states))
     return found

@@ -56,7 +56,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -170,18 +170,13 @@ class GradientAscent(Fitter):
         """Whether counting gives the same tables when no values are missing."""
         return self.target is None
 
-    def _runs(
-        self,
-        problem: DiscreteProblem | MixedProblem,
-        start: BayesianNetwork | None,
-        rng: np.random.Generator,
-        n_jobs: int | None,
-    ) -> tuple[list[Callable[[], Run]], float]:
+    def _beginning(
+        self, problem: DiscreteProblem | MixedProblem, rng: np.random.Generator
+    ) -> tuple[Callable[[Any], Run], float]:
         if isinstance(problem, MixedProblem):
             numbers = listed([v.name for v in problem.table.variables if v.is_continuous])
             raise DataError(f"columns for gradient ascent must be categorical; {numbers} are not. Use tb.EM().")
-        data = _Data(problem, self.target, n_jobs)
-        starts, began = problem.starts(start, self.restarts, rng), perf_counter()
+        data, began = _Data(problem, self.target), perf_counter()
         batches = data.batches(self.batch_rows or _BATCH_ROWS, rng) if self.method == "stochastic" else []
         methods: dict[str, Callable[[_Ascent], None]] = {
             "l-bfgs": _climb_by_lbfgs,
@@ -195,14 +190,14 @@ class GradientAscent(Fitter):
             problem.check_start(tables, ascent.best.expected)
             return ascent
 
-        return [partial(begin, tables) for tables in starts], data.weight
+        return begin, data.weight
 
 
 class _Data:
     """The rows of the objective: all of them, or with a target those whose class is known."""
 
-    def __init__(self, problem: DiscreteProblem, target: str | None, n_jobs: int | None) -> None:
-        self._flat, self._n_jobs, self._class = problem.start, n_jobs, None
+    def __init__(self, problem: DiscreteProblem, target: str | None) -> None:
+        self._flat, self._n_jobs, self._class = problem.start, problem.rows.n_jobs, None
         self._codes, self._weights = problem.rows.codes, problem.rows.weights
         self.rows: _CountedRows = problem.rows
         self.weight = problem.weight
@@ -385,7 +380,7 @@ class _Ascent(Run):
         net = self.function.problem.network(self.best.tables, self.best.expected)
         if self.function.rows is self.function.problem.rows:
             return net
-        return BayesianNetwork.from_tables([CPT.of_valid(c.variable, c.parents, c.table()) for c in net.cpts.values()])
+        return BayesianNetwork.of_valid([CPT.of_valid(c.variable, c.parents, c.table()) for c in net.cpts.values()])
 
     @property
     def is_over(self) -> bool:

@@ -31,7 +31,7 @@ from tunbridge.data import Table
 from tunbridge.errors import DataError
 from tunbridge.graph import DAG
 from tunbridge.inference.expectations import ExpectedCounts, IncompleteRows
-from tunbridge.inference.flat import flatten
+from tunbridge.inference.flat import FlatNetwork
 from tunbridge.learning.parameters.priors import Rule, depends_on_counts, pseudo_counts
 from tunbridge.network import BayesianNetwork
 from tunbridge.probability import CPT, ConditionalTable
@@ -168,16 +168,16 @@ class DiscreteProblem(IncompleteProblem[np.ndarray, ExpectedCounts]):
     """
 
     def __init__(self, dag: DAG, table: Table, rule: Rule, n_jobs: int | None = None) -> None:
+        _check_size(dag, table)
         self.table = table.select(dag.nodes)
-        _check_size(dag, self.table)
-        counter = Counter(self.table, n_jobs=n_jobs)
-        families = [c.dense() for c in counter.families([(node, dag.parents(node)) for node in dag.nodes])]
+        names, parents = dag.nodes, dag.parent_indices
+        asked = [(name, [names[p] for p in some]) for name, some in zip(names, parents, strict=True)]
+        families = [c.dense() for c in Counter(self.table, n_jobs=n_jobs).families(asked)]
         later = depends_on_counts(rule)
         added = [np.zeros(c.table.shape) if later else _added(rule, c) for c in families]
-        tables = [_positive(c.table + a).reshape(_shape(c)) for c, a in zip(families, added, strict=True)]
-        self.start = flatten([CPT.of_valid(c.child, c.parents, t) for c, t in zip(families, tables, strict=True)])
-        codes = np.array([self.table.codes(node) for node in dag.nodes])
-        self.rows = IncompleteRows(self.start, codes, table.weights, n_jobs=n_jobs)
+        tables = [positive(c.table + a) for c, a in zip(families, added, strict=True)]
+        self.start = FlatNetwork.of(self.table.variables, parents, tables)
+        self.rows = IncompleteRows(self.start, np.array(self.table.columns), table.weights, n_jobs=n_jobs)
         if later:
             found = np.split(self.expected(self.start.tables).counts, self.start.table_start[1:-1])
             sums = [replace(c, table=n.reshape(c.table.shape)) for c, n in zip(families, found, strict=True)]
@@ -238,7 +238,7 @@ class DiscreteProblem(IncompleteProblem[np.ndarray, ExpectedCounts]):
             cpts.append(
                 CPT.of_valid(variable, parents, parameters[part].reshape(shape).copy(), raised[part].reshape(shape))
             )
-        return BayesianNetwork.from_tables(cpts)
+        return BayesianNetwork.of_valid(cpts)
 
     # Starts
 
@@ -291,10 +291,6 @@ class DiscreteProblem(IncompleteProblem[np.ndarray, ExpectedCounts]):
         return cpt.table().transpose(axes)[np.ix_(*orders)]
 
 
-def _shape(counts: Counts) -> tuple[int, ...]:
-    return (*(p.n_states for p in counts.parents), counts.child.n_states)
-
-
 def _added(rule: Rule, counts: Counts) -> np.ndarray:
     return np.asarray(pseudo_counts(rule, counts), np.float64)
 
@@ -302,22 +298,23 @@ def _added(rule: Rule, counts: Counts) -> np.ndarray:
 def _check_size(dag: DAG, table: Table) -> None:
     """Raise when the dense tables would not fit into memory."""
     sizes = table_sizes(dag, table)
-    largest = max(sizes, key=lambda node: sizes[node])
-    others = counted(len(dag.parents(largest)), "other")
+    largest = sizes.index(max(sizes))
+    others = counted(len(dag.parent_indices[largest]), "other")
     check_memory(
-        f"the tables for an iterative fit (the largest: {largest!r} given {others})",
-        8.0 * _COPIES * sum(sizes.values()),
+        f"the tables for an iterative fit (the largest: {dag.nodes[largest]!r} given {others})",
+        8.0 * _COPIES * sum(sizes),
         ways_out="Give nodes fewer parents, or use missing='available', which keeps large tables sparse.",
     )
 
 
-def table_sizes(dag: DAG, table: Table) -> dict[str, int]:
+def table_sizes(dag: DAG, table: Table) -> list[int]:
     """Return the number of cells of the dense table of each node."""
-    n_states = {v.name: v.n_states for v in table.variables}
-    return {node: math.prod(n_states[name] for name in (*dag.parents(node), node)) for node in dag.nodes}
+    known = {v.name: v.n_states for v in table.variables}
+    n_states = [known[node] for node in dag.nodes]
+    return [math.prod([n_states[x], *(n_states[p] for p in some)]) for x, some in enumerate(dag.parent_indices)]
 
 
-def _positive(raised: np.ndarray) -> np.ndarray:
+def positive(raised: np.ndarray) -> np.ndarray:
     """Return positive distributions near relative frequencies."""
-    lifted = raised + 1.0 / raised.shape[1]
-    return lifted / lifted.sum(axis=1, keepdims=True)
+    lifted = raised + 1.0 / raised.shape[-1]
+    return lifted / lifted.sum(axis=-1, keepdims=True)

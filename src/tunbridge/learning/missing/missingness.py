@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from scipy.special import chdtrc, rel_entr
 
 from tunbridge._core.check import check_number, shortened
 from tunbridge._core.grid import data_frame, grid_lines, html_grid
@@ -283,8 +284,6 @@ def _tests(
     names: list[str], masks: np.ndarray, columns: list[Column], weights: np.ndarray | None
 ) -> Iterator[MissingDependence]:
     """Yield the test of every column with missing values against every other column with at least two states."""
-    from scipy.special import chdtrc
-
     if not names:
         return
     reasons = [r for c in columns if len((r := _reason(c, weights)).labels) > 1]
@@ -323,8 +322,6 @@ class _Found(NamedTuple):
 
 def _independence(absent: np.ndarray, present: np.ndarray) -> Iterator[_Found]:
     """Yield the G-test of each row of counts: states with a missing value against states without."""
-    from scipy.special import rel_entr
-
     both = absent + present
     total = np.maximum(both.sum(axis=1, keepdims=True), 1e-300)
     share = absent.sum(axis=1, keepdims=True) / total

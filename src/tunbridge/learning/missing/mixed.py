@@ -36,7 +36,7 @@ from tunbridge.graph import DAG
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import read_rows
 from tunbridge.inference.hybrid.expectations import ExpectedStatistics, IncompleteMixedRows
-from tunbridge.learning.missing.incomplete import DiscreteProblem, IncompleteProblem
+from tunbridge.learning.missing.incomplete import DiscreteProblem, IncompleteProblem, positive
 from tunbridge.learning.parameters.priors import Rule, pseudo_counts
 from tunbridge.learning.parameters.regression import (
     check_arcs,
@@ -219,7 +219,7 @@ class MixedProblem(IncompleteProblem[_Cpts, ExpectedStatistics]):
             else:
                 raised = behind.counts[v] + self._added[c.variable.name]
                 cpts.append(CPT.of_valid(c.variable, c.parents, c.table(), raised))
-        return BayesianNetwork.from_tables(cpts)
+        return BayesianNetwork.of_valid(cpts)
 
     # Starts
 
@@ -231,8 +231,7 @@ class MixedProblem(IncompleteProblem[_Cpts, ExpectedStatistics]):
         found: dict[str, ConditionalTable] = {}
         for counts in self._counts(table):
             added = self._added[counts.child.name]
-            raised = counts.table.reshape(added.shape) + added + 1.0 / counts.child.n_states
-            rows = raised / raised.sum(axis=-1, keepdims=True)
+            rows = positive(counts.table.reshape(added.shape) + added)
             found[counts.child.name] = CPT.of_valid(counts.child, counts.parents, rows)
         for name, pseudo in self._pseudo.items():
             parents = [table.variable(p) for p in self.graph.parents(name)]

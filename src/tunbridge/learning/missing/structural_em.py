@@ -375,7 +375,7 @@ class Task:
 
     def fitted(self, dag: DAG, start: BayesianNetwork | None, n_round: int) -> _Present:
         """Return the network of a graph with tables by EM, and its score on the incomplete rows."""
-        n_jobs, size = self.limits["n_jobs"], sum(table_sizes(dag, self.table).values())
+        n_jobs, size = self.limits["n_jobs"], sum(table_sizes(dag, self.table))
         check_memory("EM on the tables of a graph", _EM_BYTES * size, ways_out=_WAYS_OUT)
         found = self.settings.em.fit(
             DAG(self.table.names, dag.arcs), self.table, self.prior, start=start, n_jobs=n_jobs,

@@ -134,7 +134,7 @@ class Dirichlet:
 # Checks
 
 
-def _read_alpha(alpha: Any) -> float | Mapping[str, Any]:
+def _read_alpha(alpha: object) -> float | Mapping[str, Any]:
     if not isinstance(alpha, Mapping):
         if isinstance(alpha, Real) and not isinstance(alpha, bool):
             return _pseudo_count("alpha", alpha)
@@ -147,7 +147,7 @@ def _read_alpha(alpha: Any) -> float | Mapping[str, Any]:
     return MappingProxyType({name: _read(f"alpha of {name!r}", value) for name, value in alpha.items()})
 
 
-def _read(what: str, value: Any) -> Any:
+def _read(what: str, value: object) -> Any:
     """Return the pseudo-counts of one variable: a number, a mapping of numbers or of rows, or an array."""
     if isinstance(value, Real | str) or value is None:
         return _pseudo_count(what, value)
@@ -164,7 +164,7 @@ def _read(what: str, value: Any) -> Any:
     return MappingProxyType(read)
 
 
-def _array(what: str, value: Any) -> np.ndarray:
+def _array(what: str, value: object) -> np.ndarray:
     array = as_floats(what, value)
     if not array.ndim or not array.size:
         raise DataError(f"{what} must be an array of pseudo-counts; got {shortened(repr(value))}.")
@@ -174,7 +174,7 @@ def _array(what: str, value: Any) -> np.ndarray:
     return locked(array)
 
 
-def _pseudo_count(what: str, value: Any) -> float:
+def _pseudo_count(what: str, value: object) -> float:
     return check_number(what, value, low=0, high=_MOST)
 
 
@@ -186,7 +186,7 @@ def _has_rows(given: Mapping[Any, Any]) -> bool:
 # Pseudo-counts of a family
 
 
-def _row(variable: Variable, given: Any) -> np.ndarray:
+def _row(variable: Variable, given: Mapping[Any, float] | np.ndarray) -> np.ndarray:
     """Return one row of pseudo-counts, in the order of the states."""
     if not isinstance(given, Mapping):
         if given.shape != (variable.n_states,):
@@ -257,7 +257,7 @@ def _with_rows(counts: Counts, codes: np.ndarray) -> Counts:
     return counts.merge(Counts(counts.child, counts.parents, nothing, codes.astype(np.int32)))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return {key: _plain(entry) for key, entry in value.items()}
     return value.tolist() if isinstance(value, np.ndarray) else value

@@ -127,10 +127,10 @@ def _counted(graph: DAG, table: Table, rule: Rule, n_jobs: int | None) -> Bayesi
     numbers = {v.name for v in table.variables if v.is_continuous}
     if numbers:
         check_arcs(graph, table)
-    categories = [node for node in graph.nodes if node not in numbers]
-    families = [(node, graph.parents(node)) for node in categories]
-    discrete = table.select(categories) if numbers else table
-    tables = tables_of(Counter(discrete, n_jobs=n_jobs).families(families), rule) if categories else []
-    found: dict[str, ConditionalTable] = dict(zip(categories, tables, strict=True))
-    found |= {node: gaussian_table(table, node, graph.parents(node)) for node in numbers}
-    return BayesianNetwork.from_tables([found[node] for node in graph.nodes])
+    parents = {x: [graph.nodes[p] for p in some] for x, some in zip(graph.nodes, graph.parent_indices, strict=True)}
+    families = [(x, parents[x]) for x in graph.nodes if x not in numbers]
+    discrete = table.select([x for x, _ in families]) if numbers else table
+    counts = Counter(discrete, n_jobs=n_jobs).families(families) if families else []
+    found: dict[str, ConditionalTable] = {cpt.variable.name: cpt for cpt in tables_of(counts, rule)}
+    found |= {x: gaussian_table(table, x, parents[x]) for x in numbers}
+    return BayesianNetwork.of_valid([found[x] for x in graph.nodes])

@@ -55,18 +55,21 @@ _MOST_REGRETTED = 1e70
 _LEAST_ESS, _MOST_ESS = 1e-100, 1e8  # beyond these log Γ(n + a) − log Γ(a) is lost in rounding
 
 
-class _RegisteredName:
-    """The name by which a score is registered."""
+class RegisteredName:
+    """The name by which a class is registered as a score or a search."""
+
+    def __init__(self, role: str) -> None:
+        self._role = role
 
     def __get__(self, instance: object, kind: type) -> str:
-        return next((found.name for found in entries("score").values() if found.object == kind.__name__), "")
+        return next((found.name for found in entries(self._role).values() if found.object == kind.__name__), "")
 
 
 @dataclass(frozen=True)
 class Score(ABC):
     """A decomposable score of families of categorical variables."""
 
-    name = _RegisteredName()
+    name = RegisteredName("score")
     is_average: ClassVar[bool] = False
     """Whether values may be missing: the likelihood is then the node average times the number of all rows."""
     is_dirichlet: ClassVar[bool] = False

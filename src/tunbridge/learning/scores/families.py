@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -167,8 +168,11 @@ class DiscreteFamilies(Families):
         kernels: bool | None = None,
     ) -> None:
         names = tuple(sorted(table.names))
+        self._kernels = _worth_kernels(table) if kernels is None else kernels
         self.counter = Counter(table.select(names), n_jobs=n_jobs)
         self.columns = self.counter.parts[0]
+        self._extensions = Extensions(self.columns, kernels=self._kernels)
+        self._states, self._n_states = self.columns.states, self.columns.n_states
         self.criterion = score
         super().__init__(names, self.columns.total, arc_bonus)
         if not score.is_average and not self.columns.complete.all():
@@ -178,8 +182,6 @@ class DiscreteFamilies(Families):
                 "Use score='nal', whose penalty allows for families with different complete rows.",
                 parameter="score",
             )
-        self._kernels = _worth_kernels(table) if kernels is None else kernels
-        self._extensions = Extensions(self.columns, kernels=self._kernels)
         self._terms: dict[int, Terms] = {}
 
     # Whole families
@@ -203,16 +205,16 @@ class DiscreteFamilies(Families):
 
     def _score_and_margins(self, x: int, parents: Parents, counts: np.ndarray) -> float:
         """Return the score of a family from its joint states, and cache the scores without each of the parents."""
-        states, tables = self.columns.states, [counts]
+        tables = [counts]
         if parents:
-            table = counts.reshape(states[[x, *parents]])
+            table = counts.reshape(self._states[[x, *parents]])
             tables += [np.add.reduce(table, axis=i + 1).ravel() for i in range(len(parents))]
             counts = np.concatenate(tables)
         sizes = np.array([len(t) for t in tables])
         values, totals = self._sums(x, counts.astype(np.int32), offsets(sizes))
         if len(parents) <= 1:
             totals[len(parents)] = max(1, totals[len(parents)])  # never seen: alone it explains nothing, but may be
-        own, *rest = self._finish(x, sizes / states[x], values, totals).tolist()
+        own, *rest = self._finish(x, sizes / self._states[x], values, totals).tolist()
         for i, value in enumerate(rest):
             if self.columns.complete[parents[i]]:  # without an incomplete one the family has more rows
                 fewer = tuple(sorted(parents[:i] + parents[i + 1 :]))
@@ -223,25 +225,25 @@ class DiscreteFamilies(Families):
         from tunbridge.kernels.counting.scores import score_tables
 
         values, totals = np.empty(len(first) - 1), np.empty(len(first) - 1, np.int64)
-        score_tables(cells, first, self.columns.n_states[x], self._terms_of(x), values, totals)
+        score_tables(cells, first, self._n_states[x], self._terms_of(x), values, totals)
         return values, totals
 
     def _finish(self, x: int, q: np.ndarray, values: np.ndarray, totals: np.ndarray) -> np.ndarray:
         """Return scores from the sums of terms: averaged over the complete rows, less the penalty."""
-        r = self.columns.n_states[x]
+        r = self._n_states[x]
         if self.criterion.is_average and not self.columns.complete.all():
             scale = np.divide(self.n_rows, totals, out=np.zeros(len(values)), where=totals > 0)
             values = np.where(has_enough_rows(totals, q, r, self.n_rows), values * scale, -np.inf)
         return values - self.criterion.penalty(q, r, self.n_rows)
 
     def _terms_of(self, x: int) -> Terms:
-        r = self.columns.n_states[x]
+        r = self._n_states[x]
         if r not in self._terms:
             self._terms[r] = self.criterion.terms(self.columns.n_rows, r)
         return self._terms[r]
 
     def _n_configurations(self, parents: Parents) -> float:
-        return float(min(self.columns.n_configurations(parents), MOST_CONFIGURATIONS))
+        return float(min(prod(self._n_states[p] for p in parents), MOST_CONFIGURATIONS))
 
     # Extended families
 
@@ -253,7 +255,7 @@ class DiscreteFamilies(Families):
 
     def _score_pairs(self, pairs: np.ndarray) -> None:
         """Score every variable alone and given each other one."""
-        states, everything = self.columns.states, np.arange(self.n)
+        states, everything = self._states, np.arange(self.n)
         start, alone = self.columns.first_states, np.ascontiguousarray(pairs.diagonal())
 
         def score(x: int) -> tuple[np.ndarray, np.ndarray]:
@@ -282,9 +284,9 @@ class DiscreteFamilies(Families):
 
     def _worth_counting(self, x: int, parents: Parents, some: np.ndarray) -> np.ndarray:
         """Return which candidates might raise the score of x | parents, by what the dimensions alone allow."""
-        states = self.columns.states
+        states = self._states
         q = self._n_configurations(parents) * states[some]
-        ceilings = self.criterion.ceiling(q, self.columns.n_states[x], self.n_rows) + self.bonuses(x, parents, some)
+        ceilings = self.criterion.ceiling(q, self._n_states[x], self.n_rows) + self.bonuses(x, parents, some)
         free = states > 0
         free[[x, *parents]] = False
         varies = (states[some] > 1) | (self.bonuses(x, (), some) > 0.0)  # a single state explains nothing
@@ -292,9 +294,9 @@ class DiscreteFamilies(Families):
 
     def _extended(self, x: int, parents: Parents, chosen: np.ndarray, start: Start | None) -> np.ndarray:
         """Return the score with each of the candidates."""
-        columns = self.columns
-        n_joint, q = columns.n_configurations((x, *parents)), self._n_configurations(parents) * columns.states[chosen]
-        dense = columns.states[chosen] * min(n_joint, 2**31) <= dense_cells(columns.n_rows)
+        r, n_configurations = self._n_states[x], self._n_configurations(parents)
+        q = n_configurations * self._states[chosen]
+        dense = self._states[chosen] * min(r * n_configurations, 2.0**31) <= dense_cells(self.columns.n_rows)
         if not dense.all():
             out = np.empty(len(chosen))
             out[dense] = self._extended(x, parents, chosen[dense], start) if dense.any() else 0.0
@@ -302,11 +304,9 @@ class DiscreteFamilies(Families):
             return out
         if self._kernels:
             return self._finish(x, q, *self._extensions.sums(x, parents, chosen, start, self._terms_of(x)))
-        tables, r = self._extensions.tables(x, parents, chosen), columns.n_states[x]
+        tables = self._extensions.tables(x, parents, chosen)
         cells = (tables[c].reshape(r, -1).T for c in chosen.tolist())
-        return np.array(
-            [self.criterion.family(t, size, self.n_rows) for t, size in zip(cells, q.tolist(), strict=True)]
-        )
+        return np.array([self.criterion.family(t, n, self.n_rows) for t, n in zip(cells, q.tolist(), strict=True)])
 
 
 def _worth_kernels(table: Table) -> bool:

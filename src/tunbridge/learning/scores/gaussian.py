@@ -47,6 +47,8 @@ from tunbridge.learning.scores.families import Families, Parents
 _ROWS_A_PARAMETER = 5
 _FLOOR = 1e-10
 """The least variance that counts, as a share of the column's."""
+_DENSE = 4
+"""Configurations are numbered as they are while there are at most so many for a row, else those that occur."""
 _ROUNDING, _TINY = 4 * np.finfo(float).eps, np.finfo(float).tiny
 
 
@@ -79,6 +81,18 @@ class GaussianFamilies(Families):
         values = self._columns.values if self._columns.complete.all() else np.nan_to_num(self._columns.values)
         self._products = _weighed(values, self._columns.weights) @ values.T  # of complete columns: others are not read
 
+    def correlations(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the correlation of every pair of columns (0 for a constant), and the rows that have both values."""
+        values, there = np.nan_to_num(self._columns.values), ~np.isnan(self._columns.values)
+        weighed, both = _weighed(values, self._columns.weights), _weighed(there.astype(float), self._columns.weights)
+        rows = both @ there.T
+        share = np.divide(1.0, rows, out=np.zeros_like(rows), where=rows > 0.0)
+        sums = weighed @ there.T  # of the first column, over the rows of the pair
+        squares = (weighed * values) @ there.T - sums * sums * share
+        products = weighed @ values.T - sums * sums.T * share
+        scale = np.sqrt(np.maximum(squares * squares.T, 0.0))
+        return np.divide(products, scale, out=np.zeros_like(scale), where=scale > _FLOOR * rows), rows
+
     def _score(self, x: int, parents: Parents) -> float:
         family = (*parents, x)
         cost = self._price * (len(parents) + 2)
@@ -88,7 +102,7 @@ class GaussianFamilies(Families):
             sums = self._sums(family, np.empty(0, np.intp))
         else:
             rows = np.flatnonzero(self._columns.present(family))
-            sums = group_sums(self._columns, family, (), rows, None)
+            sums = group_sums(self._columns, family, (), Groups(rows))
         return self._columns.likelihood(x, sums) - cost
 
     def _additions_of(self, x: int, parents: Parents, candidates: np.ndarray | None) -> np.ndarray:
@@ -254,13 +268,35 @@ class GroupSums(NamedTuple):
         return np.maximum(own, 0.0), np.maximum(own[:, np.newaxis] - explained, 0.0)
 
 
-def group_sums(
-    columns: ScaledColumns,
-    family: Sequence[int],
-    candidates: Sequence[int],
-    rows: np.ndarray | None,
-    groups: tuple[np.ndarray, int] | None,
-) -> GroupSums:
+class Groups(NamedTuple):
+    """The complete rows of a family, and their groups by the configuration of its categorical parents.
+
+    Parameters
+    ----------
+    rows : ndarray of int, optional
+        The rows; without them all.
+    codes : ndarray of int, optional
+        The group of each of these rows; without them they are one group.
+    n_groups : int
+        The number of groups.
+    """
+
+    rows: np.ndarray | None = None
+    codes: np.ndarray | None = None
+    n_groups: int = 1
+
+    def divided(self, codes: np.ndarray, n_states: int) -> Groups:
+        """Return the groups by a further column without missing values, given for all rows of the table."""
+        own = (codes if self.rows is None else codes[self.rows]).astype(np.int64)
+        joint = own if self.codes is None else self.codes * n_states + own
+        n_groups = self.n_groups * n_states
+        if n_groups > max(_DENSE * len(own), 1):
+            occurring, joint = np.unique(joint, return_inverse=True)
+            n_groups = len(occurring)
+        return Groups(self.rows, joint, n_groups)
+
+
+def group_sums(columns: ScaledColumns, family: Sequence[int], candidates: Sequence[int], groups: Groups) -> GroupSums:
     """Return the sums over rows within groups.
 
     Parameters
@@ -269,18 +305,16 @@ def group_sums(
         The columns.
     family, candidates : sequences of int
         The parents and the child, in this order; further columns. None of them has missing values in these rows.
-    rows : ndarray of int, optional
-        The rows (without them all).
-    groups : (ndarray of int, int), optional
-        The group of each of these rows, and the number of groups; without them all rows are one group.
+    groups : Groups
+        The rows, and their groups.
     """
     values = columns.values[[*family, *candidates]]
     weights = columns.weights
-    if rows is not None:
-        values, weights = values[:, rows], None if weights is None else weights[rows]
-    if groups is None:
+    if groups.rows is not None:
+        values, weights = values[:, groups.rows], None if weights is None else weights[groups.rows]
+    if groups.codes is None:
         return _ungrouped(values, weights, len(family))
-    return _grouped(values, weights, len(family), *groups)
+    return _grouped(values, weights, len(family), groups.codes, groups.n_groups)
 
 
 def _ungrouped(values: np.ndarray, weights: np.ndarray | None, size: int) -> GroupSums:

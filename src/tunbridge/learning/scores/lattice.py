@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -79,7 +79,7 @@ class Lattice:
         return found
 
 
-def has_lattice(families: Families) -> bool:
+def has_lattice(families: Families) -> TypeGuard[DiscreteFamilies]:
     """Return whether the scores of families can be had from the counts of sets of variables."""
     if not isinstance(families, DiscreteFamilies) or families.criterion.is_of_occurring:
         return False
@@ -90,16 +90,16 @@ def has_lattice(families: Families) -> bool:
     return bool(columns.states.max() <= _MOST_STATES) and _n_cells(columns) <= _MOST_CELLS
 
 
-def lattice_bytes(families: Families, max_size: int) -> float:
+def lattice_bytes(families: DiscreteFamilies, max_size: int) -> float:
     """Return the memory that a lattice takes, and the counting of it."""
-    columns: Columns = families.columns  # type: ignore[attr-defined]
+    columns = families.columns
     n_sets = sum(comb(families.n, k) for k in range(max_size + 1))
     n_tables = 1 + len(set(columns.states.tolist()))
     room = n_threads(columns.n_jobs) * (4.0 * (max_size + 1) * columns.n_rows + 8.0 * _n_cells(columns))
     return 8.0 * n_tables * n_sets + room + columns.n_rows * (2.0 * families.n + 8.0 * n_tables)
 
 
-def count_lattice(families: Families, max_size: int, *, most: float = np.inf) -> Lattice:
+def count_lattice(families: DiscreteFamilies, max_size: int, *, most: float = np.inf) -> Lattice:
     """Count all sets of variables of at most ``max_size`` members.
 
     Parameters
@@ -114,8 +114,7 @@ def count_lattice(families: Families, max_size: int, *, most: float = np.inf) ->
     from tunbridge.kernels.compiled import announce
     from tunbridge.kernels.learning.subsets import fill_terms
 
-    columns: Columns = families.columns  # type: ignore[attr-defined]
-    score: Score = families.criterion  # type: ignore[attr-defined]
+    columns, score = families.columns, families.criterion
     announce(fill_terms, "exact search")
     data, ranks = _distinct_rows(columns), _Ranks.of(families.n, max_size)
     tables, kinds, ess = _tables(score, columns)

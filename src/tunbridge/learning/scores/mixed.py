@@ -27,50 +27,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
 from tunbridge.data import Table
 from tunbridge.learning.scores.discrete import Score
 from tunbridge.learning.scores.families import Families, Parents
-from tunbridge.learning.scores.gaussian import group_sums, price_of, scaled_columns
-
-_DENSE = 4
-"""Configurations are numbered as they are while there are at most so many for a row, else those that occur."""
-
-
-class Groups(NamedTuple):
-    """The complete rows of a family, and their groups by the configuration of its categorical parents.
-
-    Parameters
-    ----------
-    rows : ndarray of int, optional
-        The rows; without them all.
-    codes : ndarray of int, optional
-        The group of each of these rows; without them they are one group.
-    n_groups : int
-        The number of groups.
-    """
-
-    rows: np.ndarray | None
-    codes: np.ndarray | None
-    n_groups: int
-
-    @property
-    def pair(self) -> tuple[np.ndarray, int] | None:
-        """The codes with their number, as :func:`group_sums` takes them."""
-        return None if self.codes is None else (self.codes, self.n_groups)
-
-    def divided(self, codes: np.ndarray, n_states: int) -> Groups:
-        """Return the groups by a further column without missing values, given for all rows of the table."""
-        own = (codes if self.rows is None else codes[self.rows]).astype(np.int64)
-        joint = own if self.codes is None else self.codes * n_states + own
-        n_groups = self.n_groups * n_states
-        if n_groups > max(_DENSE * len(own), 1):
-            occurring, joint = np.unique(joint, return_inverse=True)
-            n_groups = len(occurring)
-        return Groups(self.rows, joint, n_groups)
+from tunbridge.learning.scores.gaussian import Groups, group_sums, price_of, scaled_columns
 
 
 class MixedFamilies(Families):
@@ -167,9 +130,7 @@ class MixedFamilies(Families):
         out[continuous] = -self._cost(len(numbers) + 1, categories)
         if not constant and continuous.any():
             family = (*numbers, int(self._continuous[x]))
-            sums = group_sums(
-                self._columns, family, self._continuous[some[continuous]].tolist(), groups.rows, groups.pair
-            )
+            sums = group_sums(self._columns, family, self._continuous[some[continuous]].tolist(), groups)
             out[continuous] += self._columns.likelihoods(family[-1], sums)
         for i in np.flatnonzero(~continuous):
             c = int(some[i])
@@ -180,15 +141,15 @@ class MixedFamilies(Families):
 
     def _likelihood(self, x: int, numbers: Sequence[int], groups: Groups) -> float:
         family = (*numbers, int(self._continuous[x]))
-        return self._columns.likelihood(family[-1], group_sums(self._columns, family, (), groups.rows, groups.pair))
+        return self._columns.likelihood(family[-1], group_sums(self._columns, family, (), groups))
 
     def _groups(self, x: int, parents: Parents) -> Groups:
         """Return the complete rows of a family in groups by its categorical parents."""
         family = (*parents, x)
-        groups = Groups(None, None, 1)
+        groups = Groups()
         if not self._complete[list(family)].all():
             present = np.all([self._present(v) for v in family], axis=0)
-            groups = Groups(np.flatnonzero(present), None, 1)
+            groups = Groups(np.flatnonzero(present))
         for v in parents:
             if self._is_categorical(v):
                 groups = groups.divided(self._codes[v], self._states[v])

@@ -89,7 +89,7 @@ class EquivalenceClass:
     def of(cls, graph: Graph | Sequence[Sequence[int]]) -> EquivalenceClass:
         """Return the class of a graph, which is given by the parents of each node."""
         n = len(graph)
-        return cls(*((0,) * n,) * 6)._relabelled([mask_of(parents) for parents in graph], (1 << n) - 1)
+        return cls(*((0,) * n,) * 6).relabelled([mask_of(parents) for parents in graph], (1 << n) - 1)
 
     @property
     def n(self) -> int:
@@ -105,14 +105,14 @@ class EquivalenceClass:
         region = self._below(start, end)
         dag = self._directed((*positions(given), end), region)
         dag[end] |= 1 << start
-        return self._relabelled(dag, region)
+        return self.relabelled(dag, region)
 
     def without_arc(self, start: int, end: int, given: Mask) -> EquivalenceClass:
         """Return the class after the arc was taken from a graph in which ``given`` are end's other parents by edges."""
         region = self._below(start, end)
         dag = self._directed((*positions(given), start, end), region)
         dag[end] &= ~(1 << start)
-        return self._relabelled(dag, region)
+        return self.relabelled(dag, region)
 
     def with_turned(self, start: int, end: int, given: Mask) -> EquivalenceClass:
         """Return the class after end → start became start → end where ``given`` are end's parents by edges."""
@@ -120,7 +120,7 @@ class EquivalenceClass:
         dag = self._directed((*positions(given), end, start), region)
         dag[start] &= ~(1 << end)
         dag[end] |= 1 << start
-        return self._relabelled(dag, region)
+        return self.relabelled(dag, region)
 
     def reach(self, start: int, avoided: Mask, unless: Mask = 0) -> Mask:
         """Return the nodes to which a path leads from a node along edges and arcs, around the avoided nodes.
@@ -208,7 +208,7 @@ class EquivalenceClass:
                 if before[j] >= 0:
                     top = max(top, _promote(j, before, waiting))
 
-    def _relabelled(self, dag: list[Mask], region: Mask) -> EquivalenceClass:
+    def relabelled(self, dag: list[Mask], region: Mask) -> EquivalenceClass:
         """Return the class of a graph that differs from the present one in arcs into a region with all below it."""
         order = _topological(dag, region)
         base, rank, parents = max(self._rank, default=0) + 1, list(self._rank), list(self.parents)

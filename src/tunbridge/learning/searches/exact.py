@@ -89,7 +89,6 @@ class Exact(Search):
     wind |
     """
 
-    name: ClassVar[str] = "exact"
     uses_start: ClassVar[bool] = False
 
     max_parents: int | None = None

@@ -86,7 +86,6 @@ class GES(Search):
     8
     """
 
-    name: ClassVar[str] = "ges"
     turning: bool = True
 
     def __post_init__(self) -> None:

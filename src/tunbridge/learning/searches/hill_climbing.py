@@ -14,7 +14,6 @@ statistical data. Machine Learning 20, 197-243, section 7.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -45,7 +44,6 @@ class HillClimbing(ArcSearch):
     2
     """
 
-    name: ClassVar[str] = "hill-climbing"
     restarts: int = 0
     disturb: int | None = None
     max_moves: int | None = None

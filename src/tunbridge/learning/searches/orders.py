@@ -47,16 +47,7 @@ from tunbridge._core.registry import search
 from tunbridge.graph import walks
 from tunbridge.learning.scores.families import Parents
 from tunbridge.learning.searches.hill_climbing import HillClimbing
-from tunbridge.learning.searches.problem import (
-    INTERRUPTED,
-    TIE,
-    Graph,
-    Journal,
-    Move,
-    Problem,
-    Search,
-    SearchResult,
-)
+from tunbridge.learning.searches.problem import INTERRUPTED, TIE, Graph, Journal, Move, Problem, Search, SearchResult
 
 _MOST_BYTES = 2**30
 _NODE_BYTES, _CANDIDATE_BYTES = 600, 16
@@ -93,7 +84,6 @@ class OrderSearch(Search):
     8
     """
 
-    name: ClassVar[str] = "orders"
     uses_start: ClassVar[bool] = False
     restarts: int = 0
     patience: int = 10

@@ -133,12 +133,13 @@ def parent_source(
     free = [len(_free_candidates(problem, x)) for x in range(n)]
     n_sets = [sum(comb(m, k) for k in range(more + 1)) for m, more in zip(free, n_more, strict=True)]
     max_size = min(n, 1 + max((len(r) + m for r, m in zip(problem.required, n_more, strict=True)), default=0))
-    by_counts = _is_counted(problem.families, sum(n_sets), max_size)
+    is_worth_it = sum(n_sets) > _FEW and sum(comb(n, k) for k in range(max_size + 1)) < _WORTH * sum(n_sets)
+    whole = problem.families if is_worth_it and has_lattice(problem.families) else None
     kept = _USEFUL_BYTES if only_useful else _EVERY_BYTES
     memory = float(kept * sum(n_sets) + _GROWN_BYTES * max(n_sets, default=0))
-    memory += lattice_bytes(problem.families, max_size) if by_counts else _REMEMBERED_BYTES * sum(n_sets)
+    memory += lattice_bytes(whole, max_size) if whole is not None else _REMEMBERED_BYTES * sum(n_sets)
     check_memory(counted(sum(n_sets), "parent set"), memory, ways_out=ways_out, limit=limit)
-    lattice = count_lattice(problem.families, max_size, most=max(most)) if by_counts else None
+    lattice = None if whole is None else count_lattice(whole, max_size, most=max(most))
     return ParentSource(problem, n_more, lattice)
 
 
@@ -161,10 +162,10 @@ def _payable_configurations(problem: Problem, x: int) -> float:
 
         p (r − 1) (q − q') < N log r,    and so only if    q < q' + N log 2 / p.
     """
-    families, score = problem.families, getattr(problem.families, "criterion", None)
-    if not has_lattice(families) or not isinstance(score, LogLikelihood) or _is_lifted(families, x).any():
+    families = problem.families
+    if not has_lattice(families) or not isinstance(families.criterion, LogLikelihood) or _is_lifted(families, x).any():
         return np.inf
-    states, price = families.columns.states.tolist(), score.price(families.n_rows)  # type: ignore[attr-defined]
+    states, price = families.columns.states.tolist(), families.criterion.price(families.n_rows)
     return prod(states[p] for p in problem.required[x]) + families.n_rows * log(2) / price if price > 0 else np.inf
 
 
@@ -173,17 +174,11 @@ def _further_parents(problem: Problem, x: int, max_parents: int | None, most: fl
     limit = int(problem.max_parents[x]) if max_parents is None else min(int(problem.max_parents[x]), max_parents)
     required, free = problem.required[x], _free_candidates(problem, x)
     limit = max(0, min(limit - len(required), len(free)))
-    if most == np.inf:
+    if most == np.inf or not has_lattice(problem.families):
         return limit
-    states = problem.families.columns.states  # type: ignore[attr-defined]
+    states = problem.families.columns.states
     sizes = np.cumprod(np.sort(states[free]).astype(float)) * prod(states[list(required)].tolist())
     return min(limit, int((sizes < most).sum()))
-
-
-def _is_counted(families: Families, n_families: int, max_size: int) -> bool:
-    """Return whether to count all sets of variables instead of scoring the families one by one."""
-    n_sets = sum(comb(families.n, k) for k in range(max_size + 1))
-    return n_families > _FEW and n_sets < _WORTH * n_families and has_lattice(families)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from tunbridge._core.progress import Progress, Report, watched as watched_line
+from tunbridge.learning.scores.discrete import RegisteredName
 from tunbridge.learning.scores.families import Families, Parents
 
 Graph = tuple[Parents, ...]
@@ -129,7 +130,7 @@ class Search(ABC):
     A search that people choose by name is registered with ``@search("name")`` of :mod:`tunbridge._core.registry`.
     """
 
-    name: ClassVar[str]
+    name = RegisteredName("search")
     is_scored: ClassVar[bool] = True
     """Whether it uses the score. A search without a score reads pairs of columns and ignores missing values."""
     uses_start: ClassVar[bool] = True

@@ -32,7 +32,6 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from time import perf_counter
-from typing import ClassVar
 
 import numpy as np
 
@@ -86,7 +85,6 @@ class SparseCandidate(Search):
     ('either',)
     """
 
-    name: ClassVar[str] = "sparse-candidate"
     k: int = 10
     measure: str | None = None
     inner: ArcSearch = field(default_factory=HillClimbing)

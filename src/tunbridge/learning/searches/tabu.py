@@ -13,7 +13,6 @@ F. Glover (1989). Tabu search, part I. ORSA Journal on Computing 1, 190-206.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -49,7 +48,6 @@ class Tabu(ArcSearch):
     2
     """
 
-    name: ClassVar[str] = "tabu"
     length: int | None = None
     patience: int | None = None
     restarts: int = 1

@@ -116,7 +116,6 @@ class ChowLiu(_PairSearch):
 
     root: str | None = None
     forest: Forest = False
-    name: ClassVar[str] = "chow-liu"
 
     def __post_init__(self) -> None:
         _check_name("root", self.root, optional=True)
@@ -163,14 +162,15 @@ class TAN(_PairSearch):
 
     target: str
     root: str | None = None
-    name: ClassVar[str] = "tan"
+
+    forest: ClassVar[Forest] = False
 
     def __post_init__(self) -> None:
         _check_name("target", self.target)
         _check_root(self.root, self.target)
 
     def _found(self, problem: Problem) -> SearchResult:
-        return _augmented(problem, self.target, self.root, forest=False)
+        return _augmented(problem, self)
 
 
 @search("fan", rank=9, needs="target")
@@ -199,7 +199,6 @@ class FAN(_PairSearch):
     target: str
     root: str | None = None
     forest: Forest = "bic"
-    name: ClassVar[str] = "fan"
 
     def __post_init__(self) -> None:
         _check_name("target", self.target)
@@ -209,7 +208,7 @@ class FAN(_PairSearch):
             raise DataError("forest must be 'bic', 'aic', 'mean' or a number; got False. Use TAN for a whole tree.")
 
     def _found(self, problem: Problem) -> SearchResult:
-        return _augmented(problem, self.target, self.root, self.forest)
+        return _augmented(problem, self)
 
 
 @search("k-dependence", rank=10, needs="target")
@@ -236,7 +235,6 @@ class KDependence(_PairSearch):
 
     target: str
     k: int = 1
-    name: ClassVar[str] = "k-dependence"
 
     def __post_init__(self) -> None:
         _check_name("target", self.target)
@@ -340,27 +338,27 @@ def _pairs_of(families: Families, target: int | None = None) -> Pairs:
         return Pairs(found.information, found.rows, n_free, n_given, found.with_given)
     correlations = getattr(families, "correlations", None)
     if correlations is not None and target is None:
-        return _gaussian(correlations(), families.n_rows)
+        return _gaussian(*correlations())
     rule = "of one kind, categorical or continuous" if target is None else "categorical"
     raise DataError(f"the columns of a tree must be {rule}; some are not. Discretise the continuous ones first.")
 
 
-def _gaussian(correlations: np.ndarray, n_rows: float) -> Pairs:
+def _gaussian(correlations: np.ndarray, rows: np.ndarray) -> Pairs:
     """Return the information of Gaussian variables, finite also for perfectly correlated ones."""
     squared = np.minimum(np.nan_to_num(correlations) ** 2, 1.0 - np.finfo(float).eps)
-    return Pairs(-0.5 * np.log1p(-squared), np.full(squared.shape, float(n_rows)), np.ones(len(squared)))
+    return Pairs(-0.5 * np.log1p(-squared), rows, np.ones(len(squared)))
 
 
 # From pairs to graphs
 
 
-def _augmented(problem: Problem, target_name: str, root_name: str | None, forest: Forest) -> SearchResult:
+def _augmented(problem: Problem, settings: TAN | FAN) -> SearchResult:
     """Return the class as parent of all attributes, which a forest joins."""
-    journal, target = Journal(0.0), _checked_target(problem, target_name)
-    root = None if root_name is None else _position("root", root_name, problem.families.names)
+    journal, target = Journal(0.0), _checked_target(problem, settings.target)
+    root = None if settings.root is None else _position("root", settings.root, problem.families.names)
     pairs = _pairs_of(problem.families, target)
     shifted = None if root is None else root - (root > target)
-    return _result(pairs.tree(forest, root=shifted), pairs, journal, target)
+    return _result(pairs.tree(settings.forest, root=shifted), pairs, journal, target)
 
 
 def _rounded(weights: np.ndarray) -> np.ndarray:

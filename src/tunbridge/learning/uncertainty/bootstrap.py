@@ -1,4 +1,4 @@
-"""The confidence of arcs: structures learned from resampled rows, or drawn from their posterior.
+"""The bootstrap: the confidence of arcs, from structures learned from resampled rows.
 
 How would the learned graph change with other data from the same source? The bootstrap draws rows from the table, with
 replacement and as many as it has, and learns a graph from each such replicate by the same search and score. An arc that
@@ -14,9 +14,9 @@ Replicates are independent: they run on all cores, one per thread, each with its
 ``SeedSequence`` derives from the seed and the replicate's number. So equal seeds give equal results whatever the number
 of threads, and the first replicates of a longer run are those of a shorter one.
 
-For few variables the posterior probability of an arc can be sampled without a search: graphs are drawn from their
-posterior (``mcmc``), with the score as log marginal likelihood. The bootstrap shows how much the learner varies, the
-posterior how much the data leave open; with many rows they agree.
+For few variables the posterior probability of an arc can be sampled without a search
+(:mod:`tunbridge.learning.uncertainty.mcmc`). The bootstrap shows how much the learner varies, the posterior how much
+the data leave open; with many rows they agree.
 
 References
 ----------
@@ -36,24 +36,27 @@ from threading import Event, Lock
 
 import numpy as np
 
-from tunbridge._core.check import check_integer, counted, warn_user
+from tunbridge._core.check import check_integer, counted
 from tunbridge._core.memory import check_memory
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge._core.threads import map_threads, n_threads
 from tunbridge.data import Table
-from tunbridge.errors import DataError, PrecisionWarning
+from tunbridge.errors import DataError
 from tunbridge.learning.constraints import CompiledConstraints, Constraints
 from tunbridge.learning.scores.discrete import Score, as_score
 from tunbridge.learning.searches.equivalence import EquivalenceClass, positions
 from tunbridge.learning.searches.problem import Graph, Progress, Report, Search, watched
-from tunbridge.learning.structure import as_search, check_missing, checked_table, compiled_constraints, problem_of
-from tunbridge.learning.uncertainty.mcmc import StructureSamples, sample_structures
+from tunbridge.learning.structure import (
+    as_search,
+    check_missing,
+    checked_table,
+    compiled_constraints,
+    families_of,
+    problem_of,
+)
 from tunbridge.learning.uncertainty.strengths import ArcStrengths, Around, Drawn, average, check_size
 
 _PAUSE = 0.1
-_MOST_SAMPLED = 25
-_CONVERGED = 1.05
-"""Chains with a larger R̂ have not converged."""
 _REPEATED = 2
 """A replicate has at most this many times the rows of a weighted table; a longer one gets weights instead."""
 
@@ -136,89 +139,6 @@ def bootstrap_structure(
     return ArcStrengths(known.names, average(len(known.names), graphs), len(graphs), note)
 
 
-def posterior_structure(
-    frame: object,
-    n_samples: int = 1000,
-    *,
-    score: str | Score = "bdeu",
-    constraints: Constraints | None = None,
-    max_parents: int | None = None,
-    burn_in: int = 200,
-    thin: int = 5,
-    chains: int = 4,
-    cpdag: bool = True,
-    random_state: RandomState = None,
-    n_jobs: int | None = None,
-    progress: Progress = None,
-) -> ArcStrengths:
-    """Return the posterior probability of each arc, from sampled graphs; for up to 25 variables.
-
-    Parameters
-    ----------
-    frame, constraints, max_parents, progress
-        As for :func:`learn_structure`. All parent sets of every node are scored: above 12
-        variables set ``max_parents``.
-    n_samples : int
-        The number of graphs of each chain, at least 4.
-    score : str or Score
-        The log marginal likelihood: ``"bdeu"``, ``"bds"``, ``"k2"``, or ``"bic"``, which approximates one.
-    burn_in : int
-        The number of sweeps of a chain before the first graph is kept.
-    thin : int
-        The number of sweeps from one graph to the next.
-    chains : int
-        The number of independent chains.
-    cpdag : bool
-        Whether an arc that equivalent graphs have in the other direction counts half each way. Otherwise the shares are
-        the posterior probabilities of the arcs, with a uniform prior over graphs.
-    random_state : int, Generator, optional
-        The random seed. The result does not depend on the number of threads.
-    n_jobs : int, optional
-        The number of threads; default: all cores.
-
-    Returns
-    -------
-    ArcStrengths
-        Strengths, directions, the consensus graph and the threshold of significance.
-
-    Warns
-    -----
-    PrecisionWarning
-        If the chains did not converge: R̂ of their scores is above 1.05.
-
-    Examples
-    --------
-    >>> import tunbridge as tb
-    >>> table = tb.example_network("asia").sample(1000, random_state=0)
-    >>> found = tb.posterior_structure(table, 100, max_parents=3, random_state=0)
-    >>> found.strength("smoke", "bronc") > 0.99
-    True
-    """
-    table = checked_table(frame)
-    if table.n_columns > _MOST_SAMPLED:
-        hint = "Use tb.bootstrap_structure, or select fewer columns."
-        rule = f"a table to sample structures for must have at most {_MOST_SAMPLED} columns"
-        raise DataError(f"{rule}; got {table.n_columns}. {hint}")
-    known = compiled_constraints(constraints, table, max_parents)
-    rng = np.random.default_rng(entropy_of(random_state))
-    with watched(progress) as report:
-        problem = problem_of(table, as_score(score), known, rng, report, n_jobs=n_jobs)
-        found = sample_structures(problem, n_samples, burn_in=burn_in, thin=thin, chains=chains, n_jobs=n_jobs)
-    return _posterior(found, known, cpdag)
-
-
-def _posterior(found: StructureSamples, known: CompiledConstraints, cpdag: bool) -> ArcStrengths:
-    """Return the strengths of sampled graphs, of which equal ones are counted together."""
-    n = len(found.names)
-    masks, times = np.unique(found.graphs.reshape(-1, n), axis=0, return_counts=True)
-    graphs = (tuple(tuple(positions(mask)) for mask in row) for row in masks.tolist())
-    shares = average(n, (drawn(graph, known, cpdag=cpdag) for graph in graphs), times.tolist())
-    apart = f"R̂ is {found.r_hat:.3g}: the chains did not converge" if found.r_hat > _CONVERGED else ""
-    if apart:
-        warn_user(f"{apart}. Use more samples (n_samples) or a longer burn_in.", PrecisionWarning)
-    return ArcStrengths(found.names, shares, int(times.sum()), "; ".join(filter(None, [found.note, apart])))
-
-
 @dataclass(frozen=True, eq=False)
 class _Source:
     """A table, and how graphs are learned from its replicates."""
@@ -234,7 +154,8 @@ class _Source:
         """Return the graph learned from a replicate of the rows, and its score."""
         rng = np.random.default_rng(seed)
         rows = resampled(self.table, self.size, rng)
-        problem = problem_of(rows, self.score, self.known, rng, report, n_jobs=1)
+        families = families_of(rows, self.score, arc_bonus=self.known.arc_bonus, n_jobs=1)
+        problem = problem_of(families, self.known, rng, report)
         found = self.search.run(problem).graph
         return drawn(found, self.known, cpdag=self.cpdag), problem.graph_score(found)
 

@@ -22,8 +22,7 @@ graph and at graphs along random orders.
 
 **Convergence.** Chains that have converged have the same mean and variance, and so have their halves. R̂ is the root of
 the ratio of the variance over all halves to that within them: near 1 when they agree; above 1.05 more sweeps are
-needed. Consecutive samples of a chain are correlated, so that n samples give a mean less precisely than n independent
-ones; the effective sample size is n divided by 1 + 2 Σ of the autocorrelations.
+needed.
 
 References
 ----------
@@ -33,27 +32,36 @@ N. Friedman, D. Koller (2003). Being Bayesian about network structure. Machine L
 D. Madigan, J. York (1995). Bayesian graphical models for discrete data. International Statistical Review 63, 215–232
 (single arcs).
 A. Gelman, J. B. Carlin, H. S. Stern, D. B. Dunson, A. Vehtari, D. B. Rubin (2013). Bayesian Data Analysis, third
-edition, sections 11.4 and 11.5.
-C. J. Geyer (1992). Practical Markov chain Monte Carlo. Statistical Science 7, 473–483.
+edition, section 11.4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from tunbridge._core.check import check_integer
+from tunbridge._core.check import check_integer, warn_user
 from tunbridge._core.memory import check_memory
+from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge._core.threads import map_threads
-from tunbridge.errors import DataError
+from tunbridge.errors import DataError, PrecisionWarning
+from tunbridge.learning.constraints import CompiledConstraints, Constraints
+from tunbridge.learning.scores.discrete import Score, as_score
 from tunbridge.learning.searches.parent_sets import ParentSets, ParentSource, members_of, parent_source
-from tunbridge.learning.searches.problem import Graph, Problem
+from tunbridge.learning.searches.problem import Graph, Problem, Progress, watched
+from tunbridge.learning.structure import checked_table, compiled_constraints, families_of, problem_of
+from tunbridge.learning.uncertainty.bootstrap import drawn
+from tunbridge.learning.uncertainty.strengths import ArcStrengths, average
 
 _WAYS_OUT = "Learn from fewer variables, set max_parents, forbid arcs, or use the bootstrap."
 _MOST_VARIABLES = 53
+_MOST_COLUMNS = 25
+"""Of a table: with more, the parent sets of all nodes are too many to be scored."""
+_CONVERGED = 1.05
+"""Chains with a larger R̂ have not converged."""
 _LEAST_SAMPLES = 4
 _ROUNDS = 50
 """Parts of a run: between them progress is reported, and it can be interrupted."""
@@ -61,7 +69,92 @@ _MOST_SWEEPS = 200
 """Sweeps for which random numbers are drawn together."""
 _VANISHING = -700.0
 """Smaller weights than e^−700 would be denormal numbers, which are slow."""
-_KINDS = ("move", "swap", "split or merge", "arc")
+_KINDS = 4
+"""Kinds of steps, which the kernel counts: a node moves, two swap, layers are split or merged, an arc changes."""
+
+
+def posterior_structure(
+    frame: object,
+    n_samples: int = 1000,
+    *,
+    score: str | Score = "bdeu",
+    constraints: Constraints | None = None,
+    max_parents: int | None = None,
+    burn_in: int = 200,
+    thin: int = 5,
+    chains: int = 4,
+    cpdag: bool = True,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    progress: Progress = None,
+) -> ArcStrengths:
+    """Return the posterior probability of each arc, from sampled graphs; for up to 25 variables.
+
+    Parameters
+    ----------
+    frame, constraints, max_parents, progress
+        As for :func:`learn_structure`. All parent sets of every node are scored: above 12
+        variables set ``max_parents``.
+    n_samples : int
+        The number of graphs of each chain, at least 4.
+    score : str or Score
+        The log marginal likelihood: ``"bdeu"``, ``"bds"``, ``"k2"``, or ``"bic"``, which approximates one.
+    burn_in : int
+        The number of sweeps of a chain before the first graph is kept.
+    thin : int
+        The number of sweeps from one graph to the next.
+    chains : int
+        The number of independent chains.
+    cpdag : bool
+        Whether an arc that equivalent graphs have in the other direction counts half each way. Otherwise the shares are
+        the posterior probabilities of the arcs, with a uniform prior over graphs.
+    random_state : int, Generator, optional
+        The random seed. The result does not depend on the number of threads.
+    n_jobs : int, optional
+        The number of threads; default: all cores.
+
+    Returns
+    -------
+    ArcStrengths
+        Strengths, directions, the consensus graph and the threshold of significance.
+
+    Warns
+    -----
+    PrecisionWarning
+        If the chains did not converge: R̂ of their scores is above 1.05.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> table = tb.example_network("asia").sample(1000, random_state=0)
+    >>> found = tb.posterior_structure(table, 100, max_parents=3, random_state=0)
+    >>> found.strength("smoke", "bronc") > 0.99
+    True
+    """
+    table = checked_table(frame)
+    if table.n_columns > _MOST_COLUMNS:
+        hint = "Use tb.bootstrap_structure, or select fewer columns."
+        rule = f"a table to sample structures for must have at most {_MOST_COLUMNS} columns"
+        raise DataError(f"{rule}; got {table.n_columns}. {hint}")
+    known = compiled_constraints(constraints, table, max_parents)
+    rng = np.random.default_rng(entropy_of(random_state))
+    with watched(progress) as report:
+        families = families_of(table, as_score(score), arc_bonus=known.arc_bonus, n_jobs=n_jobs)
+        problem = problem_of(families, known, rng, report)
+        found = sample_structures(problem, n_samples, burn_in=burn_in, thin=thin, chains=chains, n_jobs=n_jobs)
+    return _posterior(found, known, cpdag)
+
+
+def _posterior(found: StructureSamples, known: CompiledConstraints, cpdag: bool) -> ArcStrengths:
+    """Return the strengths of sampled graphs, of which equal ones are counted together."""
+    n = len(found.names)
+    masks, times = np.unique(found.graphs.reshape(-1, n), axis=0, return_counts=True)
+    graphs = (tuple(members_of(mask) for mask in row) for row in masks.tolist())
+    shares = average(n, (drawn(graph, known, cpdag=cpdag) for graph in graphs), times.tolist())
+    apart = f"R̂ is {found.r_hat:.3g}: the chains did not converge" if found.r_hat > _CONVERGED else ""
+    if apart:
+        warn_user(f"{apart}. Use more samples (n_samples) or a longer burn_in.", PrecisionWarning)
+    return ArcStrengths(found.names, shares, int(times.sum()), "; ".join(filter(None, [found.note, apart])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,20 +169,8 @@ class StructureSamples:
         The parents of every node as a bit mask: bit c of ``graphs[i, j, x]`` stands for the arc c → x.
     log_scores : ndarray of shape (chains, samples)
         Their scores.
-    arc_probabilities : ndarray of shape (n, n)
-        The probability of the arc c → x, at [c, x].
-    arc_errors : ndarray of shape (n, n)
-        Standard errors of these from the sampling.
     r_hat : float
         R̂ of the scores over split chains: near 1 when the chains agree.
-    ess : float
-        The effective sample size of the mean score.
-    acceptance : dict of str to float
-        The share of the proposed steps of each kind that were accepted.
-    best : tuple of tuples of int
-        The best graph seen, the parents of every node.
-    best_score : float
-        Its score.
     note : str
         How the sampling ended, if it was interrupted.
     """
@@ -97,19 +178,8 @@ class StructureSamples:
     names: tuple[str, ...]
     graphs: np.ndarray = field(repr=False)
     log_scores: np.ndarray = field(repr=False)
-    arc_probabilities: np.ndarray = field(repr=False)
-    arc_errors: np.ndarray = field(repr=False)
     r_hat: float
-    ess: float
-    acceptance: dict[str, float]
-    best: Graph
-    best_score: float
     note: str = ""
-
-    @property
-    def edge_probabilities(self) -> np.ndarray:
-        """The probability that two variables are joined, in either direction."""
-        return self.arc_probabilities + self.arc_probabilities.T
 
 
 def sample_structures(
@@ -120,9 +190,8 @@ def sample_structures(
     thin: int = 5,
     chains: int = 4,
     n_jobs: int | None = None,
-    memory_limit: float | None = None,
 ) -> StructureSamples:
-    """Return graphs drawn from their posterior, and the probabilities of arcs.
+    """Return graphs drawn from their posterior, and whether the chains agree.
 
     Parameters
     ----------
@@ -139,8 +208,6 @@ def sample_structures(
         The number of independent chains; the result does not depend on the number of threads.
     n_jobs : int, optional
         The number of threads; default: all cores.
-    memory_limit : float, optional
-        The memory limit in bytes; default: TUNBRIDGE_MEMORY_LIMIT or half the free memory.
 
     Notes
     -----
@@ -156,34 +223,36 @@ def sample_structures(
     >>> empty = ((),) * 5
     >>> problem = Problem(families, None, empty, np.full(5, 2), empty, np.random.default_rng(0))
     >>> samples = sample_structures(problem, 500)
-    >>> samples.arc_probabilities.shape, samples.r_hat < 1.05
-    ((5, 5), True)
+    >>> samples.graphs.shape, samples.r_hat < 1.05
+    ((4, 500, 5), True)
     """
     check_integer("n_samples", n_samples, low=_LEAST_SAMPLES)
     check_integer("burn_in", burn_in, low=0)
     check_integer("thin", thin, low=1)
     check_integer("chains", chains, low=1)
     size = 16.0 * chains * n_samples * (problem.n + 1)
-    check_memory("the sampled graphs", size, ways_out="Sample fewer.", limit=memory_limit)
+    check_memory("the sampled graphs", size, ways_out="Sample fewer.")
     if problem.n > _MOST_VARIABLES:
         raise DataError(f"the variables must be at most {_MOST_VARIABLES} to sample; got {problem.n}. {_WAYS_OUT}")
-    source = parent_source(problem, only_useful=False, ways_out=_WAYS_OUT, limit=memory_limit)
+    source = parent_source(problem, only_useful=False, ways_out=_WAYS_OUT)
     families = _Families.of([_possible(source, x) for x in range(problem.n)])
     running = _started(problem, families, chains)
-    parts: list[_Samples] = []
+    kept: list[_Swept] = []
+    best, n_kept = -np.inf, 0
     try:
-        for n_sweeps in _shares(burn_in):
-            parts.append(_advanced(problem, families, running, n_sweeps, n_sweeps + 1, n_jobs))
-            problem.tell("burn-in", max(part.best_score for part in parts))
+        for n in _shares(burn_in):
+            best = max(best, _advanced(families, running, n, n + 1, n_jobs).best)
+            problem.tell("burn-in", best)
         for n in _shares(n_samples):
-            parts.append(_advanced(problem, families, running, n * thin, thin, n_jobs))
-            problem.tell(f"{_n_samples(parts)} of {n_samples} samples", max(part.best_score for part in parts))
+            kept.append(_advanced(families, running, n * thin, thin, n_jobs))
+            best, n_kept = max(best, kept[-1].best), n_kept + n
+            problem.tell(f"{n_kept} of {n_samples} samples", best)
     except KeyboardInterrupt:
-        if _n_samples(parts) < _LEAST_SAMPLES:
+        if n_kept < _LEAST_SAMPLES:
             raise
-    cut = _n_samples(parts) < n_samples
-    note = f"interrupted after {_n_samples(parts)} samples of {n_samples}" if cut else ""
-    return _summary(problem, running, _joined(parts, np.concatenate), note)
+    graphs, scores = (np.concatenate(parts, axis=1) for parts in list(zip(*kept, strict=True))[:2])
+    note = f"interrupted after {n_kept} samples of {n_samples}" if n_kept < n_samples else ""
+    return StructureSamples(problem.families.names, graphs, scores, _split_r_hat(scores), note)
 
 
 def _possible(source: ParentSource, x: int) -> ParentSets:
@@ -216,23 +285,19 @@ class _Families(NamedTuple):
         return cls(np.cumsum([0] + [len(s.masks) for s in sets]), *map(np.concatenate, zip(*parts, strict=True)))
 
 
-@dataclass(frozen=True, eq=False)
-class _Chain:
-    """The state of a chain (written by the kernels), its random generator, and its steps by kind."""
+class _Chain(NamedTuple):
+    """The layer of every node, written by the kernel, and the random generator."""
 
     rng: np.random.Generator
     layer: np.ndarray
-    proposed: np.ndarray = field(default_factory=lambda: np.zeros(len(_KINDS), np.int64))
-    accepted: np.ndarray = field(default_factory=lambda: np.zeros(len(_KINDS), np.int64))
 
 
-class _Samples(NamedTuple):
-    """Graphs (chains, samples, n) with their scores, and the best seen on the way."""
+class _Swept(NamedTuple):
+    """Graphs (chains, samples, n) with their scores, and the best score on the way."""
 
     graphs: np.ndarray
     log_scores: np.ndarray
-    best: np.ndarray
-    best_score: float
+    best: float
 
 
 def _started(problem: Problem, families: _Families, n_chains: int) -> list[_Chain]:
@@ -268,64 +333,32 @@ def _layers(graph: Graph) -> np.ndarray:
     return np.array([layer[x] for x in range(len(graph))], np.int64)
 
 
-def _n_samples(parts: list[_Samples]) -> int:
-    return sum(part.graphs.shape[1] for part in parts)
-
-
 def _shares(n: int) -> list[int]:
     """Return n split into nearly equal parts."""
     rounds = min(n, _ROUNDS)
     return [n * (i + 1) // rounds - n * i // rounds for i in range(rounds)]
 
 
-def _advanced(
-    problem: Problem, families: _Families, running: list[_Chain], n_sweeps: int, thin: int, n_jobs: int | None
-) -> _Samples:
-    """Return every thin-th graph of some more sweeps of all chains, and the best graph."""
+def _advanced(families: _Families, running: Sequence[_Chain], n_sweeps: int, thin: int, n_jobs: int | None) -> _Swept:
+    """Return every thin-th graph of some more sweeps of all chains."""
     from tunbridge.kernels.compiled import announce
     from tunbridge.kernels.learning.partitions import ARC_DRAWS, STEP_DRAWS, run_sweeps
 
     announce(run_sweeps, "the sampling of structures")
-    n = problem.n
+    n = len(families.first) - 1
     n_steps, n_draws = 2 * n, 2 * n * STEP_DRAWS + n + n * ARC_DRAWS
 
-    def advance(chain: _Chain) -> _Samples:
+    def advance(chain: _Chain) -> tuple[np.ndarray, np.ndarray, float]:
         graphs, log_scores = np.empty((n_sweeps, n), np.int64), np.empty(n_sweeps)
+        counters, room = (np.zeros(_KINDS, np.int64), np.zeros(_KINDS, np.int64)), np.empty(n, np.int64)
         for start in range(0, n_sweeps, _MOST_SWEEPS):
             some = slice(start, min(start + _MOST_SWEEPS, n_sweeps))
             draws = chain.rng.random((some.stop - start, n_draws))
-            counters, room = (chain.proposed, chain.accepted), np.empty(n, np.int64)
             run_sweeps(tuple(families), draws, n_steps, chain.layer, room, *counters, graphs[some], log_scores[some])
-        top = int(log_scores.argmax())
-        return _Samples(graphs[thin - 1 :: thin], log_scores[thin - 1 :: thin], graphs[top], float(log_scores[top]))
+        return graphs[thin - 1 :: thin], log_scores[thin - 1 :: thin], float(log_scores.max())
 
-    return _joined(map_threads(advance, running, n_jobs), lambda arrays, axis: np.stack(arrays))
-
-
-def _joined(parts: list[_Samples], join: Callable[[list[np.ndarray], int], np.ndarray]) -> _Samples:
-    """Return samples put together: chains side by side, or parts of a run one after the other."""
-    top = max(parts, key=lambda part: part.best_score)
-    graphs, scores = join([part.graphs for part in parts], 1), join([part.log_scores for part in parts], 1)
-    return _Samples(graphs, scores, top.best, top.best_score)
-
-
-def _summary(problem: Problem, running: list[_Chain], samples: _Samples, note: str) -> StructureSamples:
-    """Return the probabilities of arcs and the diagnostics of the samples."""
-    n = problem.n
-    arcs, errors = np.zeros((n, n)), np.zeros((n, n))
-    for c in range(n):
-        for x in range(n):
-            there = (samples.graphs[:, :, x] >> c & 1).astype(float)
-            arcs[c, x] = p = there.mean()
-            errors[c, x] = np.sqrt(p * (1 - p) / _effective_size(there))
-    proposed, accepted = (sum(getattr(chain, a) for chain in running) for a in ("proposed", "accepted"))
-    rates = {kind: float(a / max(p, 1)) for kind, a, p in zip(_KINDS, accepted, proposed, strict=True)}
-    best = tuple(members_of(int(mask)) for mask in samples.best)
-    r_hat, ess = _split_r_hat(samples.log_scores), _effective_size(samples.log_scores)
-    return StructureSamples(
-        problem.families.names, samples.graphs, samples.log_scores, arcs, errors, r_hat, ess, rates, best,
-        samples.best_score, note,
-    )  # fmt: skip
+    graphs, log_scores, best = zip(*map_threads(advance, running, n_jobs), strict=True)
+    return _Swept(np.stack(graphs), np.stack(log_scores), max(best))
 
 
 # Convergence
@@ -347,34 +380,3 @@ def _split_r_hat(values: np.ndarray) -> float:
     if between <= 1e-24 * max(1.0, float(np.abs(values).max())) ** 2:
         return 1.0
     return float(np.sqrt((half - 1) / half + between / within)) if within > 0 else np.inf
-
-
-def _effective_size(values: np.ndarray) -> float:
-    """Return how many independent samples would give the mean of a quantity (chains × samples) as precisely.
-
-    The autocorrelations are summed in pairs until a pair is negative (Geyer's initial monotone sequence).
-
-    Examples
-    --------
-    >>> walk = np.random.default_rng(0).normal(size=(4, 1000)).cumsum(axis=1)
-    >>> _effective_size(walk) < 40
-    True
-    """
-    n_chains, n = values.shape
-    covariances = _autocovariances(values).mean(axis=0)
-    within = covariances[0] * n / (n - 1)
-    pooled = within * (n - 1) / n + (float(values.mean(axis=1).var(ddof=1)) if n_chains > 1 else 0.0)
-    if pooled <= 0:
-        return float(n_chains * n)
-    correlations = 1 - (within - covariances) / pooled
-    pairs = correlations[: n - n % 2].reshape(-1, 2).sum(axis=1)
-    n_positive = int(np.argmax(pairs < 0)) if (pairs < 0).any() else len(pairs)
-    time = 2 * np.minimum.accumulate(pairs[: max(1, n_positive)]).sum() - 1
-    return float(n_chains * n / max(time, 1 / np.log10(n_chains * n)))
-
-
-def _autocovariances(values: np.ndarray) -> np.ndarray:
-    """Return the autocovariances of every row, by lag."""
-    n = values.shape[1]
-    spectrum = np.fft.rfft(values - values.mean(axis=1, keepdims=True), 2 * n, axis=1)
-    return np.fft.irfft(np.abs(spectrum) ** 2, axis=1)[:, :n] / n

@@ -200,7 +200,7 @@ class TestMonitor:
 
     def test_the_sums_are_those_of_a_loop(self, asia):
         rows = asia.do({"smoke": {"yes": 0.6, "no": 0.4}}).sample(200, random_state=0)
-        evidence = watch_network(asia, 0.25).watch(read_batch(rows, asia.variables).codes).evidence
+        evidence = watch_network(asia, 0.25).watch(read_batch(rows, asia.variables)[0].columns).evidence
         found = cusum(evidence, np.zeros(evidence.shape[1]))
         for i in range(evidence.shape[1]):
             np.testing.assert_allclose(found[:, i], brute_cusum(evidence[:, i]), rtol=1e-9, atol=1e-9)

@@ -15,7 +15,7 @@ from tunbridge.errors import DataError, DataWarning, UnseenStateWarning, ZeroPro
 from tunbridge.inference.expectations import IncompleteRows
 from tunbridge.learning import update_network
 from tunbridge.learning.arriving import batches as module
-from tunbridge.learning.arriving.batches import read_batch
+from tunbridge.learning.arriving.batches import Batch, read_batch
 from tunbridge.network import BayesianNetwork, example_network
 from tunbridge.probability import CPT, SparseCPT
 
@@ -390,8 +390,8 @@ class TestRowsWithHoles:
     def test_rows_without_inference_are_those_that_know_the_parents(self, asia):
         records = [{"smoke": "yes"}, {"lung": "yes"}, {"smoke": "yes", "lung": "no"}, {"dysp": "no"}, {"xray": None}]
         table = tb.as_table(records)
-        batch = read_batch(table, asia.variables)
-        assert batch.with_countable(list(asia.cpts.values())).countable.tolist() == [True, False, True, False, True]
+        rows, _ = read_batch(table, asia.variables)
+        assert Batch.of(rows, list(asia.cpts.values())).countable.tolist() == [True, False, True, False, True]
 
     def test_a_row_that_knows_nothing(self, started):
         seen = update_network(started, [dict.fromkeys(started.nodes)])

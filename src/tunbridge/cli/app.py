@@ -24,7 +24,7 @@ from tunbridge._core.check import did_you_mean
 from tunbridge._core.registry import Entry, entries
 from tunbridge._version import __version__
 from tunbridge.cli.options import spread
-from tunbridge.cli.output import UsageError, guarded, option_names
+from tunbridge.cli.usage import UsageError, guarded, option_names
 
 _DEBUG = "--debug"
 _HELP = ("-h", "--help", "--help-all")

@@ -1,4 +1,7 @@
-"""Models, networks and tables as files: which is which, how they are loaded, and how tables are written.
+"""Models, networks, tables and pictures as files: which is which, how they are loaded and written; never half a file.
+
+:func:`replacing` gives a temporary file that takes the place of the named one when all is written; until then, and
+after Ctrl-C, what was there before stays.
 
 Delimited text is composed by Arrow, column by column: a field is quoted only if it holds the delimiter, a quote or a
 line end.
@@ -7,8 +10,10 @@ line end.
 from __future__ import annotations
 
 import difflib
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -19,7 +24,8 @@ from pyarrow import parquet
 
 import tunbridge as tb
 from tunbridge._core.check import listed
-from tunbridge.cli.output import UsageError, check_not_input, check_place, counted, replacing
+from tunbridge.cli.output import counted, note
+from tunbridge.cli.usage import UsageError
 from tunbridge.data.formats.source import table_suffixes
 from tunbridge.errors import DataError, FormatError
 from tunbridge.formats import NetworkParts, is_other_file
@@ -27,14 +33,80 @@ from tunbridge.formats.network_files import SUFFIXES as NETWORK_FORMATS
 from tunbridge.probability import NoisyMaxCPT, SparseCPT
 
 if TYPE_CHECKING:
+    from tunbridge.classifiers.base import BayesClassifier
     from tunbridge.network import BayesianNetwork
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_PICTURES = (".png", ".svg", ".pdf")
 _PARQUET = (".parquet", ".pq")
-TABLES = (*_DELIMITERS, *_PARQUET)
-"""How the names of tables that can be written end."""
-
+_TABLES = (*_DELIMITERS, *_PARQUET)
 _KEEPS_SPARSE = ("bif", "tb")
+
+# Any file
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give the name of a temporary file that becomes ``path`` in the end, or goes away when something fails."""
+    check_place(path)
+    target = Path(os.path.realpath(path))  # a link stays a link
+    if target.exists() and not target.is_file():
+        yield target  # a device or a pipe cannot be replaced, only written to
+        return
+    temporary = target.with_name(f".{target.name[:100]}.{os.urandom(6).hex()}{target.suffix}")
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink()
+        if isinstance(error, OSError) and error.filename in (temporary, str(temporary)):
+            error.filename = str(path)
+        raise
+
+
+def check_place(path: Path) -> None:
+    """Raise unless a file can be made, or replaced, under this name."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise DataError(f"the output must be a file; {str(path)!r} is a folder.")
+    if not target.parent.is_dir():
+        raise DataError(f"the output must go to a folder that exists; there is no {str(target.parent)!r}.")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise PermissionError(13, "the file is write-protected", str(path))
+
+
+def check_output(path: Path | None, *, inputs: Iterable[Path], suffixes: Iterable[str]) -> None:
+    """Raise unless a file name can be written to: its suffix is known, and it is not that of an input."""
+    if path is None:
+        return
+    if path.suffix.lower() not in suffixes:
+        raise DataError(f"the name of the output must end in {listed(suffixes)}; got {path.name!r}.")
+    check_not_input(path, inputs)
+
+
+def check_not_input(path: Path, inputs: Iterable[Path]) -> None:
+    """Raise when a file to be written is one of those that are read."""
+    for file in inputs:
+        if path.exists() and file.exists() and path.samefile(file):
+            raise DataError(f"the output must not replace the input; got {str(path)!r} for both. Name another file.")
+
+
+def check_picture(path: Path | None, inputs: Iterable[Path] = ()) -> None:
+    """Raise unless a picture can be written under this name."""
+    if path is not None:
+        check_output(path, inputs=inputs, suffixes=_PICTURES)
+        check_place(path)
+
+
+def write_picture(path: Path, draw: Callable[[Any], Any], *, called: str = "picture") -> None:
+    """Write what a function draws with :mod:`tunbridge.plots`, and print where it is."""
+    tb.plots.draw_off_screen()
+    figure: Any = draw(tb.plots).figure
+    with replacing(path) as file:
+        figure.savefig(file, dpi=150)
+    note(f"The {called} is in {path}.")
+
 
 # Models and networks, in
 
@@ -76,30 +148,27 @@ def load_network(path: Path, format: str | None = None) -> BayesianNetwork:
     return tb.read_network(path, format)
 
 
-def load_model(path: Path, *, swapped_with: Path | None = None, or_network: bool = False) -> Any:
-    """Return the classifier, or also the network, in a file; raise with a hint if there is none."""
-    if not path.exists():
-        hint = near_file(path) or " Make one with tunbridge learn."
-        raise DataError(f"the model must be a file that exists; got {str(path)!r}.{hint}")
-    try:
-        model: Any = load_network(path) if is_network_name(path) else tb.load(path)
-    except FormatError:
-        if (
-            swapped_with is not None
-            and not is_model(path)
-            and (is_model(swapped_with) or is_network_name(swapped_with))
-        ):
-            raise DataError(f"the model must come first; got {str(path)!r} before {str(swapped_with)!r}.") from None
-        raise
-    if is_network(model) and not or_network:
+def load_model(path: Path, *, swapped_with: Path | None = None) -> BayesClassifier:
+    """Return the classifier in a file; raise with a hint if there is none."""
+    model = load_any(path, swapped_with=swapped_with)
+    if isinstance(model, tb.BayesianNetwork):
         hint = "Query it with tunbridge network query."
         raise DataError(f"the model must be a classifier; {str(path)!r} is a network. {hint}")
     return model
 
 
-def is_network(model: Any) -> bool:
-    """Return whether a model is a network, without importing the class."""
-    return not hasattr(model, "classes_")
+def load_any(path: Path, *, swapped_with: Path | None) -> BayesClassifier | BayesianNetwork:
+    """Return the classifier or the network in a file; raise with a hint if there is none, or it comes second."""
+    if not path.exists():
+        hint = near_file(path) or " Make one with tunbridge learn."
+        raise DataError(f"the model must be a file that exists; got {str(path)!r}.{hint}")
+    try:
+        return load_network(path) if is_network_name(path) else tb.load(path)
+    except FormatError:
+        is_second = swapped_with is not None and (is_model(swapped_with) or is_network_name(swapped_with))
+        if is_second and not is_model(path):
+            raise DataError(f"the model must come first; got {str(path)!r} before {str(swapped_with)!r}.") from None
+        raise
 
 
 def check_order(network: Path, rows: Path) -> None:
@@ -175,6 +244,14 @@ def losses(parts: NetworkParts, format: str) -> list[str]:
 
 
 # Tables, out
+
+
+def table_output(path: Path | None, inputs: Iterable[Path]) -> Path | None:
+    """Return the file to which a table is written, None for stdout; raise unless it can be written."""
+    if path is None or path == Path("-"):
+        return None
+    check_output(path, inputs=inputs, suffixes=_TABLES)
+    return path
 
 
 def write_batches(path: Path | None, batches: Iterator[pa.Table]) -> None:

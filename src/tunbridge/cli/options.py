@@ -30,7 +30,7 @@ import typer
 
 from tunbridge._core.check import did_you_mean, listed
 from tunbridge._core.registry import entries
-from tunbridge.cli.output import UsageError, option_names
+from tunbridge.cli.usage import UsageError, given_options, option_names
 from tunbridge.errors import DataError
 
 _ROOT = Path(__file__).parents[1]
@@ -272,15 +272,14 @@ class LibraryOption(NamedTuple):
         kind, default = self.kind, self.default
         hint: Any = bool if kind.is_flag else list[str] if kind.is_repeated else str
         both = kind.is_flag and "/" not in self.spelling and default is not False
-        info = _option(
-            [f"{self.spelling}/--no-{self.option[2:]}" if both else self.spelling],
-            None if kind.is_flag else kind.metavar,
-            _first_sentence(self.text),
-            shown="" if kind.is_flag or default in (None, "", (), "auto", 0) else str(default),
-            repeatable=kind.is_repeated, panel=self.panel, hidden=self.is_rare,
-        )  # fmt: skip
-        annotation = Annotated[hint | None, info]
-        return inspect.Parameter(self.key, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        spelling = f"{self.spelling}/--no-{self.option[2:]}" if both else self.spelling
+        metavar = "" if kind.is_flag else kind.metavar
+        doc = Described((), metavar, _first_sentence(self.text), self.is_rare)
+        shown = "" if kind.is_flag or default in (None, "", (), "auto", 0) else str(default)
+        info = _option([spelling], doc, self.panel, shown=shown, repeatable=kind.is_repeated)
+        return inspect.Parameter(
+            self.key, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[hint | None, info]
+        )
 
     def read(self, value: Any) -> Any:
         """Return the value for the library."""
@@ -329,17 +328,17 @@ def _signature(node: Any) -> Iterator[tuple[str, tuple[str, Any]]]:
 
 def spread(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Return a verb as Typer takes it: records and parameters of the library replaced by their options."""
-    made = list(_made(verb))
-    names = _COMMON | {name: spelling for each in made for name, spelling in each.names.items()}
-    names |= verb.registry_entry.details.get("names", {})  # type: ignore[attr-defined]
+    whole = _made_of(verb.__name__, verb)
+    names = _COMMON | whole.names | verb.registry_entry.details.get("names", {})  # type: ignore[attr-defined]
 
     def run(**values: Any) -> Any:
         option_names.set(names)
-        return verb(**{each.name: each.build(values) for each in made})
+        given_options.set(dict(_given(whole, values)))
+        return whole.build(values)
 
-    parameters = [parameter for each in made for parameter in each.parameters]
-    if any(getattr(p.annotation.__metadata__[-1], "hidden", False) for p in parameters):
-        parameters.append(_HELP_ALL)
+    parameters = whole.parameters
+    if any(getattr(_info(p), "hidden", False) for p in parameters):
+        parameters = [*parameters, _HELP_ALL]
     run.__name__, run.__doc__ = verb.__name__, _help(inspect.getdoc(verb) or "")
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -347,30 +346,59 @@ def spread(verb: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Made(NamedTuple):
-    """A parameter of a verb: the options that it becomes, how its value is built of theirs, their names in messages."""
+    """A parameter of a verb: the options that it becomes, and how its value is built of theirs.
 
-    name: str
+    ``names`` are the options by the parameters of the library, for messages; ``owners`` say for each option which
+    parameter or field it sets.
+    """
+
     parameters: list[inspect.Parameter]
     build: Callable[[dict[str, Any]], Any]
     names: dict[str, str]
+    owners: dict[str, str]
 
 
-def _made(source: Callable[..., Any], panel: str | None = None) -> Iterator[Made]:
-    """Yield the parameters of a verb, or the fields of a record, as options; a field may be a record itself."""
+def _made_of(name: str, source: Callable[..., Any], panel: str | None = None) -> Made:
+    """Return a verb, or a record in it, with the options of all its parameters; a field may be a record itself."""
+    made = dict(_fields(source, panel))
+    return Made(
+        [parameter for each in made.values() for parameter in each.parameters],
+        lambda values: source(**{name: each.build(values) for name, each in made.items()}),
+        {key: spelling for each in made.values() for key, spelling in each.names.items()},
+        {key: owner for each in made.values() for key, owner in each.owners.items()},
+    )
+
+
+def _fields(source: Callable[..., Any], panel: str | None) -> Iterator[tuple[str, Made]]:
+    """Yield the parameters of a verb, or the fields of a record, as options."""
     hints, docs = get_type_hints(source, include_extras=True), _docs(source)
-    for parameter in inspect.signature(source).parameters.values():
-        name, hint = parameter.name, hints[parameter.name]
-        metadata = getattr(hint, "__metadata__", ())
+    for name, parameter in inspect.signature(source).parameters.items():
+        hint, metadata = hints[name], getattr(hints[name], "__metadata__", ())
         spec = next((m for m in metadata if isinstance(m, From)), None)
         if spec is not None:
-            yield _made_of_library(name, spec)
+            yield name, _made_of_library(name, spec)
         elif is_dataclass(hint):
-            yield _made_of_record(name, hint)  # type: ignore[arg-type]
+            yield name, _made_of(name, hint, (hint.__doc__ or "").partition("\n")[0].rstrip("."))  # type: ignore[arg-type]
         else:
             plain = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) if is_dataclass(source) else parameter
             doc = docs.get(name) or next((m for m in metadata if isinstance(m, Described)), _UNDESCRIBED)
             options = [_parameter(plain, hint, doc, panel)]
-            yield Made(name, options, _value_of(name, hint), {name: _spellings(name, doc)[0]})
+            yield name, Made(options, _value_of(name, hint), {name: _spellings(name, doc)[0]}, {name: name})
+
+
+def _info(parameter: inspect.Parameter) -> typer.models.ParameterInfo:
+    """Return what Typer knows of an option or argument."""
+    found: typer.models.ParameterInfo = parameter.annotation.__metadata__[-1]
+    return found
+
+
+def _given(verb: Made, values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield the options that were given, as they are spelled, and what each sets."""
+    for parameter in verb.parameters:
+        value, info = values[parameter.name], _info(parameter)
+        if isinstance(info, typer.models.OptionInfo) and value not in (None, [], parameter.default):
+            on, _, off = str(info.default).partition("/")  # where Typer keeps the first spelling
+            yield off if value is False else on, verb.owners[parameter.name]
 
 
 def _docs(source: Callable[..., Any]) -> dict[str, Described]:
@@ -387,14 +415,8 @@ def _made_of_library(name: str, spec: From) -> Made:
         return {p: options[p].read(value) for p, value in given.items() if value not in (None, [])}
 
     names = {p: o.spelling for p, o in options.items()}
-    return Made(name, [option.parameter() for option in options.values()], build, names)
-
-
-def _made_of_record(name: str, record: Callable[..., Any]) -> Made:
-    made = list(_made(record, (record.__doc__ or "").partition("\n")[0].rstrip(".")))
-    parameters = [parameter for each in made for parameter in each.parameters]
-    names = {key: spelling for each in made for key, spelling in each.names.items()}
-    return Made(name, parameters, lambda values: record(**{each.name: each.build(values) for each in made}), names)
+    owners = {o.key: name for o in options.values()}
+    return Made([option.parameter() for option in options.values()], build, names, owners)
 
 
 def _value_of(name: str, hint: Any) -> Callable[[dict[str, Any]], Any]:
@@ -404,24 +426,18 @@ def _value_of(name: str, hint: Any) -> Callable[[dict[str, Any]], Any]:
     return lambda values: values[name]
 
 
-def _parameter(parameter: inspect.Parameter, hint: Any, doc: Described, panel: str | None = None) -> inspect.Parameter:
+def _parameter(parameter: inspect.Parameter, hint: Any, doc: Described, panel: str | None) -> inspect.Parameter:
     """Return an argument, or an option where the parameter has a name only, as Typer takes it."""
-    metavar, _, least = doc.type.partition(" >= ")
-    default = None if parameter.default == () else parameter.default
-    is_argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
-    if is_argument:
-        info: Any = typer.Argument(
-            metavar=metavar or parameter.name.upper(), help=_escaped(doc.text), show_default=False
-        )
+    default, is_list = None if parameter.default == () else parameter.default, get_origin(hint) is list
+    if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+        metavar = doc.type or parameter.name.upper()
+        info: Any = typer.Argument(metavar=metavar, help=_escaped(doc.text), show_default=False)
     else:
         shown = "" if default in (None, False, inspect.Parameter.empty) else str(default)
         first, *others = _spellings(parameter.name, doc)
         first = f"{first}/--no-{first[2:]}" if hint == bool | None else first
-        info = _option(
-            [first, *others], metavar, doc.text, shown=shown, repeatable=get_origin(hint) is list, panel=panel,
-            hidden=doc.is_rare, min=int(least) if least else None,
-        )  # fmt: skip
-    optional = hint | None if default is None and get_origin(hint) is list else hint
+        info = _option([first, *others], doc, panel, shown=shown, repeatable=is_list)
+    optional = hint | None if default is None and is_list else hint
     return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[optional, info])
 
 
@@ -431,16 +447,14 @@ def _spellings(name: str, doc: Described) -> list[str]:
     return [*(long or [f"--{name.replace('_', '-')}"]), *(word for word in doc.spellings if word not in long)]
 
 
-def _option(
-    spellings: Iterable[str], metavar: str | None, text: str, *, shown: str = "", repeatable: bool = False,
-    panel: str | None = None, hidden: bool = False, min: float | None = None,
-) -> Any:  # fmt: skip
+def _option(spellings: list[str], doc: Described, panel: str | None, *, shown: str, repeatable: bool) -> Any:
     """Return an option of Typer; its default and whether it is repeatable stand at the end of the help."""
+    metavar, _, least = doc.type.partition(" >= ")
     notes = ", ".join(filter(None, [f"default: {shown}" if shown else "", "repeatable" if repeatable else ""]))
-    end = f" ({notes})." if notes else "."
+    text = doc.text.rstrip(".") + (f" ({notes})." if notes else ".")
     return typer.Option(
-        *spellings, metavar=metavar or None, help=_escaped(text.rstrip(".") + end), show_default=False, hidden=hidden,
-        rich_help_panel=panel, min=min,
+        *spellings, metavar=metavar or None, help=_escaped(text), show_default=False, hidden=doc.is_rare,
+        rich_help_panel=panel, min=int(least) if least else None,
     )  # fmt: skip
 
 
@@ -543,10 +557,3 @@ def check_column(option: str, name: str, path: Path, names: Iterable[str]) -> No
     """Raise unless an option names a column of a file."""
     if name not in names:
         raise DataError(f"{option} must name a column of {path.name}; got {name!r}. {did_you_mean(name, names)}")
-
-
-def check_apart(options: Mapping[str, object], why: str) -> None:
-    """Raise for the first option that was given although it does nothing here."""
-    for option, value in options.items():
-        if value not in (None, False, [], {}):
-            raise UsageError(f"{option} must {why}")

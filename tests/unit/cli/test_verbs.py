@@ -15,7 +15,7 @@ from tunbridge._core import registry
 from tunbridge._core.registry import entries, verb
 from tunbridge.cli.app import app, command_of, current_spelling
 from tunbridge.cli.options import From, Kind, described, spread
-from tunbridge.cli.output import UsageError
+from tunbridge.cli.usage import UsageError
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,9 @@ from typing import Any, Literal
 import tunbridge as tb
 from tunbridge._core.check import shortened
 from tunbridge._core.registry import verb
-from tunbridge.cli.output import UsageError, check_picture, say, say_fields, say_json, say_table, write_picture
+from tunbridge.cli.files import check_picture, write_picture
+from tunbridge.cli.output import say, say_fields, say_json, say_table
+from tunbridge.cli.usage import UsageError
 from tunbridge.errors import DataError
 from tunbridge.reasoning import BayesUpdate, Derivation, DiagnosticTest
 from tunbridge.reasoning.diagnostic import DISEASED, HEALTHY, MEASURES, as_results, measured, percent_text

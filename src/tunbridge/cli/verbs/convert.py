@@ -6,9 +6,10 @@ from pathlib import Path
 
 from tunbridge._core.check import listed, warn_user
 from tunbridge._core.registry import verb
-from tunbridge.cli.files import NETWORK_FORMATS, losses, suffix_of
+from tunbridge.cli.files import NETWORK_FORMATS, check_not_input, losses, suffix_of
 from tunbridge.cli.options import NetworkFile
-from tunbridge.cli.output import UsageError, check_not_input, counted, say
+from tunbridge.cli.output import counted, say
+from tunbridge.cli.usage import UsageError
 from tunbridge.errors import DataWarning
 from tunbridge.formats import read_network_parts, write_network_parts
 

@@ -12,9 +12,9 @@ from tunbridge._core.registry import verb
 from tunbridge.cli.files import check_network_output, check_order, load_network, lost_in_file
 from tunbridge.cli.networks import NetworkTarget
 from tunbridge.cli.options import DataFile, From, NetworkFile, Reading, check_column
-from tunbridge.cli.output import UsageError, counted, note, say, say_fields, shortlist, tracked
+from tunbridge.cli.output import counted, lines, note, say_fields, say_next, shortlist, tracked
 from tunbridge.cli.rows import BATCH_ROWS, iter_rows
-from tunbridge.cli.training import SHOWN
+from tunbridge.cli.usage import refuse
 from tunbridge.data import Table, as_table
 from tunbridge.inference.evidence import warn_near_names
 from tunbridge.learning import DriftMonitor, NetworkUpdate, update_network
@@ -85,20 +85,19 @@ def update(
     say_fields(_summary(network, net, data, seen, monitor))
     if lost := lost_in_file(seen.network, file):
         note(f"Note: {file.name} does not keep {lost}. A .tb file keeps all, for the next update.")
-    say()
-    say(f"The network is in {file}. Next steps:")
-    say(f"  tunbridge describe {quote(str(file))}")
-    if monitor is not None and monitor.drifted:
-        say(f"  tunbridge network query {quote(str(file))} --target {quote(monitor.drifted[0])}")
+    name, drifted = quote(str(file)), monitor.drifted[:1] if monitor else ()
+    queries = [f"network query {name} --target {quote(target)}" for target in drifted]
+    say_next("network", file, [f"describe {name}", *queries])
 
 
 def _output(network: Path, data: Path, output: Path | None, in_place: bool) -> Path:
     """Return the file to write; raise before the work if it could not be written, or none is named."""
-    if (output is None) != in_place:
-        raise UsageError(f"one of --output FILE and --in-place must be given; got {'both' if in_place else 'none'}.")
-    file = output or network
-    if output is not None and output.exists() and network.exists() and output.samefile(network):
-        raise UsageError(f"--output must not be the network itself; got {output.name!r}. Use --in-place.")
+    both, file = "both" if in_place else "none", output or network
+    is_same = output is not None and output.exists() and network.exists() and output.samefile(network)
+    refuse(
+        ((output is None) != in_place, f"one of --output FILE and --in-place must be given; got {both}."),
+        (is_same, f"--output must not be the network itself; got {file.name!r}. Use --in-place."),
+    )
     check_network_output(file, [data])
     return file
 
@@ -130,7 +129,7 @@ def _summary(
         ("Read", f"{data}: {counted(seen.n_rows, 'row')}{missing}"),
         ("Log-score", _score_text(seen, monitor)),
         ("Impossible", _impossible_text(seen)),
-        ("New states", shortlist(new, most=SHOWN, separator="\n")),
+        ("New states", lines(new)),
         ("Drift", "" if monitor is None else _drift_text(monitor)),
     ]
 

@@ -21,12 +21,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import tunbridge as tb
-from tunbridge._core.check import did_you_mean, listed
-from tunbridge.cli.files import near_file
+from tunbridge._core.check import listed
+from tunbridge.cli.files import check_exists
 from tunbridge.cli.options import Reading, check_column
 from tunbridge.cli.output import note, tracked
 from tunbridge.cli.training import Columns, Training, text_columns, with_classes
-from tunbridge.cli.usage import UsageError, refuse, refuse_options
+from tunbridge.cli.usage import UsageError, near_hint, refuse, refuse_options
 from tunbridge.data import Column, Table, Variable, as_table
 from tunbridge.data.columns import Kind, column_to_arrow
 from tunbridge.data.formats.request import nulled
@@ -131,10 +131,8 @@ def _known_column(model: BayesClassifier, path: Path, batch: pa.Table, column: s
     others = batch.select([n for n in names if n != model.target_name_]).slice(0, _FIRST_ROWS)
     texts = [n for n in others.column_names if not _are_numbers(others[n], kind)]
     if column is None and len(texts) != 1 and own is not None:
-        near = did_you_mean(own, names)
-        hint = f"{near} " if near.startswith("Did") else ""
-        rule = f"{path.name} must have the column that the model was learned from, {own!r}"
-        raise DataError(f"{rule}; it has {listed(names)}. {hint}--column names another one.")
+        rule = f"{path.name} must have the column that the model was learned from, {own!r}; it has {listed(names)}."
+        raise DataError(f"{rule}{near_hint(own, names)} --column names another one.")
     return _chosen_column(path, others, kind, column, names)
 
 
@@ -159,8 +157,8 @@ def check_files(model: BayesClassifier | NetworkTarget, paths: Sequence[Path], r
         rule = "several files must be text files" if kind else "the rows must be one table"
         raise UsageError(f"{rule}; got {listed([str(p) for p in paths], most=3)}.")
     for path in paths:
-        if kind and is_loose(path, reading) and not path.exists():
-            raise DataError(f"the rows must be a file that exists; got {str(path)!r}.{near_file(path)}")
+        if kind and is_loose(path, reading):
+            check_exists("the rows", path)
 
 
 def read_folder(path: Path, encoding: str) -> pa.Table:

@@ -25,7 +25,7 @@ from pyarrow import parquet
 import tunbridge as tb
 from tunbridge._core.check import listed
 from tunbridge.cli.output import counted, note
-from tunbridge.cli.usage import UsageError
+from tunbridge.cli.usage import refuse
 from tunbridge.data.formats.source import table_suffixes
 from tunbridge.errors import DataError, FormatError
 from tunbridge.formats import NetworkParts, is_other_file
@@ -76,27 +76,20 @@ def check_place(path: Path) -> None:
         raise PermissionError(13, "the file is write-protected", str(path))
 
 
-def check_output(path: Path | None, *, inputs: Iterable[Path], suffixes: Iterable[str]) -> None:
-    """Raise unless a file name can be written to: its suffix is known, and it is not that of an input."""
-    if path is None:
-        return
-    if path.suffix.lower() not in suffixes:
+def check_output(path: Path, inputs: Iterable[Path] = (), suffixes: Iterable[str] = ()) -> None:
+    """Raise unless a file can be written: its suffix is known, it has a place, and it is not one of the inputs."""
+    if suffixes and path.suffix.lower() not in suffixes:
         raise DataError(f"the name of the output must end in {listed(suffixes)}; got {path.name!r}.")
-    check_not_input(path, inputs)
-
-
-def check_not_input(path: Path, inputs: Iterable[Path]) -> None:
-    """Raise when a file to be written is one of those that are read."""
     for file in inputs:
         if path.exists() and file.exists() and path.samefile(file):
             raise DataError(f"the output must not replace the input; got {str(path)!r} for both. Name another file.")
+    check_place(path)
 
 
 def check_picture(path: Path | None, inputs: Iterable[Path] = ()) -> None:
     """Raise unless a picture can be written under this name."""
     if path is not None:
-        check_output(path, inputs=inputs, suffixes=_PICTURES)
-        check_place(path)
+        check_output(path, inputs, _PICTURES)
 
 
 def write_picture(path: Path, draw: Callable[[Any], Any], *, called: str = "picture") -> None:
@@ -140,8 +133,7 @@ def is_model(path: Path) -> bool:
 
 def load_network(path: Path, format: str | None = None) -> BayesianNetwork:
     """Return the network in a file."""
-    if not path.exists():
-        raise DataError(f"the network must be a file that exists; got {str(path)!r}.{near_file(path)}")
+    check_exists("the network", path)
     if format is None and suffix_of(path) in table_suffixes():
         hint = "For tables there are tunbridge learn, evaluate, predict and describe."
         raise DataError(f"the network must be a network file; {path.name!r} looks like a table. {hint}")
@@ -159,9 +151,7 @@ def load_model(path: Path, *, swapped_with: Path | None = None) -> BayesClassifi
 
 def load_any(path: Path, *, swapped_with: Path | None) -> BayesClassifier | BayesianNetwork:
     """Return the classifier or the network in a file; raise with a hint if there is none, or it comes second."""
-    if not path.exists():
-        hint = near_file(path) or " Make one with tunbridge learn."
-        raise DataError(f"the model must be a file that exists; got {str(path)!r}.{hint}")
+    check_exists("the model", path, "Make one with tunbridge learn.")
     try:
         return load_network(path) if is_network_name(path) else tb.load(path)
     except FormatError:
@@ -177,14 +167,16 @@ def check_order(network: Path, rows: Path) -> None:
         raise DataError(f"the network must come first; got {str(network)!r} before {str(rows)!r}.")
 
 
-def near_file(path: Path) -> str:
-    """Return a hint for a file that does not exist: one of nearly that name, or that there is no such folder."""
+def check_exists(what: str, path: Path, hint: str = "") -> None:
+    """Raise if there is no such file, with a hint: one of nearly that name, or that there is no such folder."""
+    if path.exists():
+        return
     try:
-        names = [file.name for file in path.parent.iterdir()]
+        near = difflib.get_close_matches(path.name, [file.name for file in path.parent.iterdir()], n=1, cutoff=0.6)
     except OSError:
-        return f" There is no folder {str(path.parent)!r}."
-    near = difflib.get_close_matches(path.name, names, n=1, cutoff=0.6)
-    return f" Did you mean {str(path.with_name(near[0]))!r}?" if near else ""
+        near, hint = [], f"There is no folder {str(path.parent)!r}."
+    hint = f"Did you mean {str(path.with_name(near[0]))!r}?" if near else hint
+    raise DataError(f"{what} must be a file that exists; got {str(path)!r}. {hint}".rstrip())
 
 
 # Models and networks, out
@@ -210,10 +202,9 @@ def check_model_output(file: Path) -> None:
 
 def check_network_output(file: Path, inputs: list[Path]) -> None:
     """Raise unless a network can be written under this name."""
-    check_not_input(file, inputs)
-    if suffix_of(file) not in NETWORK_FORMATS or file.name.lower().endswith(".tb.gz"):
-        raise UsageError(f"the name of the network must end in {listed(NETWORK_FORMATS)}; got {file.name!r}.")
-    check_place(file)
+    check_output(file, inputs)
+    is_known = suffix_of(file) in NETWORK_FORMATS and not file.name.lower().endswith(".tb.gz")
+    refuse((not is_known, f"the name of the network must end in {listed(NETWORK_FORMATS)}; got {file.name!r}."))
 
 
 def lost_in_file(net: BayesianNetwork, file: Path) -> str:
@@ -250,7 +241,7 @@ def table_output(path: Path | None, inputs: Iterable[Path]) -> Path | None:
     """Return the file to which a table is written, None for stdout; raise unless it can be written."""
     if path is None or path == Path("-"):
         return None
-    check_output(path, inputs=inputs, suffixes=_TABLES)
+    check_output(path, inputs, _TABLES)
     return path
 
 

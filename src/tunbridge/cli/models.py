@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tunbridge as tb
-from tunbridge._core.check import did_you_mean, listed
+from tunbridge._core.check import listed
 from tunbridge._core.lazy import LazyModule
 from tunbridge.cli.documents import SEQUENCE, TEXT
 from tunbridge.cli.options import From, Seed
 from tunbridge.cli.output import say, say_table
 from tunbridge.cli.training import evaluation
-from tunbridge.cli.usage import UsageError, option_names, refuse
+from tunbridge.cli.usage import UsageError, as_usage, near_hint, option_names, refuse
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
@@ -84,9 +84,8 @@ def model_names(option: str, texts: Sequence[str], kind: str = "") -> tuple[str,
             continue
         found = _find(word, kind)
         if found is None:
-            near = did_you_mean(word.lower(), [*known, AUTO])
-            hint = near if near.startswith("Did") else f"Known: {', '.join([*known, AUTO])}."
-            raise UsageError(f"{option} must name models; got {word!r}. {hint}")
+            hint = near_hint(word.lower(), [*known, AUTO]) or f" Known: {', '.join([*known, AUTO])}."
+            raise UsageError(f"{option} must name models; got {word!r}.{hint}")
         names += [] if found in names and (found in usual or kind) else [found]
     if not names:
         raise UsageError(f"{option} must name a model, such as {_USUAL[kind]}; got {text!r}.")
@@ -204,11 +203,9 @@ def _table_model(family: Family, settings: Mapping[str, object], categorical: Se
             able = listed([f.name for f in families if _has(f, parameter)], most=_SHOWN)
             raise UsageError(f"{option} must come with models that have it, such as {able}; {family.name!r} does not.")
     model.set_params(**settings)
-    try:
+    with as_usage(f"{{}} These are the values for {family.name}."):
         if family.is_ours:
             check_parameters(model)
-    except DataError as error:
-        raise UsageError(f"{error} These are the values for {family.name}.") from None
     return model.set_params(categorical=list(categorical)) if categorical and _has(family, "categorical") else model
 
 
@@ -219,10 +216,8 @@ def text_model(name: str, kind: str, settings: Mapping[str, object]) -> BayesCla
         given.setdefault("ngrams", _CHARACTER_NGRAMS)
     maker: type[BayesClassifier] = tb.TextClassifier if kind == TEXT else tb.SequenceClassifier
     model = maker(name, **given)
-    try:
+    with as_usage():
         check_parameters(model)
-    except DataError as error:
-        raise UsageError(str(error)) from None
     return model
 
 

@@ -30,7 +30,7 @@ import typer
 
 from tunbridge._core.check import did_you_mean, listed
 from tunbridge._core.registry import entries
-from tunbridge.cli.usage import UsageError, given_options, option_names
+from tunbridge.cli.usage import UsageError, given_options, near_hint, option_names, refuse
 from tunbridge.errors import DataError
 
 _ROOT = Path(__file__).parents[1]
@@ -171,10 +171,13 @@ class Kind:
     @property
     def metavar(self) -> str:
         """What stands for the value in the help."""
-        number = "N" if self._has("int") else "X" if self._has("float", "number") else ""
-        some = [number, "A-B" if self._has("(int, int)") else "", *self.words, "none" if self._has("None") else ""]
-        one = "|".join(filter(None, some)) or "TEXT"
+        one = "|".join(self._forms("N" if self._has("int") else "X" if self._has("float", "number") else "")) or "TEXT"
         return self.form or (f"{one}|NAME={one}" if self.is_mapping and not self.words else one)
+
+    def _forms(self, number: str) -> list[str]:
+        """Return the forms that a value may have."""
+        pair, none = "A-B" if self._has("(int, int)") else "", "none" if self._has("None") else ""
+        return [form for form in (number, pair, *self.words, none) if form]
 
     def read(self, option: str, text: str) -> Any:
         """Return the value that a text stands for; raise with what it may be."""
@@ -185,17 +188,14 @@ class Kind:
         if self._has("(int, int)") and (pair := re.fullmatch(r"\s*(\d+)\s*[-:,–]\s*(\d+)\s*", text)):
             return int(pair[1]), int(pair[2])
         if (number := self._number(text)) is not None:
-            if isinstance(number, int) and number < 0:
-                raise UsageError(f"{option} must be at least 0; got {number}.")
+            refuse((isinstance(number, int) and number < 0, f"{option} must be at least 0; got {number}."))
             return number
         if self._has("collection"):
             return _words_or_file(option, text)
         if self._has("states") and all(states := text.split("|")) and len(states) > 1:
             return states
         if self.words or self._has(*_NUMBERS) or self.is_mapping:
-            near_text = did_you_mean(word, self.words) if self.words else ""
-            hint = f" {near_text}" if near_text.startswith("Did") else ""
-            raise UsageError(f"{option} must be {self._choices()}; got {text!r}.{hint}")
+            raise UsageError(f"{option} must be {self._choices()}; got {text!r}.{near_hint(word, self.words)}")
         return text
 
     def _number(self, text: str) -> float | None:
@@ -216,10 +216,10 @@ class Kind:
         pairs: dict[str, Any] = {}
         for text in texts:
             name, sign, value = text.rpartition("=")
-            if not (sign and name):
-                raise UsageError(f"{option} must be {self.metavar}; got {', '.join(texts)!r}.")
-            if name in pairs:
-                raise UsageError(f"{option} must name each variable once; got {name!r} twice.")
+            refuse(
+                (not (sign and name), f"{option} must be {self.metavar}; got {', '.join(texts)!r}."),
+                (name in pairs, f"{option} must name each variable once; got {name!r} twice."),
+            )
             pairs[name] = self.read(option, value)
         return pairs
 
@@ -228,9 +228,7 @@ class Kind:
             return self.metavar
         if not self._has(*_NUMBERS):
             return f"one of {listed(self.words, most=len(self.words))}"
-        number = "a number" if self._has("float", "number") else "an integer"
-        some = [number, "A-B" if self._has("(int, int)") else "", *self.words, "none" if self._has("None") else ""]
-        *first, last = filter(None, some)
+        *first, last = self._forms("a number" if self._has("float", "number") else "an integer")
         return f"{', '.join(first)} or {last}" if first else last
 
 
@@ -296,14 +294,16 @@ def _definition(room: str, source: str) -> tuple[dict[str, tuple[str, Any]], dic
     for path in sorted((_ROOT / room).rglob("*.py")):
         text = path.read_text("utf-8")
         if start.search(text):
-            node: Any = next(n for n in ast.parse(text).body if getattr(n, "name", "") == owner)
-            inner = next(
-                (n for n in getattr(node, "body", []) if getattr(n, "name", "") == (method or "__init__")), None
-            )
-            function = inner if method or (isinstance(node, ast.ClassDef) and inner is not None) else node
-            doc = ast.get_docstring(inner if method and inner is not None else node) or ""
-            return dict(_signature(function)), described(doc)
+            node = _named(ast.parse(text), owner)
+            inner = _named(node, method or "__init__")
+            doc = ast.get_docstring(inner if method else node) or ""  # type: ignore[arg-type]
+            return dict(_signature(inner or node)), described(doc)
     raise LookupError(f"{source} is not in {room}")
+
+
+def _named(node: ast.AST | None, name: str) -> ast.AST | None:
+    """Return the function or class of a name that is defined in a module, class or function."""
+    return next((n for n in getattr(node, "body", ()) if getattr(n, "name", "") == name), None)
 
 
 def _signature(node: Any) -> Iterator[tuple[str, tuple[str, Any]]]:

@@ -32,7 +32,7 @@ else:
 _ONE_VALUE, _IDENTIFIER = "has only one value", "looks like an identifier"
 _FEW_ROWS, _MANY_STATES = 5, 10
 _LOOKED_AT, _WORDS = 200, 4
-_FREQUENCY, _SHOWN_LABELS = "frequency", 6
+_SHOWN_LABELS = 6
 
 
 @dataclass(frozen=True)
@@ -162,10 +162,12 @@ class Material:
         numbers = [v.name for v in read.variables if v.is_continuous]
         if numbers and cuts is None:
             raise _still_numbers(numbers)
-        cut = read if cuts == "none" else _with_bins(read, numbers, cuts or _FREQUENCY, target, n_bins)
-        flat = [name for name in numbers if cuts != "none" and cut.variable(name).n_states < 2]
-        gone |= dict.fromkeys(flat, "has no cut that separates the classes")
-        cut, read = cut.drop(flat), read.drop(flat)
+        cut = read
+        if numbers and cuts is not None and cuts != "none":
+            cut = _with_bins(read, numbers, cuts, target, n_bins)
+            flat = [name for name in numbers if cut.variable(name).n_states < 2]
+            gone |= dict.fromkeys(flat, "has no cut that separates the classes")
+            cut, read = cut.drop(flat), read.drop(flat)
         if cut.n_columns < 2:
             others = shortlist([f"{name} {what}" for name, what in gone.items()])
             rule = "a network must be learned from two columns at least"

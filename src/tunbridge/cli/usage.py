@@ -22,7 +22,8 @@ from typing import Any
 import typer
 from typer.exceptions import TyperException
 
-from tunbridge.errors import TunbridgeError, TunbridgeWarning
+from tunbridge._core.check import did_you_mean
+from tunbridge.errors import DataError, TunbridgeError, TunbridgeWarning
 
 FAILED, USAGE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 _SHOWN_WARNINGS = 3
@@ -53,9 +54,31 @@ def refuse(*rules: tuple[object, str]) -> None:
             raise UsageError(text)
 
 
+@contextmanager
+def as_usage(text: str = "{}") -> Iterator[None]:
+    """Turn an error about the data into one about the options, with this text, in which {} is the message."""
+    try:
+        yield
+    except DataError as error:
+        raise UsageError(text.replace("{}", str(error))) from None
+
+
+def near_hint(name: object, known: Iterable[object]) -> str:
+    """Return a question after the nearest known name, with a blank before it; no text if none is near.
+
+    Examples
+    --------
+    >>> near_hint("tabuu", ["tabu", "ges"]), near_hint("x", ["tabu", "ges"])
+    (" Did you mean 'tabu'?", '')
+    """
+    hint = did_you_mean(name, known)
+    return f" {hint}" if hint.startswith("Did") else ""
+
+
 def given_for(*parameters: str) -> list[str]:
     """Return the options that were given for some parameters of the verb, or fields of its records."""
-    return [option for option, parameter in given_options.get().items() if parameter in parameters]
+    given = given_options.get().items()
+    return [option for parameter in parameters for option, owner in given if owner == parameter]
 
 
 def refuse_options(parameters: Iterable[str], why: str) -> None:

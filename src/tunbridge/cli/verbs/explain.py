@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from tunbridge._core.check import did_you_mean, shortened
 from tunbridge._core.registry import verb
 from tunbridge.cli.documents import NOUNS, READ, SEQUENCE, column_of, is_loose, kind_read
-from tunbridge.cli.files import check_output, check_picture, load_model, near_file, replacing, write_picture
+from tunbridge.cli.files import check_exists, check_output, check_picture, load_model, replacing, write_picture
 from tunbridge.cli.options import AsJson, ModelFile, Reading
 from tunbridge.cli.output import counted, note, say, say_json, shortlist
 from tunbridge.cli.rows import OtherColumn, row_of
@@ -77,7 +77,8 @@ class Question:
         """Raise for options that do not go together, and for files that cannot be written."""
         check_picture(self.plot)
         check_picture(self.nomogram)
-        check_output(self.html, inputs=[], suffixes=_PAGES)
+        if self.html is not None:
+            check_output(self.html, suffixes=_PAGES)
         what_if, importance, draws = self.what_if, self.importance, self.plot is not None
         compares = (self.label is not None or self.against is not None) and self.nomogram is None
         hint = "--to names the class that is wanted" if what_if else "importance is about all classes"
@@ -258,8 +259,7 @@ def _text(model: BayesClassifier, text: str, case: Case, reading: Reading) -> st
         option = "--column" if case.column is not None else "--row"
         refuse((case.column or (case.row or 1) > 1, f"{option} must come with a file; got {shortened(repr(text))}."))
         return text
-    if not path.exists():
-        raise DataError(f"what is explained must be a file that exists, or a text; got {text!r}.{near_file(path)}")
+    check_exists("what is explained, if it is no text,", path)
     what = NOUNS[kind_read(model)] if is_loose(path, reading) else "row"
     return str(_row(model, path, case, reading, what)[READ] or "")
 

@@ -18,7 +18,6 @@ from tunbridge._core.check import did_you_mean
 from tunbridge._core.registry import verb
 from tunbridge.cli.files import (
     check_order,
-    check_place,
     is_typed,
     load_network,
     null_if_blank,
@@ -88,7 +87,6 @@ def impute(
         files = [output.with_name(f"{output.stem}-{i}{output.suffix}") for i in range(1, imputations + 1)]
     for file in files:
         table_output(file, [rows, network])
-        check_place(file)
     check_order(network, rows)
     net = load_network(network)
     for name in filling.get("columns", ()):

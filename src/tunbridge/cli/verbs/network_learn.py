@@ -17,16 +17,16 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 import tunbridge as tb
-from tunbridge._core.check import did_you_mean, listed
+from tunbridge._core.check import listed
 from tunbridge._core.registry import entries, verb
 from tunbridge.cli.files import (
+    check_exists,
     check_model_output,
     check_network_output,
     check_picture,
     check_place,
     lost_in_file,
     model_name,
-    near_file,
     suffix_of,
     write_picture,
 )
@@ -41,8 +41,9 @@ from tunbridge.cli.training import (
     read_columns,
     size_text,
 )
-from tunbridge.cli.usage import UsageError, refuse, refuse_options
+from tunbridge.cli.usage import UsageError, as_usage, near_hint, refuse, refuse_options
 from tunbridge.data import Table
+from tunbridge.data.variable import number_of
 from tunbridge.errors import DataError
 from tunbridge.learning import Constraints, Score, Search
 from tunbridge.learning.scores.discrete import as_score, score_names
@@ -207,21 +208,22 @@ class Structure:
         numbers = any(v.is_continuous for v in table.variables)
         return search.is_scored and not (single or averages or numbers)
 
-    def make_score(self, usual: str = _SCORE) -> Score:
-        """Return the score; a number after its name is its first option."""
-        name, sign, number = (self.score or usual).partition(":")
+    def make_score(self) -> Score | None:
+        """Return the score that was chosen, if one was; a number after its name is its first option."""
+        if self.score is None:
+            return None
+        name, sign, number = self.score.partition(":")
         try:
             score = as_score(name)
         except DataError:
             raise _not_among("--score", self.score, score_names()) from None
-        own = [f.name for f in fields(score)]
-        refuse((sign and not own, f"--score {name} must come without a number; got {self.score!r}."))
-        try:
-            return replace(score, **{own[0]: float(number)}) if sign else score
-        except DataError as error:
-            raise UsageError(f"in --score {self.score}, {error}") from None
-        except ValueError:
-            raise UsageError(f"in --score {self.score}, a number must follow the colon; got {number!r}.") from None
+        own, value = [f.name for f in fields(score)], number_of(number)
+        refuse(
+            (sign and not own, f"--score {name} must come without a number; got {self.score!r}."),
+            (sign and value is None, f"in --score {self.score}, a number must follow the colon; got {number!r}."),
+        )
+        with as_usage(f"in --score {self.score}, {{}}"):
+            return replace(score, **{own[0]: value}) if sign else score
 
     def make_constraints(self) -> Constraints | None:
         """Return what is known about the arcs; None if that is nothing."""
@@ -257,14 +259,19 @@ def learn_network(data: DataFile, *, task: Task, structure: Structure, columns: 
     structure.check(task.target)
     refuse(((task.smoothing or 0) < 0, f"--smoothing must be at least 0; got {task.smoothing}."))
     _check_files(file, structure, data)
-    structure.make_score()  # so that a mistake is reported before the table is read
-    search, constraints = structure.make_search(task.target), structure.make_constraints()
+    search, score, constraints = (
+        structure.make_search(task.target),
+        structure.make_score(),
+        structure.make_constraints(),
+    )
     limits = {**structure.max_parents, "constraints": constraints, "random_state": structure.random_state or 0}
     whole = read_columns(data, columns, reading, task.target)
     wanted = task.numeric is not None or structure.bins is not None
     cuts = structure.cuts or ("frequency" if wanted else None)
     material = Material.of(whole, task.target, columns, cuts, structure.bins or _BINS)
-    found = _learned(material, structure, search, task.prior, limits)
+    averaged = material.table.missing and not structure.alternates(search, material.table)
+    found = _Work(material, structure, search, score or (_SCORE_OF_MISSING if averaged else _SCORE))
+    found.learn(task.prior, limits)
     found.network.write(file)
     lost = lost_in_file(found.network, file)
     kept = ("Not kept", f"{lost} (a .tb file keeps all)" if lost else "")
@@ -294,8 +301,7 @@ def _check_files(file: Path, structure: Structure, data: Path) -> None:
 def _not_among(option: str, given: str | None, known: Iterable[str]) -> UsageError:
     """Return the error for a name that is none of those known."""
     names = list(known)
-    near = did_you_mean(given, names)
-    hint = f" {near}" if near.startswith("Did") else ""  # the names are listed already
+    hint = near_hint(given, names)
     return UsageError(f"{option} must be one of {listed(names, most=len(names))}; got {given!r}.{hint}")
 
 
@@ -307,8 +313,7 @@ def _tiers(what: str, texts: Iterable[str]) -> list[list[str]]:
 
 
 def _tier_file(path: Path) -> list[list[str]]:
-    if not path.is_file():
-        raise DataError(f"--tiers must be a file that exists; got {str(path)!r}.{near_file(path)}")
+    check_exists("--tiers", path)
     try:
         found = _tiers(f"each line of {path.name}", path.read_text(encoding="utf-8-sig").splitlines())
     except UnicodeDecodeError:
@@ -322,22 +327,63 @@ def _tier_file(path: Path) -> list[list[str]]:
 
 
 @dataclass
-class _Found:
-    """What was learned from what: the graph and the network, and the records of how they were found."""
+class _Work:
+    """What is learned from what: first the settings, then the graph and the network, and how they were found."""
 
     material: Material
     structure: Structure
     search: Search
-    score: Score
-    dag: tb.LearnedDAG
-    network: tb.BayesianNetwork
-    seconds: float
+    score: Score | str
+    dag: tb.LearnedDAG = field(init=False)
+    network: tb.BayesianNetwork = field(init=False)
+    seconds: float = 0.0
     """How long the search took."""
 
     strengths: tb.ArcStrengths | None = None
     rounds: tb.StructuralFit | None = None
-    fields: Fields = field(default_factory=list)
-    """Lines about the tables, if they were not just counted."""
+    tables: str = ""
+    """How the tables were found, if they were not just counted."""
+
+    def learn(self, prior: dict[str, Any], limits: dict[str, Any]) -> None:
+        """Find the graph and its tables; raise with the reason where an option names a column that was left out."""
+        began = time.perf_counter()
+        try:
+            self._find_graph(prior, limits)
+        except DataError as error:
+            left_out = self.material.left_out
+            gone = [name for name in left_out if f"got {name!r}" in str(error)]
+            raise DataError(f"{error} {gone[0]} was left out: it {left_out[gone[0]]}.") if gone else error from None
+        self.seconds = time.perf_counter() - began
+        if self.rounds is None:
+            self._find_tables(prior)
+
+    def _find_graph(self, prior: dict[str, Any], limits: dict[str, Any]) -> None:
+        table, structure, search, score = self.material.table, self.structure, self.search, self.score
+        if structure.alternates(search, table):
+            with reporting("structural EM") as report:
+                fit = tb.StructuralEM(search, score).fit(table, **prior, **limits, progress=report)
+            arcs = fit.network.dag.arcs
+            self.rounds, self.network = fit, fit.network
+            self.dag = tb.LearnedDAG(fit.network.nodes, arcs, family_scores={}, search=fit.search, note=fit.note)
+        elif structure.bootstrap:
+            how: dict[str, Any] = {"score": score, "search": search, **limits}
+            with reporting("bootstrap") as report:
+                self.strengths = tb.bootstrap_structure(table, structure.bootstrap, progress=report, **how)
+            self.dag = self.strengths.consensus(structure.threshold)
+        else:
+            with reporting("learning") as report:
+                self.dag = tb.learn_structure(table, score, search, progress=report, **limits)
+
+    def _find_tables(self, prior: dict[str, Any]) -> None:
+        table, began = self.material.table, time.perf_counter()
+        if not table.missing:
+            self.network = tb.fit_parameters(self.dag, table, **prior)
+            return
+        with reporting("tables") as report:
+            fit = tb.EM().fit(self.dag, table, **prior, random_state=0, progress=report)
+        how = "converged" if fit.converged else fit.note or "not converged"
+        self.tables = f"EM, {counted(fit.n_iterations, 'iteration')}, {how}, {time.perf_counter() - began:.2f} s"
+        self.network = fit.network
 
     @property
     def interrupted(self) -> str:
@@ -349,63 +395,16 @@ class _Found:
     @property
     def score_text(self) -> str:
         """The name of the score, with the number that was given or the reason why it is the default."""
-        name, given = self.score.name, self.structure.score
-        if given is None:
-            return f"{name}, because values are missing" if name == _SCORE_OF_MISSING else name
-        return f"{name}:{given.partition(':')[2]}" if ":" in given else name
-
-
-def _learned(
-    material: Material, structure: Structure, search: Search, prior: dict[str, Any], limits: dict[str, Any]
-) -> _Found:
-    """Return the graph and its tables; raise with the reason where an option names a column that was left out."""
-    try:
-        return _found(material, structure, search, prior, limits)
-    except DataError as error:
-        left_out = material.left_out
-        gone = [name for name in left_out if f"got {name!r}" in str(error)]
-        raise DataError(f"{error} {gone[0]} was left out: it {left_out[gone[0]]}.") if gone else error from None
-
-
-def _found(
-    material: Material, structure: Structure, search: Search, prior: dict[str, Any], limits: dict[str, Any]
-) -> _Found:
-    table, together = material.table, structure.alternates(search, material.table)
-    score = structure.make_score(_SCORE_OF_MISSING if table.missing and not together else _SCORE)
-    began = time.perf_counter()
-    strengths = None
-    if together:
-        with reporting("structural EM") as report:
-            rounds = tb.StructuralEM(search, score).fit(table, **prior, **limits, progress=report)
-        seconds, net = time.perf_counter() - began, rounds.network
-        dag = tb.LearnedDAG(net.nodes, net.dag.arcs, family_scores={}, search=rounds.search, note=rounds.note)
-        return _Found(material, structure, search, score, dag, net, seconds, rounds=rounds)
-    if structure.bootstrap:
-        with reporting("bootstrap") as report:
-            strengths = tb.bootstrap_structure(
-                table, structure.bootstrap, score=score, search=search, progress=report, **limits
-            )
-        dag = strengths.consensus(structure.threshold)
-    else:
-        with reporting("learning") as report:
-            dag = tb.learn_structure(table, score, search, progress=report, **limits)
-    seconds = time.perf_counter() - began
-    if not table.missing:
-        net = tb.fit_parameters(dag, table, **prior)
-        return _Found(material, structure, search, score, dag, net, seconds, strengths)
-    began = time.perf_counter()
-    with reporting("tables") as report:
-        fit = tb.EM().fit(dag, table, **prior, random_state=0, progress=report)
-    how = "converged" if fit.converged else fit.note or "not converged"
-    text = f"EM, {counted(fit.n_iterations, 'iteration')}, {how}, {time.perf_counter() - began:.2f} s"
-    fields = [("Tables", text)]
-    return _Found(material, structure, search, score, dag, fit.network, seconds, strengths, fields=fields)
+        if isinstance(self.score, str):
+            return f"{self.score}, because values are missing" if self.score == _SCORE_OF_MISSING else self.score
+        number = (self.structure.score or "").partition(":")[2]
+        return f"{self.score.name}:{number}" if number else self.score.name
 
 
 # The summary
 
 
-def _about_table(data: Path, whole: Table, columns: Columns, found: _Found) -> Fields:
+def _about_table(data: Path, whole: Table, columns: Columns, found: _Work) -> Fields:
     material = found.material
     missing = missing_lines(material.read)
     if missing:
@@ -427,10 +426,10 @@ def _about_table(data: Path, whole: Table, columns: Columns, found: _Found) -> F
     ]
 
 
-def _about_search(found: _Found) -> Fields:
+def _about_search(found: _Work) -> Fields:
     dag, rounds, seconds = found.dag, found.rounds, f"{found.seconds:.2f} s"
     if found.strengths is not None:
-        return [*_about_bootstrap(found, found.strengths), *found.fields]
+        return _about_bootstrap(found, found.strengths)
     if rounds is not None:
         turns = counted(len(rounds.trace) - 1, "better graph") + " after the start"
         steps = [f"{rounds.search}, structural EM", turns, seconds]
@@ -446,11 +445,11 @@ def _about_search(found: _Found) -> Fields:
         ("Arcs", shortlist([" → ".join(arc) for arc in dag.arcs], most=_SHOWN_ARCS, separator="\n")),
         ("Undecided", _undecided(dag)),
         ("Note", dag.note),
-        *found.fields,
+        ("Tables", found.tables),
     ]
 
 
-def _about_bootstrap(found: _Found, strengths: tb.ArcStrengths) -> Fields:
+def _about_bootstrap(found: _Work, strengths: tb.ArcStrengths) -> Fields:
     dag, threshold = found.dag, found.structure.threshold
     by = f"{found.search.name} with {found.score_text}" if found.search.is_scored else found.search.name
     least = f"{strengths.threshold if threshold is None else threshold:.3g} or more"
@@ -459,6 +458,7 @@ def _about_bootstrap(found: _Found, strengths: tb.ArcStrengths) -> Fields:
         ("Bootstrap", f"{counted(strengths.n_graphs, 'graph')} by {by}, {found.seconds:.2f} s"),
         ("Found", f"{counted(dag.n_arcs, 'arc')}{share}"),
         ("Note", "; ".join(filter(None, (strengths.note, dag.note)))),
+        ("Tables", found.tables),
     ]
 
 
@@ -487,7 +487,7 @@ def _show_strengths(strengths: tb.ArcStrengths, dag: tb.LearnedDAG) -> None:
         say(f"… and {counted(table.n_rows - most, 'weaker pair')}")
 
 
-def _next_commands(found: _Found, file: Path, target: str | None) -> list[str]:
+def _next_commands(found: _Work, file: Path, target: str | None) -> list[str]:
     """Return commands that go on with a network."""
     name, dag = quote(str(file)), found.dag
     describe = f"describe {name}"

@@ -27,7 +27,7 @@ from tunbridge.cli.networks import ImpossibleRows, NetworkTarget
 from tunbridge.cli.options import ModelFile, Reading, TableOutput, check_column
 from tunbridge.cli.output import counted, say, shortlist, tracked
 from tunbridge.cli.rows import OtherColumn, Rows, iter_rows
-from tunbridge.cli.usage import UsageError, refuse
+from tunbridge.cli.usage import UsageError, near_hint, refuse
 from tunbridge.data.columns import to_floats
 from tunbridge.data.variable import number_of
 from tunbridge.decisions import REJECT, loss_matrix, minimum_risk
@@ -312,8 +312,7 @@ def _cost(text: str, columns: list[str]) -> tuple[str, float | str]:
     what, sign, value = text.rpartition("=")
     if sign and what and number_of(value) is not None:
         return what, float(value)
-    near = did_you_mean(value, columns) if sign and columns else ""
-    hint = f" {near}" if near.startswith("Did") else ""
+    hint = near_hint(value, columns) if sign else ""
     raise UsageError(f"--cost must be {_FORM} with a number or a column of the rows; got {text!r}.{hint}")
 
 

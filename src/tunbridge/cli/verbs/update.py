@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any
@@ -22,30 +23,10 @@ from tunbridge.network import BayesianNetwork
 
 _DRIFTED, _PLENTY = 6, 999
 
-Adapting = Annotated[
-    dict[str, Any], From("network", "BayesianNetwork.update", "ess fading fixed new_states", panel="Learning")
-]
 
-
-@verb("network update", old="update", rank=35)
-def update(
-    network: NetworkFile,
-    data: DataFile,
-    *,
-    output: Path | None = None,
-    in_place: bool = False,
-    adapting: Adapting,
-    weights: str | None = None,
-    batch_rows: int | None = None,
-    no_drift: bool = False,
-    reading: Reading,
-) -> None:
-    """Update the tables of a network with new rows.
-
-    The rows are added to the counts behind the tables, which only .tb files keep: for complete rows the result is the
-    network that one fit to all rows, old and new, would give. For rows with missing values, expected counts are added.
-    The file is read in batches; nothing is written before all of it is read. The summary shows how well the network
-    predicted the rows, and where they have drifted away from it.
+@dataclass(frozen=True, kw_only=True)
+class Updating:
+    """Options.
 
     Parameters
     ----------
@@ -62,6 +43,26 @@ def update(
     ----------------
     batch_rows : N >= 1
         The rows of a batch; missing values are filled in with the network as it was before the batch (default: 65536).
+    """
+
+    output: Path | None = None
+    in_place: bool = False
+    how: Annotated[
+        dict[str, Any], From("network", "BayesianNetwork.update", "ess fading fixed new_states", panel="Learning")
+    ]
+    weights: str | None = None
+    batch_rows: int | None = None
+    no_drift: bool = False
+
+
+@verb("network update", old="update", rank=35)
+def update(network: NetworkFile, data: DataFile, *, updating: Updating, reading: Reading) -> None:
+    """Update the tables of a network with new rows.
+
+    The rows are added to the counts behind the tables, which only .tb files keep: for complete rows the result is the
+    network that one fit to all rows, old and new, would give. For rows with missing values, expected counts are added.
+    The file is read in batches; nothing is written before all of it is read. The summary shows how well the network
+    predicted the rows, and where they have drifted away from it.
 
     Examples
     --------
@@ -70,16 +71,16 @@ def update(
     tunbridge network update net.tb visits.csv -o newer.tb --fading 0.9999 --new-states missing
     """
     check_order(network, data)
-    file = _output(network, data, output, in_place)
-    net = load_network(network)
-    monitors = [] if no_drift else [DriftMonitor(net)]
+    file = _output(network, data, updating.output, updating.in_place)
+    net, size, weights = load_network(network), updating.batch_rows or BATCH_ROWS, updating.weights
+    monitors = [] if updating.no_drift else [DriftMonitor(net)]
 
     def watched() -> Iterator[Table]:
-        for table in tracked(_tables(net, data, batch_rows or BATCH_ROWS, weights, reading), "updating"):
+        for table in tracked(_tables(net, data, size, weights, reading), "updating"):
             monitors[:] = [monitor.update(table) for monitor in monitors]
             yield table
 
-    seen = update_network(net, watched(), **adapting)
+    seen = update_network(net, watched(), **updating.how)
     monitor = monitors[0] if monitors else None
     seen.network.write(file)
     say_fields(_summary(network, net, data, seen, monitor))

@@ -13,7 +13,7 @@ import numpy as np
 from tunbridge._core.check import listed
 from tunbridge._core.lazy import LazyModule
 from tunbridge.cli.options import Reading, check_column
-from tunbridge.cli.output import amount, counted, shortlist
+from tunbridge.cli.output import amount, counted, lines, shortlist
 from tunbridge.data import Column, Table
 from tunbridge.data.columns import Kind, column_to_arrow, infer_column
 from tunbridge.data.discretisation import discretise
@@ -183,6 +183,17 @@ class Material:
         can_stay = any(what in (_ONE_VALUE, _IDENTIFIER) for what in self.left_out.values())
         return [*found, *(["(--categorical NAME keeps such a column)"] if can_stay else [])]
 
+    @property
+    def oddities(self) -> list[str]:
+        """A line for each column that looks like a mistake."""
+        many = [c for c in self.table if c.variable.n_states > _MANY_STATES]
+        present = [(c.variable, int(np.count_nonzero(c.values >= 0))) for c in many]
+        return _odd_number_lines(self.read) + [
+            f"{v.name} has {v.n_states} states in {counted(n, 'row')}: --ignore {quote(v.name)} leaves it out"
+            for v, n in present
+            if n < _FEW_ROWS * v.n_states
+        ]
+
 
 def _with_bins(table: Table, numbers: list[str], method: str, target: str | None, n_bins: int) -> Table:
     """Return columns of numbers in bins; each value is a state if they are few integers."""
@@ -215,6 +226,19 @@ def class_lines(model: BayesClassifier) -> list[str]:
     ]
 
 
+def table_fields(data: Path, training: Training, columns: Columns) -> list[tuple[str, str]]:
+    """Return what was read, as names and values."""
+    table = training.whole
+    return [
+        ("Read", size_text(data, table)),
+        ("Left out", training.left_out),
+        ("Ignored", shortlist(columns.ignore)),
+        ("Weights", columns.weights or ""),
+        ("Missing", lines(missing_lines(table))),
+        ("Check", lines(oddities(training))),
+    ]
+
+
 def size_text(data: Path, table: Table) -> str:
     """Return the name and the size of a table."""
     return f"{data}: {counted(table.n_rows, 'row')}, {counted(table.n_columns, 'column')}"
@@ -237,11 +261,11 @@ def oddities(training: Training) -> list[str]:
     """Return a line for each column that looks like a mistake."""
     texts = [name for name in text_columns(training.whole) if name != training.target]
     useless = {n: what for n, what in useless_columns(training.whole).items() if n not in (training.target, *texts)}
-    lines = [
+    found = [
         f"{name} holds texts: tunbridge text learn --column {quote(name)} learns from their words" for name in texts
     ]
-    lines += [f"{name} {what}: --ignore {quote(name)} leaves it out" for name, what in useless.items()]
-    return lines + odd_number_lines(training.whole, but=training.target)
+    found += [f"{name} {what}: --ignore {quote(name)} leaves it out" for name, what in useless.items()]
+    return found + _odd_number_lines(training.whole, but=training.target)
 
 
 def useless_columns(table: Table) -> dict[str, str]:
@@ -261,7 +285,7 @@ def text_columns(table: Table) -> list[str]:
     return [v.name for v in many if mean_words((v.states or ())[:_LOOKED_AT]) >= _WORDS]
 
 
-def odd_number_lines(table: Table, *, but: str | None = None) -> list[str]:
+def _odd_number_lines(table: Table, *, but: str | None = None) -> list[str]:
     """Return a line for each column of numbers that is categorical because of a few other texts."""
     return [line for column in table if column.variable.name != but and (line := _nearly_numbers(column))]
 
@@ -277,14 +301,3 @@ def _nearly_numbers(column: Column) -> str:
     word = str(states[odd[0]])
     numbers = f"{column.variable.name} is categorical, but {n_all - n_odd} of its {n_all} values are numbers"
     return f"{numbers}; {word!r} is none: --missing {quote(word)} makes it a missing value"
-
-
-def many_state_lines(table: Table) -> list[str]:
-    """Return a line for each categorical column with so many states that few rows are left for each."""
-    many = [c for c in table if c.variable.n_states > _MANY_STATES]
-    present = [(c.variable, int(np.count_nonzero(c.values >= 0))) for c in many]
-    return [
-        f"{v.name} has {v.n_states} states in {counted(n, 'row')}: --ignore {quote(v.name)} leaves it out"
-        for v, n in present
-        if n < _FEW_ROWS * v.n_states
-    ]

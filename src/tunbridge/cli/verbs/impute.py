@@ -16,14 +16,7 @@ import pyarrow.compute as pc
 
 from tunbridge._core.check import did_you_mean
 from tunbridge._core.registry import verb
-from tunbridge.cli.files import (
-    check_order,
-    is_typed,
-    load_network,
-    null_if_blank,
-    table_output,
-    write_batches,
-)
+from tunbridge.cli.files import check_order, is_typed, load_network, null_if_blank, table_output, write_batches
 from tunbridge.cli.networks import ImpossibleRows, NetworkTarget
 from tunbridge.cli.options import DataFile, From, NetworkFile, Reading, TableOutput
 from tunbridge.cli.output import counted, note, say, shortlist, tracked

@@ -17,18 +17,8 @@ from tunbridge.cli.documents import NOUNS, SEQUENCE, TEXT, Corpus, find_corpus, 
 from tunbridge.cli.files import check_model_output, is_network_name, model_name
 from tunbridge.cli.models import ABOUT, AUTO, Choosing, Letters, TableChoosing, Words, say_comparison, text_model
 from tunbridge.cli.options import DataFile, From, Reading
-from tunbridge.cli.output import amount, counted, lines, note, reporting, say, say_fields, say_next, shortlist
-from tunbridge.cli.training import (
-    Columns,
-    Training,
-    class_lines,
-    evaluation,
-    missing_lines,
-    oddities,
-    read_columns,
-    size_text,
-    with_classes,
-)  # fmt: skip
+from tunbridge.cli.output import amount, counted, note, reporting, say, say_fields, say_next, shortlist
+from tunbridge.cli.training import Columns, Training, class_lines, evaluation, read_columns, table_fields, with_classes
 from tunbridge.cli.usage import refuse
 
 if TYPE_CHECKING:
@@ -89,7 +79,7 @@ def learn(
     choice = _choice(models, training, choosing)
     learned = choice.classifier if choice else models[0].fitted(training.labelled())
     chosen = (choice.name if choice else names[0]) if choosing.models else ""
-    fields = _summary(training, data, columns, learned, chosen)
+    fields = table_fields(data, training, columns) + _about_model(chosen, learned, target)
     commands = [f"predict {quote(str(file))} rows.csv -o predicted.csv", f"explain {quote(str(file))} rows.csv --row 1"]
     _finish(learned, file, fields, choice, remarks, [command + reading.again for command in commands])
 
@@ -136,20 +126,14 @@ def _finish(
         raise KeyboardInterrupt(f"{choice.comparison.notes[-1]}; the best so far is in {file}.")
 
 
-def _summary(training: Training, data: Path, columns: Columns, model: BayesClassifier, name: str) -> Fields:
-    table, inner = training.whole, innermost(model)
+def _about_model(name: str, model: BayesClassifier, target: str) -> Fields:
+    inner = innermost(model)
     return [
-        ("Read", size_text(data, table)),
-        ("Left out", training.left_out),
-        ("Ignored", shortlist(columns.ignore)),
-        ("Weights", columns.weights or ""),
-        ("Missing", lines(missing_lines(table))),
-        ("Check", lines(oddities(training))),
         ("Model", f"{name}: {evaluation.families.find_family(name).about}" if name else ""),
         ("Calibrated", _calibrated(model)),
         ("Features", _features(inner)),
         ("Not used", _not_used(inner)),
-        ("Classes", f"{training.target}: {shortlist(class_lines(model))}"),
+        ("Classes", f"{target}: {shortlist(class_lines(model))}"),
     ]
 
 

@@ -23,8 +23,8 @@ from tunbridge.cli.files import (
     check_exists,
     check_model_output,
     check_network_output,
+    check_output,
     check_picture,
-    check_place,
     lost_in_file,
     model_name,
     suffix_of,
@@ -32,15 +32,7 @@ from tunbridge.cli.files import (
 )
 from tunbridge.cli.options import DataFile, From, Reading
 from tunbridge.cli.output import counted, lines, note, reporting, say, say_fields, say_next, say_table, shortlist
-from tunbridge.cli.training import (
-    Columns,
-    Material,
-    many_state_lines,
-    missing_lines,
-    odd_number_lines,
-    read_columns,
-    size_text,
-)
+from tunbridge.cli.training import Columns, Material, missing_lines, read_columns, size_text
 from tunbridge.cli.usage import UsageError, as_usage, near_hint, refuse, refuse_options
 from tunbridge.data import Table
 from tunbridge.data.variable import number_of
@@ -295,7 +287,7 @@ def _check_files(file: Path, structure: Structure, data: Path) -> None:
         raise UsageError(f"the name of a network with numbers must end in '.tb'; got {file.name!r}.")
     check_picture(structure.trace, [data])
     if structure.checkpoint is not None:
-        check_place(Path(structure.checkpoint))
+        check_output(Path(structure.checkpoint))
 
 
 def _not_among(option: str, given: str | None, known: Iterable[str]) -> UsageError:
@@ -422,7 +414,7 @@ def _about_table(data: Path, whole: Table, columns: Columns, found: _Work) -> Fi
         ("Left out", lines(material.left_out_lines)),
         ("Missing", "\n".join(missing)),
         ("Bins", lines(material.bins)),
-        ("Check", lines([*odd_number_lines(material.read), *many_state_lines(material.table)])),
+        ("Check", lines(material.oddities)),
     ]
 
 
@@ -489,7 +481,7 @@ def _show_strengths(strengths: tb.ArcStrengths, dag: tb.LearnedDAG) -> None:
 
 def _next_commands(found: _Work, file: Path, target: str | None) -> list[str]:
     """Return commands that go on with a network."""
-    name, dag = quote(str(file)), found.dag
+    name, dag = quote(str(file)), found.network.dag
     describe = f"describe {name}"
     if suffix_of(file) == ".uai":
         return [describe]  # in which variables and states have no names

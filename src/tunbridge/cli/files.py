@@ -209,8 +209,8 @@ def check_network_output(file: Path, inputs: list[Path]) -> None:
 
 def lost_in_file(net: BayesianNetwork, file: Path) -> str:
     """Return, in words, what the file of a network does not keep."""
-    parts = NetworkParts(net.name, tuple(net.cpts.values()))
-    return "; ".join(losses(parts, NETWORK_FORMATS[suffix_of(file)]))
+    format = NETWORK_FORMATS[suffix_of(file)]
+    return "" if format == "tb" else "; ".join(losses(NetworkParts(net.name, tuple(net.cpts.values())), format))
 
 
 def losses(parts: NetworkParts, format: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -110,16 +110,26 @@ class Training:
 
 def read_columns(path: Path, columns: Columns, reading: Reading, target: str | None = None) -> Table:
     """Return the columns of a file that are not ignored, and the weights of its rows."""
+
+    def choose(names: list[str]) -> tuple[list[str], list[str]]:
+        columns.check(path, target, names)
+        return [name for name in names if name not in columns.ignore], columns.kept_categorical
+
+    return read_chosen(path, reading, columns.weights, choose)
+
+
+def read_chosen(
+    path: Path, reading: Reading, weights: str | None, choose: Callable[[list[str]], tuple[list[str], list[str]]]
+) -> Table:
+    """Return some columns of a file: a function is given all names, and returns those to read and the categorical."""
     kinds: dict[str, Kind] = {}
 
     def chosen(names: list[str]) -> list[str]:
-        columns.check(path, target, names)
-        kinds.update(dict.fromkeys(columns.kept_categorical, "categorical"))  # looked at after the columns are chosen
-        return [name for name in names if name not in columns.ignore]
+        kept, categorical = choose(names)
+        kinds.update(dict.fromkeys(categorical, "categorical"))  # looked at after the columns are chosen
+        return kept
 
-    return read_table(
-        path, columns=chosen, kinds=kinds, missing=reading.markers, weights=columns.weights, **reading.how
-    )
+    return read_table(path, columns=chosen, kinds=kinds, missing=reading.markers, weights=weights, **reading.how)
 
 
 def with_classes(table: Table, target: str) -> Training:

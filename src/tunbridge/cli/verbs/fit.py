@@ -21,11 +21,9 @@ from tunbridge.cli.files import (
 )
 from tunbridge.cli.options import DataFile, From, NetworkFile, Reading, check_column
 from tunbridge.cli.output import counted, lines, reporting, say_fields, say_next, shortlist
-from tunbridge.cli.training import missing_lines, size_text
+from tunbridge.cli.training import missing_lines, read_chosen, size_text
 from tunbridge.cli.usage import UsageError, given_for, refuse
 from tunbridge.data import Table
-from tunbridge.data.columns import Kind
-from tunbridge.data.readers import read_table
 from tunbridge.errors import DataError
 from tunbridge.learning import EM, BackOff, BDeu, BDs, Fit, GradientAscent, fit_parameters
 from tunbridge.learning.missing.fitting import graph_and_table, warn_of_absent
@@ -173,9 +171,8 @@ def read_prior(text: str | None) -> Prior:
 
 def _read(path: Path, net: BayesianNetwork, fitting: Fitting, reading: Reading) -> Table:
     """Return the columns of a file that the network has; with its states if they are taken from there, read as text."""
-    kinds: dict[str, Kind] = {}
 
-    def chosen(names: list[str]) -> list[str]:
+    def choose(names: list[str]) -> tuple[list[str], list[str]]:
         warn_of_absent([name for name in net.nodes if name not in names], [name for name in names if name not in net])
         if fitting.weights is not None:
             check_column("--weights", fitting.weights, path, names)
@@ -184,12 +181,9 @@ def _read(path: Path, net: BayesianNetwork, fitting: Fitting, reading: Reading) 
             shown = f"{shortlist(list(net.nodes), most=4)} against {shortlist(names, most=4)}"
             raise DataError(f"{path.name} must have a column of the network; got none ({shown}).")
         texts = [v.name for v in net.variables if v.name in kept and v.is_categorical and v.cuts is None]
-        kinds.update(dict.fromkeys([] if fitting.states_from_data else texts, "categorical"))  # looked at after this
-        return kept
+        return kept, [] if fitting.states_from_data else texts
 
-    return read_table(
-        path, columns=chosen, kinds=kinds, missing=reading.markers, weights=fitting.weights, **reading.how
-    )
+    return read_chosen(path, reading, fitting.weights, choose)
 
 
 # The summary

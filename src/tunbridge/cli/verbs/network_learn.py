@@ -430,12 +430,17 @@ def _about_search(found: _Work) -> Fields:
     else:
         steps = [dag.search, *([counted(len(dag.trace), "move")] if dag.trace else []), seconds]
         score = f"{dag.score:.8g} ({found.score_text})" if dag.family_scores else ""
+    edges, n_arcs = dag.undecided, dag.n_arcs
+    shown = shortlist([" – ".join(edge) for edge in edges], most=_SHOWN_EDGES)
+    undecided = f"the data do not determine the direction{'' if len(edges) == 1 else 's'} of {shown}" if edges else ""
+    if edges and len(edges) == n_arcs:
+        undecided = "the data do not determine any direction: each arc is reversed in some equivalent graph"
     return [
         ("Search", ", ".join(steps)),
         ("Score", score),
-        ("Found", counted(dag.n_arcs, "arc")),
+        ("Found", counted(n_arcs, "arc")),
         ("Arcs", shortlist([" → ".join(arc) for arc in dag.arcs], most=_SHOWN_ARCS, separator="\n")),
-        ("Undecided", _undecided(dag)),
+        ("Undecided", undecided),
         ("Note", dag.note),
         ("Tables", found.tables),
     ]
@@ -452,16 +457,6 @@ def _about_bootstrap(found: _Work, strengths: tb.ArcStrengths) -> Fields:
         ("Note", "; ".join(filter(None, (strengths.note, dag.note)))),
         ("Tables", found.tables),
     ]
-
-
-def _undecided(dag: tb.LearnedDAG) -> str:
-    edges = dag.undecided
-    if not edges:
-        return ""
-    if len(edges) == dag.n_arcs:
-        return "the data do not determine any direction: each arc is reversed in some equivalent graph"
-    shown = shortlist([" – ".join(edge) for edge in edges], most=_SHOWN_EDGES)
-    return f"the data do not determine the direction{'' if len(edges) == 1 else 's'} of {shown}"
 
 
 def _show_strengths(strengths: tb.ArcStrengths, dag: tb.LearnedDAG) -> None:

@@ -328,7 +328,7 @@ def _signature(node: Any) -> Iterator[tuple[str, tuple[str, Any]]]:
 
 def spread(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Return a verb as Typer takes it: records and parameters of the library replaced by their options."""
-    whole = _made_of(verb.__name__, verb)
+    whole = _made_of(verb)
     names = _COMMON | whole.names | verb.registry_entry.details.get("names", {})  # type: ignore[attr-defined]
 
     def run(**values: Any) -> Any:
@@ -358,7 +358,7 @@ class Made(NamedTuple):
     owners: dict[str, str]
 
 
-def _made_of(name: str, source: Callable[..., Any], panel: str | None = None) -> Made:
+def _made_of(source: Callable[..., Any], panel: str | None = None) -> Made:
     """Return a verb, or a record in it, with the options of all its parameters; a field may be a record itself."""
     made = dict(_fields(source, panel))
     return Made(
@@ -378,7 +378,7 @@ def _fields(source: Callable[..., Any], panel: str | None) -> Iterator[tuple[str
         if spec is not None:
             yield name, _made_of_library(name, spec)
         elif is_dataclass(hint):
-            yield name, _made_of(name, hint, (hint.__doc__ or "").partition("\n")[0].rstrip("."))  # type: ignore[arg-type]
+            yield name, _made_of(hint, (hint.__doc__ or "").partition("\n")[0].rstrip("."))  # type: ignore[arg-type]
         else:
             plain = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) if is_dataclass(source) else parameter
             doc = docs.get(name) or next((m for m in metadata if isinstance(m, Described)), _UNDESCRIBED)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tunbridge.classifiers.base import BayesClassifier
 
 BATCH_ROWS = 65536
+COLUMN_RULE = "--column must come with a model of texts or sequences; this one reads several columns."
 OtherColumn = Annotated[
     str | None,
     Described((), "COL", "The column of the texts or sequences, if its name is not the one learned from.", False),
@@ -67,7 +68,7 @@ def iter_rows(
     check_files(model, paths, reading)
     if isinstance(model, NetworkTarget) or not kind_read(model):
         size = batch_rows or BATCH_ROWS
-        refuse((column, "--column must come with a model of texts or sequences; this one reads several columns."))
+        refuse((column, COLUMN_RULE))
         read = _iter_table(model, paths[0], reading, size)
     else:
         size = batch_rows or DOCUMENT_ROWS

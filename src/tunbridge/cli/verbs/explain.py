@@ -14,7 +14,7 @@ from tunbridge.cli.documents import NOUNS, READ, SEQUENCE, column_of, is_loose, 
 from tunbridge.cli.files import check_exists, check_output, check_picture, load_model, replacing, write_picture
 from tunbridge.cli.options import AsJson, ModelFile, Reading
 from tunbridge.cli.output import counted, note, say, say_json, shortlist
-from tunbridge.cli.rows import OtherColumn, row_of
+from tunbridge.cli.rows import COLUMN_RULE, OtherColumn, row_of
 from tunbridge.cli.usage import UsageError, refuse
 from tunbridge.data import Variable
 from tunbridge.data.columns import to_floats
@@ -162,14 +162,11 @@ def explain(
     classifier = load_model(model, swapped_with=None if rows is None else file_of(rows))
     if kind_read(classifier):
         question.check_text(classifier)
-    found: Answer | None = None
-    if question.importance:
-        found = classifier.importance()
-    elif has_case and question.what_if:
-        values = _values(classifier, rows, case, reading)
+    found: Answer | None = classifier.importance() if question.importance else None
+    values = _values(classifier, rows, case, reading) if has_case else None
+    if has_case and question.what_if:
         found = cast("WhatIf", classifier.what_if(values, to=question.to, features=question.change or None))
     elif has_case:
-        values = _values(classifier, rows, case, reading)
         found = classifier.explain(values, label=question.label, against=question.against)
     if found is not None and as_json:
         say_json(found.to_dict())
@@ -191,8 +188,7 @@ def _values(model: BayesClassifier, rows: str | None, case: Case, reading: Readi
     """Return what is to be explained: a value for each feature, or a text or sequence."""
     if kind_read(model):
         return _given_text(model, case.given) if rows is None else _text(model, rows, case, reading)
-    rule = "--column must come with a model of texts or sequences; this one reads several columns."
-    refuse((case.column, rule))
+    refuse((case.column, COLUMN_RULE))
     if rows is None:
         return _given_case(model, case.given)
     values = _row(model, Path(rows), case, reading, "row")

@@ -62,7 +62,7 @@ def impute(
     tunbridge impute net.tb visits.csv --cell-wise --column smokes
     tunbridge impute net.tb visits.csv -o filled.csv --imputations 5 --seed 0
     """
-    output = table_output(output, [rows, network])
+    output = table_output(output, [])
     draws = filling.get("method", "sample" if imputations else "") == "sample"
     several = "--imputations must come with"
     refuse(

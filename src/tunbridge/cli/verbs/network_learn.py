@@ -251,12 +251,8 @@ def learn_network(data: DataFile, *, task: Task, structure: Structure, columns: 
     structure.check(task.target)
     refuse(((task.smoothing or 0) < 0, f"--smoothing must be at least 0; got {task.smoothing}."))
     _check_files(file, structure, data)
-    search, score, constraints = (
-        structure.make_search(task.target),
-        structure.make_score(),
-        structure.make_constraints(),
-    )
-    limits = {**structure.max_parents, "constraints": constraints, "random_state": structure.random_state or 0}
+    search, score, seed = structure.make_search(task.target), structure.make_score(), structure.random_state or 0
+    limits = {**structure.max_parents, "constraints": structure.make_constraints(), "random_state": seed}
     whole = read_columns(data, columns, reading, task.target)
     wanted = task.numeric is not None or structure.bins is not None
     cuts = structure.cuts or ("frequency" if wanted else None)

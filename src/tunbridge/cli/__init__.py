@@ -1,8 +1,7 @@
 """The command line: a table in, a model, predictions or an explanation out; a network in, answers out.
 
-Every verb (``learn``, ``evaluate``, ``predict``, ``explain``, ``query``, ``sample``, ``convert``, ``describe``,
-``datasets``, ``warmup``) has a file here, with a function that is thin over the library. What is heavy (NumPy, Arrow,
-scikit-learn, numba) is imported inside these functions, so that ``tunbridge --help`` answers at once.
+Every verb has a function in ``cli/verbs`` that is thin over the library. Only the module of the verb that is called is
+imported, so that ``tunbridge --help`` answers at once.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from tunbridge._core.check import did_you_mean
 from tunbridge._core.registry import Entry, entries
 from tunbridge._version import __version__
 from tunbridge.cli.options import spread
-from tunbridge.cli.output import UsageError, guarded, option_names
+from tunbridge.cli.usage import UsageError, guarded, option_names
 
 _DEBUG = "--debug"
 _HELP = ("-h", "--help", "--help-all")
@@ -33,11 +33,6 @@ _GROUPS = {
     "text": "Classifiers of raw text.",
     "sequence": "Classifiers of sequences of symbols.",
 }
-_NETWORK_OPTIONS = (
-    *("--search", "--score", "--max-parents", "--restarts", "--candidates", "--checkpoint", "--k", "--bootstrap"),
-    *("--threshold", "--structural-em", "--no-structural-em", "--trace", "--require", "--forbid", "--tier", "--tiers"),
-    *("--root", "--leaf", "--cuts", "--bins"),
-)
 # Boxes and colours are for terminals; elsewhere they would only be in the way of grep.
 _SETTINGS: dict[str, Any] = {"rich_markup_mode": "rich" if sys.stdout.isatty() else None}
 
@@ -115,13 +110,18 @@ def command_of(entry: Entry) -> Any:
     return typer.main.get_command(single)
 
 
-def _with_owner(error: Any) -> Any:
+def _options_of(verb: str) -> set[str]:
+    """Return all spellings of the options of a verb."""
+    return {option for p in command_of(entries("verb")[verb]).params for option in (*p.opts, *p.secondary_opts)}
+
+
+def _with_owner(error: TyperException) -> TyperException | UsageError:
     """Return the error about an unknown option with the verb that has it, if one of the same name does."""
-    option, path = getattr(error, "option_name", None), getattr(error.ctx, "command_path", "tunbridge")[10:]
-    for entry in entries("verb").values():
-        alike = entry.name != path and entry.name.rpartition(" ")[2] == path.rpartition(" ")[2]
-        if option and alike and any(option in (*p.opts, *p.secondary_opts) for p in command_of(entry).params):
-            return UsageError(f"tunbridge {path} has no option {option}; it belongs to tunbridge {entry.name}.")
+    option, path = getattr(error, "option_name", None), getattr(error.ctx, "command_path", "tunbridge")[10:]  # type: ignore[attr-defined]
+    for name in entries("verb"):
+        alike = name != path and name.rpartition(" ")[2] == path.rpartition(" ")[2]
+        if option and alike and option in _options_of(name):
+            return UsageError(f"tunbridge {path} has no option {option}; it belongs to tunbridge {name}.")
     return error
 
 
@@ -157,11 +157,11 @@ def _other_learning(rest: list[str]) -> tuple[list[str], str]:
     if any(Path(word).is_dir() for word in rest[:1]):
         return ["text", "learn", *rest], "`tunbridge learn FOLDER` is now `tunbridge text learn FOLDER`"
     options = [word.partition("=")[0] for word in rest if word.startswith("-")]
-    of_networks = [word for word in options if word in _NETWORK_OPTIONS]
     has_target = any(word.startswith("-t") or word == "--target" for word in options)
-    if "--search" in of_networks or not has_target:
-        what = f" {of_networks[0]}" if of_networks else " DATA"
-        return ["network", "learn", *rest], f"`tunbridge learn{what}` is now `tunbridge network learn{what}`"
+    if "--search" in options or not has_target:
+        of_networks = _options_of("network learn") - _options_of("learn")
+        what = next((word for word in options if word in of_networks), "DATA")
+        return ["network", "learn", *rest], f"`tunbridge learn {what}` is now `tunbridge network learn {what}`"
     return ["learn", *rest], ""
 
 

@@ -1,4 +1,7 @@
-"""Models, networks and tables as files: which is which, how they are loaded, and how tables are written.
+"""Models, networks, tables and pictures as files: which is which, how they are loaded and written; never half a file.
+
+:func:`replacing` gives a temporary file that takes the place of the named one when all is written; until then, and
+after Ctrl-C, what was there before stays.
 
 Delimited text is composed by Arrow, column by column: a field is quoted only if it holds the delimiter, a quote or a
 line end.
@@ -7,8 +10,10 @@ line end.
 from __future__ import annotations
 
 import difflib
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -19,7 +24,8 @@ from pyarrow import parquet
 
 import tunbridge as tb
 from tunbridge._core.check import listed
-from tunbridge.cli.output import UsageError, check_not_input, check_place, counted, replacing
+from tunbridge.cli.output import counted, note
+from tunbridge.cli.usage import refuse
 from tunbridge.data.formats.source import table_suffixes
 from tunbridge.errors import DataError, FormatError
 from tunbridge.formats import NetworkParts, is_other_file
@@ -27,14 +33,73 @@ from tunbridge.formats.network_files import SUFFIXES as NETWORK_FORMATS
 from tunbridge.probability import NoisyMaxCPT, SparseCPT
 
 if TYPE_CHECKING:
+    from tunbridge.classifiers.base import BayesClassifier
     from tunbridge.network import BayesianNetwork
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_PICTURES = (".png", ".svg", ".pdf")
 _PARQUET = (".parquet", ".pq")
-TABLES = (*_DELIMITERS, *_PARQUET)
-"""How the names of tables that can be written end."""
-
+_TABLES = (*_DELIMITERS, *_PARQUET)
 _KEEPS_SPARSE = ("bif", "tb")
+
+# Any file
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give the name of a temporary file that becomes ``path`` in the end, or goes away when something fails."""
+    check_place(path)
+    target = Path(os.path.realpath(path))  # a link stays a link
+    if target.exists() and not target.is_file():
+        yield target  # a device or a pipe cannot be replaced, only written to
+        return
+    temporary = target.with_name(f".{target.name[:100]}.{os.urandom(6).hex()}{target.suffix}")
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink()
+        if isinstance(error, OSError) and error.filename in (temporary, str(temporary)):
+            error.filename = str(path)
+        raise
+
+
+def check_place(path: Path) -> None:
+    """Raise unless a file can be made, or replaced, under this name."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise DataError(f"the output must be a file; {str(path)!r} is a folder.")
+    if not target.parent.is_dir():
+        raise DataError(f"the output must go to a folder that exists; there is no {str(target.parent)!r}.")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise PermissionError(13, "the file is write-protected", str(path))
+
+
+def check_output(path: Path, inputs: Iterable[Path] = (), suffixes: Iterable[str] = ()) -> None:
+    """Raise unless a file can be written: its suffix is known, it has a place, and it is not one of the inputs."""
+    if suffixes and path.suffix.lower() not in suffixes:
+        raise DataError(f"the name of the output must end in {listed(suffixes)}; got {path.name!r}.")
+    for file in inputs:
+        if path.exists() and file.exists() and path.samefile(file):
+            raise DataError(f"the output must not replace the input; got {str(path)!r} for both. Name another file.")
+    check_place(path)
+
+
+def check_picture(path: Path | None, inputs: Iterable[Path] = ()) -> None:
+    """Raise unless a picture can be written under this name."""
+    if path is not None:
+        check_output(path, inputs, _PICTURES)
+
+
+def write_picture(path: Path, draw: Callable[[Any], Any], *, called: str = "picture") -> None:
+    """Write what a function draws with :mod:`tunbridge.plots`, and print where it is."""
+    tb.plots.draw_off_screen()
+    figure: Any = draw(tb.plots).figure
+    with replacing(path) as file:
+        figure.savefig(file, dpi=150)
+    note(f"The {called} is in {path}.")
+
 
 # Models and networks, in
 
@@ -68,38 +133,32 @@ def is_model(path: Path) -> bool:
 
 def load_network(path: Path, format: str | None = None) -> BayesianNetwork:
     """Return the network in a file."""
-    if not path.exists():
-        raise DataError(f"the network must be a file that exists; got {str(path)!r}.{near_file(path)}")
+    check_exists("the network", path)
     if format is None and suffix_of(path) in table_suffixes():
         hint = "For tables there are tunbridge learn, evaluate, predict and describe."
         raise DataError(f"the network must be a network file; {path.name!r} looks like a table. {hint}")
     return tb.read_network(path, format)
 
 
-def load_model(path: Path, *, swapped_with: Path | None = None, or_network: bool = False) -> Any:
-    """Return the classifier, or also the network, in a file; raise with a hint if there is none."""
-    if not path.exists():
-        hint = near_file(path) or " Make one with tunbridge learn."
-        raise DataError(f"the model must be a file that exists; got {str(path)!r}.{hint}")
-    try:
-        model: Any = load_network(path) if is_network_name(path) else tb.load(path)
-    except FormatError:
-        if (
-            swapped_with is not None
-            and not is_model(path)
-            and (is_model(swapped_with) or is_network_name(swapped_with))
-        ):
-            raise DataError(f"the model must come first; got {str(path)!r} before {str(swapped_with)!r}.") from None
-        raise
-    if is_network(model) and not or_network:
+def load_model(path: Path, *, swapped_with: Path | None = None) -> BayesClassifier:
+    """Return the classifier in a file; raise with a hint if there is none."""
+    model = load_any(path, swapped_with=swapped_with)
+    if isinstance(model, tb.BayesianNetwork):
         hint = "Query it with tunbridge network query."
         raise DataError(f"the model must be a classifier; {str(path)!r} is a network. {hint}")
     return model
 
 
-def is_network(model: Any) -> bool:
-    """Return whether a model is a network, without importing the class."""
-    return not hasattr(model, "classes_")
+def load_any(path: Path, *, swapped_with: Path | None) -> BayesClassifier | BayesianNetwork:
+    """Return the classifier or the network in a file; raise with a hint if there is none, or it comes second."""
+    check_exists("the model", path, "Make one with tunbridge learn.")
+    try:
+        return load_network(path) if is_network_name(path) else tb.load(path)
+    except FormatError:
+        is_second = swapped_with is not None and (is_model(swapped_with) or is_network_name(swapped_with))
+        if is_second and not is_model(path):
+            raise DataError(f"the model must come first; got {str(path)!r} before {str(swapped_with)!r}.") from None
+        raise
 
 
 def check_order(network: Path, rows: Path) -> None:
@@ -108,14 +167,16 @@ def check_order(network: Path, rows: Path) -> None:
         raise DataError(f"the network must come first; got {str(network)!r} before {str(rows)!r}.")
 
 
-def near_file(path: Path) -> str:
-    """Return a hint for a file that does not exist: one of nearly that name, or that there is no such folder."""
+def check_exists(what: str, path: Path, hint: str = "") -> None:
+    """Raise if there is no such file, with a hint: one of nearly that name, or that there is no such folder."""
+    if path.exists():
+        return
     try:
-        names = [file.name for file in path.parent.iterdir()]
+        near = difflib.get_close_matches(path.name, [file.name for file in path.parent.iterdir()], n=1, cutoff=0.6)
     except OSError:
-        return f" There is no folder {str(path.parent)!r}."
-    near = difflib.get_close_matches(path.name, names, n=1, cutoff=0.6)
-    return f" Did you mean {str(path.with_name(near[0]))!r}?" if near else ""
+        near, hint = [], f"There is no folder {str(path.parent)!r}."
+    hint = f"Did you mean {str(path.with_name(near[0]))!r}?" if near else hint
+    raise DataError(f"{what} must be a file that exists; got {str(path)!r}. {hint}".rstrip())
 
 
 # Models and networks, out
@@ -141,16 +202,15 @@ def check_model_output(file: Path) -> None:
 
 def check_network_output(file: Path, inputs: list[Path]) -> None:
     """Raise unless a network can be written under this name."""
-    check_not_input(file, inputs)
-    if suffix_of(file) not in NETWORK_FORMATS or file.name.lower().endswith(".tb.gz"):
-        raise UsageError(f"the name of the network must end in {listed(NETWORK_FORMATS)}; got {file.name!r}.")
-    check_place(file)
+    check_output(file, inputs)
+    is_known = suffix_of(file) in NETWORK_FORMATS and not file.name.lower().endswith(".tb.gz")
+    refuse((not is_known, f"the name of the network must end in {listed(NETWORK_FORMATS)}; got {file.name!r}."))
 
 
 def lost_in_file(net: BayesianNetwork, file: Path) -> str:
     """Return, in words, what the file of a network does not keep."""
-    parts = NetworkParts(net.name, tuple(net.cpts.values()))
-    return "; ".join(losses(parts, NETWORK_FORMATS[suffix_of(file)]))
+    format = NETWORK_FORMATS[suffix_of(file)]
+    return "" if format == "tb" else "; ".join(losses(NetworkParts(net.name, tuple(net.cpts.values())), format))
 
 
 def losses(parts: NetworkParts, format: str) -> list[str]:
@@ -175,6 +235,14 @@ def losses(parts: NetworkParts, format: str) -> list[str]:
 
 
 # Tables, out
+
+
+def table_output(path: Path | None, inputs: Iterable[Path]) -> Path | None:
+    """Return the file to which a table is written, None for stdout; raise unless it can be written."""
+    if path is None or path == Path("-"):
+        return None
+    check_output(path, inputs, _TABLES)
+    return path
 
 
 def write_batches(path: Path | None, batches: Iterator[pa.Table]) -> None:

@@ -6,24 +6,31 @@ Of tables they are those of :mod:`tunbridge.evaluation.families`; of texts and s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tunbridge as tb
-from tunbridge._core.check import did_you_mean, listed
-from tunbridge.cli.options import From
-from tunbridge.cli.output import UsageError, in_options, note, reporting, say, say_table
-from tunbridge.cli.rows import SEQUENCE, TEXT
-from tunbridge.cli.training import Training, evaluation
+from tunbridge._core.check import listed
+from tunbridge._core.lazy import LazyModule
+from tunbridge.cli.documents import SEQUENCE, TEXT
+from tunbridge.cli.options import From, Seed
+from tunbridge.cli.output import say, say_table
+from tunbridge.cli.training import evaluation
+from tunbridge.cli.usage import UsageError, as_usage, near_hint, option_names, refuse
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
-    from tunbridge.evaluation import ClassifierChoice, Comparison
+    from tunbridge.classifiers.base import BayesClassifier
+    from tunbridge.evaluation import Comparison
     from tunbridge.evaluation.candidates import Candidate
     from tunbridge.evaluation.families import Family
 
+text_classifier = LazyModule("tunbridge.text.text_classifier")
+sequence_classifier = LazyModule("tunbridge.sequences.classifier")
+
 AUTO = "auto"
-USUAL = {"": "nb", TEXT: "multinomial", SEQUENCE: "markov"}
+_USUAL = {"": "nb", TEXT: "multinomial", SEQUENCE: "markov"}
 ABOUT = {
     "multinomial": "naive Bayes, how often words occur",
     "bernoulli": "naive Bayes, which words occur and which do not",
@@ -34,7 +41,6 @@ ABOUT = {
     "position": "aligned sequences, place by place",
 }
 _ALSO = {"nb": "multinomial", "normalized-complement": "normalised-complement", "nbsvm": "nb-svm"}
-_OPTIONS = {"numeric": "--numeric", "smoothing": "--smoothing", "class_prior": "--prior"}
 _SHOWN = 4
 _CHARACTER_NGRAMS = (1, 4)
 
@@ -69,183 +75,174 @@ def model_names(option: str, texts: Sequence[str], kind: str = "") -> tuple[str,
     >>> model_names("--models", ["nb, TAN", "kdb2"]), model_names("--model", [], "text")
     (('nb', 'tan', 'kdb2'), ('multinomial',))
     """
-    text = ",".join(texts or [USUAL[kind]])
-    known, automatic, find = _known(kind)
-    usual, names = usual_ones(texts, kind), list[str]()
+    text = ",".join(texts or [_USUAL[kind]])
+    known, automatic = _known(kind)
+    usual, names = _usual_ones(texts, kind), list[str]()
     for word in text.replace(",", " ").split():
         if word.lower() == AUTO:
             names += [n for n in automatic if n not in names]
             continue
-        found = find(word)
+        found = _find(word, kind)
         if found is None:
-            near = did_you_mean(word.lower(), [*known, AUTO])
-            hint = near if near.startswith("Did") else f"Known: {', '.join([*known, AUTO])}."
-            raise UsageError(f"{option} must name models; got {word!r}. {hint}")
+            hint = near_hint(word.lower(), [*known, AUTO]) or f" Known: {', '.join([*known, AUTO])}."
+            raise UsageError(f"{option} must name models; got {word!r}.{hint}")
         names += [] if found in names and (found in usual or kind) else [found]
     if not names:
-        raise UsageError(f"{option} must name a model, such as {USUAL[kind]}; got {text!r}.")
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise UsageError(f"{option} must name each model once; got {twice[0]!r} twice.")
+        raise UsageError(f"{option} must name a model, such as {_USUAL[kind]}; got {text!r}.")
+    refuse(*((names.count(n) > 1, f"{option} must name each model once; got {n!r} twice.") for n in names))
     return tuple(names)
 
 
-def usual_ones(texts: Sequence[str], kind: str = "") -> frozenset[str]:
+def _usual_ones(texts: Sequence[str], kind: str = "") -> frozenset[str]:
     """Return the models that ``auto`` stands for, if it was given: they were not named one by one.
 
     Examples
     --------
-    >>> sorted(usual_ones(["nb,tan"])), "tan" in usual_ones(["forest,AUTO"])
+    >>> sorted(_usual_ones(["nb,tan"])), "tan" in _usual_ones(["forest,AUTO"])
     ([], True)
     """
     given = ",".join(texts).lower().replace(",", " ").split()
     return frozenset(_known(kind)[1]) if AUTO in given else frozenset()
 
 
-def _known(kind: str) -> tuple[tuple[str, ...], tuple[str, ...], Callable[[str], str | None]]:
-    """Return the names of all models of a kind, those that ``auto`` stands for, and how one is found by its name."""
+def _known(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of all models of a kind, and those that ``auto`` stands for."""
     if not kind:
-
-        def find_table_model(word: str) -> str | None:
-            try:
-                return evaluation.families.find_family(word).name
-            except DataError:
-                return None
-
-        return evaluation.families.classifier_names(), evaluation.families.DEFAULT_MODELS, find_table_model
-    from tunbridge.sequences.classifier import MODELS as SEQUENCE_MODELS
-    from tunbridge.text.text_classifier import MODELS as TEXT_MODELS
-
-    known = TEXT_MODELS if kind == TEXT else SEQUENCE_MODELS
-
-    def find(word: str) -> str | None:
-        plain = word.lower().replace("_", "-")
-        plain = plain if plain in known else _ALSO.get(plain, plain)
-        return plain if plain in known else None
-
-    return known, known, find
+        return evaluation.families.classifier_names(), evaluation.families.DEFAULT_MODELS
+    names: tuple[str, ...] = (text_classifier if kind == TEXT else sequence_classifier).MODELS
+    return names, names
 
 
-# Models of tables
-
-
-def check_settings(names: Sequence[str], settings: Mapping[str, Any], usual: frozenset[str]) -> list[str]:
-    """Raise for options that one of the models does not have, before anything is read.
-
-    Models that stand for ``auto`` are learned without the options they do not have; return remarks about it.
-    """
-    for name in names:
-        family = evaluation.families.find_family(name)
-        try:
-            if family.is_ours:
-                family.make().set_params(**_fitting(name, settings, lenient=name in usual))._check_parameters()
-        except DataError as error:
-            raise UsageError(f"{error} These are the values for {name}.") from None
-    deaf = {p: [n for n in names if p not in _fitting(n, settings, lenient=True)] for p in settings}
-    return [f"{_OPTIONS[p]} is ignored by {', '.join(some)}" for p, some in deaf.items() if some]
-
-
-def candidates(
-    names: Sequence[str],
-    training: Training,
-    settings: Mapping[str, Any],
-    *,
-    categorical: Iterable[str] = (),
-    calibrate: str | None = None,
-    seed: int = 0,
-    usual: frozenset[str] = frozenset(),
-) -> tuple[Candidate, ...]:
-    """Return the models with the settings that the options give."""
-    asked = [n for n in categorical if n in training.table.names and n != training.target]
-    models = {}
-    for name in names:
-        model = evaluation.families.find_family(name).make()
-        kinds = {"categorical": asked} if asked and "categorical" in model.get_params(deep=False) else {}
-        model.set_params(**_fitting(name, settings, lenient=name in usual), **kinds)
-        if calibrate is not None and not evaluation.families.find_family(name).is_ours:
-            raise UsageError(f"--calibrate must come with classifiers of Tunbridge; {name!r} is scikit-learn's.")
-        models[name] = model if calibrate is None else tb.CalibratedClassifier(model, method=calibrate)
-    return evaluation.candidates.as_candidates(models, random_state=seed)
-
-
-def _fitting(name: str, settings: Mapping[str, Any], *, lenient: bool = False) -> dict[str, Any]:
-    """Return the settings that a model has; raise for one that it does not have, or leave it out."""
-    family = evaluation.families.find_family(name)
-    known = family.make().get_params(deep=False)
-    if lenient:
-        return {p: value for p, value in settings.items() if p in known and _takes(family, p, value)}
-    for parameter in settings:
-        if parameter in family.settings:
-            raise UsageError(f"{_OPTIONS[parameter]} must be left out with {name}, which sets it.")
-        if parameter not in known:
-            able = [
-                n for n in evaluation.families.classifier_names() if _has(evaluation.families.find_family(n), parameter)
-            ]
-            such = f"such as {listed(able, most=_SHOWN)}"
-            raise UsageError(f"{_OPTIONS[parameter]} must come with models that have it, {such}; {name!r} does not.")
-    return dict(settings)
-
-
-def _has(family: Family, parameter: str) -> bool:
-    return parameter in family.make().get_params(deep=False) and parameter not in family.settings
-
-
-def _takes(family: Family, parameter: str, value: Any) -> bool:
-    """Return whether a model takes a value for a parameter that its name does not set."""
+def _find(word: str, kind: str) -> str | None:
+    """Return the name of the model that a word means; None if there is none."""
+    if kind:
+        plain, known = word.lower().replace("_", "-"), _known(kind)[0]
+        return next((name for name in (plain, _ALSO.get(plain)) if name in known), None)
     try:
-        family.make().set_params(**{parameter: value})._check_parameters()
+        return evaluation.families.find_family(word).name
     except DataError:
-        return False
-    return parameter not in family.settings
+        return None
 
 
-# Models of texts and sequences
+# Models with their settings
 
 
-def text_candidates(
-    names: Sequence[str], kind: str, settings: Mapping[str, Any], *, calibrate: str | None = None, seed: int = 0
-) -> tuple[Candidate, ...]:
-    """Return models of texts or sequences with the settings that the options give."""
-    models = {name: text_model(name, kind, settings) for name in names}
-    if calibrate is not None:
-        models = {name: tb.CalibratedClassifier(model, method=calibrate) for name, model in models.items()}
-    return evaluation.candidates.as_candidates(models, random_state=seed)
+@dataclass(frozen=True, kw_only=True)
+class Choosing:
+    """Options.
+
+    Parameters
+    ----------
+    models, --model : NAME
+        The classifier: {classifier} (default: nb). auto chooses the best by cross-validation, A,B,… the best of these.
+    folds : N >= 2
+        The folds of that cross-validation (default: 5).
+    """
+
+    models: list[str] = ()  # type: ignore[assignment]
+    folds: int | None = None
+    random_state: Seed = None
+    calibration: Calibration
+
+    @property
+    def seed(self) -> int:
+        """The random seed."""
+        return self.random_state or 0
+
+    @property
+    def calibrate(self) -> str | None:
+        """How the probabilities are calibrated, if at all."""
+        return self.calibration.get("method")
+
+    def names(self, kind: str = "") -> tuple[str, ...]:
+        """Return the names of the models; raise for unknown ones."""
+        return model_names(option_names.get()["models"], self.models, kind)
+
+    def candidates(
+        self, settings: Mapping[str, object], kind: str = "", categorical: Sequence[str] = ()
+    ) -> tuple[Candidate, ...]:
+        """Return the models with the settings that the options give; raise for settings that one of them has not.
+
+        Models that stand for ``auto`` get only those that they have.
+        """
+        models, usual = {}, _usual_ones(self.models, kind)
+        for name in self.names(kind):
+            if kind:
+                model = text_model(name, kind, settings)
+            else:
+                family = evaluation.families.find_family(name)
+                rule = "--calibrate must come with classifiers of Tunbridge"
+                refuse((self.calibrate and not family.is_ours, f"{rule}; {name!r} is scikit-learn's."))
+                chosen = {p: v for p, v in settings.items() if name not in usual or _takes(family, p, v)}
+                model = _table_model(family, chosen, categorical)
+            models[name] = model if self.calibrate is None else tb.CalibratedClassifier(model, method=self.calibrate)
+        return evaluation.candidates.as_candidates(models, random_state=self.seed)
+
+    def remarks(self, settings: Mapping[str, object]) -> list[str]:
+        """Return which options some of the models that stand for ``auto`` ignore."""
+        usual = [evaluation.families.find_family(name) for name in self.names() if name in _usual_ones(self.models)]
+        deaf = {p: [f.name for f in usual if not _takes(f, p, value)] for p, value in settings.items()}
+        return [f"{option_names.get()[p]} is ignored by {', '.join(some)}" for p, some in deaf.items() if some]
 
 
-def text_model(name: str, kind: str, settings: Mapping[str, Any]) -> Any:
-    """Return one model of texts or sequences; raise for settings that it does not take."""
+@dataclass(frozen=True, kw_only=True)
+class TableChoosing(Choosing):
+    """Options."""
+
+    settings: Settings
+
+
+def _table_model(family: Family, settings: Mapping[str, object], categorical: Sequence[str]) -> BayesClassifier:
+    """Return a model of tables; raise for settings that it does not have or does not take."""
+    model: BayesClassifier = family.make()
+    for parameter in settings:
+        option = option_names.get()[parameter]
+        refuse((parameter in family.settings, f"{option} must be left out with {family.name}, which sets it."))
+        if not _has(family, parameter):
+            families = map(evaluation.families.find_family, evaluation.families.classifier_names())
+            able = listed([f.name for f in families if _has(f, parameter)], most=_SHOWN)
+            raise UsageError(f"{option} must come with models that have it, such as {able}; {family.name!r} does not.")
+    model.set_params(**settings)
+    with as_usage(f"{{}} These are the values for {family.name}."):
+        if family.is_ours:
+            check_parameters(model)
+    return model.set_params(categorical=list(categorical)) if categorical and _has(family, "categorical") else model
+
+
+def text_model(name: str, kind: str, settings: Mapping[str, object]) -> BayesClassifier:
+    """Return a model of texts or sequences; raise for settings that it does not take."""
     given = dict(settings)
     if given.get("tokens") == "characters":
         given.setdefault("ngrams", _CHARACTER_NGRAMS)
-    maker: Any = tb.TextClassifier if kind == TEXT else tb.SequenceClassifier
+    maker: type[BayesClassifier] = tb.TextClassifier if kind == TEXT else tb.SequenceClassifier
     model = maker(name, **given)
-    try:
-        model._check_parameters()
-    except DataError as error:
-        raise UsageError(in_options(str(error))) from None
+    with as_usage():
+        check_parameters(model)
     return model
 
 
-# Comparisons
+def check_parameters(model: BayesClassifier) -> None:
+    """Raise for parameters of a classifier that are not valid, before anything is read."""
+    model._check_parameters()
 
 
-def choose_best(models: tuple[Candidate, ...], training: Training, folds: int, seed: int) -> ClassifierChoice:
-    """Return the best of some models by cross-validation, learned from all rows."""
-    with reporting("comparing", shares=True) as report:
-        return evaluation.cross_validation.choose(training.labelled(), models, folds, seed=seed, progress=report)
+def _has(family: Family, parameter: str) -> bool:
+    """Return whether a model has a parameter that its name does not set."""
+    return parameter in family.make().get_params(deep=False) and parameter not in family.settings
 
 
-def show_choice(choice: ClassifierChoice, remarks: list[str]) -> None:
-    """Print the table of the models that were compared, and which was chosen."""
-    for line in [*(f"Note: {text}." for text in remarks), *choice.comparison.remarks()]:
-        note(line)
-    say()
-    say(choice.comparison.title())
-    show_comparison(choice.comparison)
-    say(f"Chosen: {choice.reason}")
+def _takes(family: Family, parameter: str, value: object) -> bool:
+    """Return whether a model has a parameter, and takes a value for it."""
+    if not _has(family, parameter):
+        return False
+    try:
+        check_parameters(family.make().set_params(**{parameter: value}))
+    except DataError:
+        return False
+    return True
 
 
-def show_comparison(found: Comparison) -> None:
+def say_comparison(found: Comparison) -> None:
     """Print the table of several models, and which is the best."""
     say_table(*found.rows())
     if found.verdict():

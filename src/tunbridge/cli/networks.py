@@ -22,16 +22,21 @@ import numpy as np
 import pyarrow as pa
 
 from tunbridge._core.check import did_you_mean, listed, warn_user
+from tunbridge._core.memory import size_text
 from tunbridge.cli.options import MISSING, Reading
-from tunbridge.cli.output import UsageError, counted, note, shortlist
+from tunbridge.cli.output import counted, note, shortlist
+from tunbridge.cli.usage import UsageError
+from tunbridge.data import Variable
+from tunbridge.data.variable import number_of
 from tunbridge.errors import DataError, ZeroProbabilityWarning
 
 if TYPE_CHECKING:
-    from tunbridge.data import Variable
+    from tunbridge.inference import Forecast
     from tunbridge.network import BayesianNetwork
 
 _OR, _AND, _OF = "|", ",", ":"
 _SHOWN = 6
+_WRITTEN_OUT = 1e9  # entries: larger numbers are rounded
 
 # Findings
 
@@ -95,7 +100,7 @@ def read_findings(net: BayesianNetwork, texts: Iterable[str], option: str = "--g
     return found
 
 
-def finding_text(finding: Any) -> str:
+def finding_text(finding: object) -> str:
     """Return a finding as it is written here.
 
     Examples
@@ -140,7 +145,7 @@ def _example(variables: dict[str, Variable], text: str) -> str:
 def _finding(variable: Variable, text: str) -> Any:
     """Return the finding that a text is; None when it is none."""
     if variable.is_continuous:
-        number = _number(text)
+        number = number_of(text)
         return number if number is not None and math.isfinite(number) else None
     code = variable.find(text)
     if code >= 0:
@@ -175,15 +180,8 @@ def _state(variable: Variable, text: str) -> tuple[Any] | None:
 def _weighted_state(variable: Variable, text: str) -> tuple[Any, float] | None:
     name, sign, number = text.rpartition(_OF)
     state = _state(variable, name) if sign else None
-    value = _number(number)
+    value = number_of(number)
     return None if state is None or value is None else (state[0], value)
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _no_such_state(variable: Variable, text: str, option: str, variables: dict[str, Variable]) -> DataError:
@@ -205,11 +203,32 @@ def _no_such_state(variable: Variable, text: str, option: str, variables: dict[s
 def _first_wrong(variable: Variable, text: str) -> str | None:
     """Return the first piece of a text that is no state; None when the states are right but not the numbers."""
     weighted = [piece.rpartition(_OF) for piece in text.split(_AND)]
-    if any(sign and _number(number) is not None for _, sign, number in weighted):
+    if any(sign and number_of(number) is not None for _, sign, number in weighted):
         names = [name if sign else number for name, sign, number in weighted]
     else:
         names = text.split(_OR)
     return next((name.strip() for name in names if _state(variable, name) is None), None)
+
+
+# Forecasts
+
+
+def forecast_fields(found: Forecast) -> list[tuple[str, str]]:
+    """Return a forecast of exact inference as names and values."""
+    verdict = "it fits" if found.fits else "it does not fit: observe more, or use --method likelihood-weighting"
+    members = shortlist(list(found.largest_clique), most=_SHOWN)
+    return [
+        ("exact inference", f"{_entries(found.n_entries)} in {found.n_cliques} cliques"),
+        ("largest clique", f"{_entries(found.largest_entries)}{members and f': {members}'}"),
+        ("memory", f"{size_text(found.n_bytes)} of {size_text(found.limit)}: {verdict}"),
+    ]
+
+
+def _entries(n: float) -> str:
+    if math.isinf(n):
+        return "too many entries to count"
+    noun = "entry" if n == 1 else "entries"
+    return f"{round(n)} {noun}" if n < _WRITTEN_OUT else f"{n:.3g} {noun}"
 
 
 # Rows

@@ -30,7 +30,7 @@ import typer
 
 from tunbridge._core.check import did_you_mean, listed
 from tunbridge._core.registry import entries
-from tunbridge.cli.output import UsageError, option_names
+from tunbridge.cli.usage import UsageError, given_options, near_hint, option_names, refuse
 from tunbridge.errors import DataError
 
 _ROOT = Path(__file__).parents[1]
@@ -171,10 +171,13 @@ class Kind:
     @property
     def metavar(self) -> str:
         """What stands for the value in the help."""
-        number = "N" if self._has("int") else "X" if self._has("float", "number") else ""
-        some = [number, "A-B" if self._has("(int, int)") else "", *self.words, "none" if self._has("None") else ""]
-        one = "|".join(filter(None, some)) or "TEXT"
+        one = "|".join(self._forms("N" if self._has("int") else "X" if self._has("float", "number") else "")) or "TEXT"
         return self.form or (f"{one}|NAME={one}" if self.is_mapping and not self.words else one)
+
+    def _forms(self, number: str) -> list[str]:
+        """Return the forms that a value may have."""
+        pair, none = "A-B" if self._has("(int, int)") else "", "none" if self._has("None") else ""
+        return [form for form in (number, pair, *self.words, none) if form]
 
     def read(self, option: str, text: str) -> Any:
         """Return the value that a text stands for; raise with what it may be."""
@@ -185,17 +188,14 @@ class Kind:
         if self._has("(int, int)") and (pair := re.fullmatch(r"\s*(\d+)\s*[-:,–]\s*(\d+)\s*", text)):
             return int(pair[1]), int(pair[2])
         if (number := self._number(text)) is not None:
-            if isinstance(number, int) and number < 0:
-                raise UsageError(f"{option} must be at least 0; got {number}.")
+            refuse((isinstance(number, int) and number < 0, f"{option} must be at least 0; got {number}."))
             return number
         if self._has("collection"):
             return _words_or_file(option, text)
         if self._has("states") and all(states := text.split("|")) and len(states) > 1:
             return states
         if self.words or self._has(*_NUMBERS) or self.is_mapping:
-            near_text = did_you_mean(word, self.words) if self.words else ""
-            hint = f" {near_text}" if near_text.startswith("Did") else ""
-            raise UsageError(f"{option} must be {self._choices()}; got {text!r}.{hint}")
+            raise UsageError(f"{option} must be {self._choices()}; got {text!r}.{near_hint(word, self.words)}")
         return text
 
     def _number(self, text: str) -> float | None:
@@ -216,10 +216,10 @@ class Kind:
         pairs: dict[str, Any] = {}
         for text in texts:
             name, sign, value = text.rpartition("=")
-            if not (sign and name):
-                raise UsageError(f"{option} must be {self.metavar}; got {', '.join(texts)!r}.")
-            if name in pairs:
-                raise UsageError(f"{option} must name each variable once; got {name!r} twice.")
+            refuse(
+                (not (sign and name), f"{option} must be {self.metavar}; got {', '.join(texts)!r}."),
+                (name in pairs, f"{option} must name each variable once; got {name!r} twice."),
+            )
             pairs[name] = self.read(option, value)
         return pairs
 
@@ -228,9 +228,7 @@ class Kind:
             return self.metavar
         if not self._has(*_NUMBERS):
             return f"one of {listed(self.words, most=len(self.words))}"
-        number = "a number" if self._has("float", "number") else "an integer"
-        some = [number, "A-B" if self._has("(int, int)") else "", *self.words, "none" if self._has("None") else ""]
-        *first, last = filter(None, some)
+        *first, last = self._forms("a number" if self._has("float", "number") else "an integer")
         return f"{', '.join(first)} or {last}" if first else last
 
 
@@ -272,15 +270,14 @@ class LibraryOption(NamedTuple):
         kind, default = self.kind, self.default
         hint: Any = bool if kind.is_flag else list[str] if kind.is_repeated else str
         both = kind.is_flag and "/" not in self.spelling and default is not False
-        info = _option(
-            [f"{self.spelling}/--no-{self.option[2:]}" if both else self.spelling],
-            None if kind.is_flag else kind.metavar,
-            _first_sentence(self.text),
-            shown="" if kind.is_flag or default in (None, "", (), "auto", 0) else str(default),
-            repeatable=kind.is_repeated, panel=self.panel, hidden=self.is_rare,
-        )  # fmt: skip
-        annotation = Annotated[hint | None, info]
-        return inspect.Parameter(self.key, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        spelling = f"{self.spelling}/--no-{self.option[2:]}" if both else self.spelling
+        metavar = "" if kind.is_flag else kind.metavar
+        doc = Described((), metavar, _first_sentence(self.text), self.is_rare)
+        shown = "" if kind.is_flag or default in (None, "", (), "auto", 0) else str(default)
+        info = _option([spelling], doc, self.panel, shown=shown, repeatable=kind.is_repeated)
+        return inspect.Parameter(
+            self.key, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[hint | None, info]
+        )
 
     def read(self, value: Any) -> Any:
         """Return the value for the library."""
@@ -297,14 +294,16 @@ def _definition(room: str, source: str) -> tuple[dict[str, tuple[str, Any]], dic
     for path in sorted((_ROOT / room).rglob("*.py")):
         text = path.read_text("utf-8")
         if start.search(text):
-            node: Any = next(n for n in ast.parse(text).body if getattr(n, "name", "") == owner)
-            inner = next(
-                (n for n in getattr(node, "body", []) if getattr(n, "name", "") == (method or "__init__")), None
-            )
-            function = inner if method or (isinstance(node, ast.ClassDef) and inner is not None) else node
-            doc = ast.get_docstring(inner if method and inner is not None else node) or ""
-            return dict(_signature(function)), described(doc)
+            node = _named(ast.parse(text), owner)
+            inner = _named(node, method or "__init__")
+            doc = ast.get_docstring(inner if method else node) or ""  # type: ignore[arg-type]
+            return dict(_signature(inner or node)), described(doc)
     raise LookupError(f"{source} is not in {room}")
+
+
+def _named(node: ast.AST | None, name: str) -> ast.AST | None:
+    """Return the function or class of a name that is defined in a module, class or function."""
+    return next((n for n in getattr(node, "body", ()) if getattr(n, "name", "") == name), None)
 
 
 def _signature(node: Any) -> Iterator[tuple[str, tuple[str, Any]]]:
@@ -329,17 +328,17 @@ def _signature(node: Any) -> Iterator[tuple[str, tuple[str, Any]]]:
 
 def spread(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Return a verb as Typer takes it: records and parameters of the library replaced by their options."""
-    made = list(_made(verb))
-    names = _COMMON | {name: spelling for each in made for name, spelling in each.names.items()}
-    names |= verb.registry_entry.details.get("names", {})  # type: ignore[attr-defined]
+    whole = _made_of(verb)
+    names = _COMMON | whole.names | verb.registry_entry.details.get("names", {})  # type: ignore[attr-defined]
 
     def run(**values: Any) -> Any:
         option_names.set(names)
-        return verb(**{each.name: each.build(values) for each in made})
+        given_options.set(dict(_given(whole, values)))
+        return whole.build(values)
 
-    parameters = [parameter for each in made for parameter in each.parameters]
-    if any(getattr(p.annotation.__metadata__[-1], "hidden", False) for p in parameters):
-        parameters.append(_HELP_ALL)
+    parameters = whole.parameters
+    if any(getattr(_info(p), "hidden", False) for p in parameters):
+        parameters = [*parameters, _HELP_ALL]
     run.__name__, run.__doc__ = verb.__name__, _help(inspect.getdoc(verb) or "")
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -347,30 +346,59 @@ def spread(verb: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Made(NamedTuple):
-    """A parameter of a verb: the options that it becomes, how its value is built of theirs, their names in messages."""
+    """A parameter of a verb: the options that it becomes, and how its value is built of theirs.
 
-    name: str
+    ``names`` are the options by the parameters of the library, for messages; ``owners`` say for each option which
+    parameter or field it sets.
+    """
+
     parameters: list[inspect.Parameter]
     build: Callable[[dict[str, Any]], Any]
     names: dict[str, str]
+    owners: dict[str, str]
 
 
-def _made(source: Callable[..., Any], panel: str | None = None) -> Iterator[Made]:
-    """Yield the parameters of a verb, or the fields of a record, as options; a field may be a record itself."""
+def _made_of(source: Callable[..., Any], panel: str | None = None) -> Made:
+    """Return a verb, or a record in it, with the options of all its parameters; a field may be a record itself."""
+    made = dict(_fields(source, panel))
+    return Made(
+        [parameter for each in made.values() for parameter in each.parameters],
+        lambda values: source(**{name: each.build(values) for name, each in made.items()}),
+        {key: spelling for each in made.values() for key, spelling in each.names.items()},
+        {key: owner for each in made.values() for key, owner in each.owners.items()},
+    )
+
+
+def _fields(source: Callable[..., Any], panel: str | None) -> Iterator[tuple[str, Made]]:
+    """Yield the parameters of a verb, or the fields of a record, as options."""
     hints, docs = get_type_hints(source, include_extras=True), _docs(source)
-    for parameter in inspect.signature(source).parameters.values():
-        name, hint = parameter.name, hints[parameter.name]
-        metadata = getattr(hint, "__metadata__", ())
+    for name, parameter in inspect.signature(source).parameters.items():
+        hint, metadata = hints[name], getattr(hints[name], "__metadata__", ())
         spec = next((m for m in metadata if isinstance(m, From)), None)
         if spec is not None:
-            yield _made_of_library(name, spec)
+            yield name, _made_of_library(name, spec)
         elif is_dataclass(hint):
-            yield _made_of_record(name, hint)  # type: ignore[arg-type]
+            yield name, _made_of(hint, (hint.__doc__ or "").partition("\n")[0].rstrip("."))  # type: ignore[arg-type]
         else:
             plain = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) if is_dataclass(source) else parameter
             doc = docs.get(name) or next((m for m in metadata if isinstance(m, Described)), _UNDESCRIBED)
             options = [_parameter(plain, hint, doc, panel)]
-            yield Made(name, options, _value_of(name, hint), {name: _spellings(name, doc)[0]})
+            yield name, Made(options, _value_of(name, hint), {name: _spellings(name, doc)[0]}, {name: name})
+
+
+def _info(parameter: inspect.Parameter) -> typer.models.ParameterInfo:
+    """Return what Typer knows of an option or argument."""
+    found: typer.models.ParameterInfo = parameter.annotation.__metadata__[-1]
+    return found
+
+
+def _given(verb: Made, values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield the options that were given, as they are spelled, and what each sets."""
+    for parameter in verb.parameters:
+        value, info = values[parameter.name], _info(parameter)
+        if isinstance(info, typer.models.OptionInfo) and value not in (None, [], parameter.default):
+            on, _, off = str(info.default).partition("/")  # where Typer keeps the first spelling
+            yield off if value is False else on, verb.owners[parameter.name]
 
 
 def _docs(source: Callable[..., Any]) -> dict[str, Described]:
@@ -387,14 +415,8 @@ def _made_of_library(name: str, spec: From) -> Made:
         return {p: options[p].read(value) for p, value in given.items() if value not in (None, [])}
 
     names = {p: o.spelling for p, o in options.items()}
-    return Made(name, [option.parameter() for option in options.values()], build, names)
-
-
-def _made_of_record(name: str, record: Callable[..., Any]) -> Made:
-    made = list(_made(record, (record.__doc__ or "").partition("\n")[0].rstrip(".")))
-    parameters = [parameter for each in made for parameter in each.parameters]
-    names = {key: spelling for each in made for key, spelling in each.names.items()}
-    return Made(name, parameters, lambda values: record(**{each.name: each.build(values) for each in made}), names)
+    owners = {o.key: name for o in options.values()}
+    return Made([option.parameter() for option in options.values()], build, names, owners)
 
 
 def _value_of(name: str, hint: Any) -> Callable[[dict[str, Any]], Any]:
@@ -404,24 +426,18 @@ def _value_of(name: str, hint: Any) -> Callable[[dict[str, Any]], Any]:
     return lambda values: values[name]
 
 
-def _parameter(parameter: inspect.Parameter, hint: Any, doc: Described, panel: str | None = None) -> inspect.Parameter:
+def _parameter(parameter: inspect.Parameter, hint: Any, doc: Described, panel: str | None) -> inspect.Parameter:
     """Return an argument, or an option where the parameter has a name only, as Typer takes it."""
-    metavar, _, least = doc.type.partition(" >= ")
-    default = None if parameter.default == () else parameter.default
-    is_argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
-    if is_argument:
-        info: Any = typer.Argument(
-            metavar=metavar or parameter.name.upper(), help=_escaped(doc.text), show_default=False
-        )
+    default, is_list = None if parameter.default == () else parameter.default, get_origin(hint) is list
+    if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+        metavar = doc.type or parameter.name.upper()
+        info: Any = typer.Argument(metavar=metavar, help=_escaped(doc.text), show_default=False)
     else:
         shown = "" if default in (None, False, inspect.Parameter.empty) else str(default)
         first, *others = _spellings(parameter.name, doc)
         first = f"{first}/--no-{first[2:]}" if hint == bool | None else first
-        info = _option(
-            [first, *others], metavar, doc.text, shown=shown, repeatable=get_origin(hint) is list, panel=panel,
-            hidden=doc.is_rare, min=int(least) if least else None,
-        )  # fmt: skip
-    optional = hint | None if default is None and get_origin(hint) is list else hint
+        info = _option([first, *others], doc, panel, shown=shown, repeatable=is_list)
+    optional = hint | None if default is None and is_list else hint
     return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[optional, info])
 
 
@@ -431,16 +447,14 @@ def _spellings(name: str, doc: Described) -> list[str]:
     return [*(long or [f"--{name.replace('_', '-')}"]), *(word for word in doc.spellings if word not in long)]
 
 
-def _option(
-    spellings: Iterable[str], metavar: str | None, text: str, *, shown: str = "", repeatable: bool = False,
-    panel: str | None = None, hidden: bool = False, min: float | None = None,
-) -> Any:  # fmt: skip
+def _option(spellings: list[str], doc: Described, panel: str | None, *, shown: str, repeatable: bool) -> Any:
     """Return an option of Typer; its default and whether it is repeatable stand at the end of the help."""
+    metavar, _, least = doc.type.partition(" >= ")
     notes = ", ".join(filter(None, [f"default: {shown}" if shown else "", "repeatable" if repeatable else ""]))
-    end = f" ({notes})." if notes else "."
+    text = doc.text.rstrip(".") + (f" ({notes})." if notes else ".")
     return typer.Option(
-        *spellings, metavar=metavar or None, help=_escaped(text.rstrip(".") + end), show_default=False, hidden=hidden,
-        rich_help_panel=panel, min=min,
+        *spellings, metavar=metavar or None, help=_escaped(text), show_default=False, hidden=doc.is_rare,
+        rich_help_panel=panel, min=int(least) if least else None,
     )  # fmt: skip
 
 
@@ -543,10 +557,3 @@ def check_column(option: str, name: str, path: Path, names: Iterable[str]) -> No
     """Raise unless an option names a column of a file."""
     if name not in names:
         raise DataError(f"{option} must name a column of {path.name}; got {name!r}. {did_you_mean(name, names)}")
-
-
-def check_apart(options: Mapping[str, object], why: str) -> None:
-    """Raise for the first option that was given although it does nothing here."""
-    for option, value in options.items():
-        if value not in (None, False, [], {}):
-            raise UsageError(f"{option} must {why}")

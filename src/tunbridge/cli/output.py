@@ -1,50 +1,27 @@
-"""What the program prints and writes: text, tables, JSON, progress, pictures, warnings and errors; never half a file.
-
-Every failure is one sentence on stderr and an exit code, every warning one line. The library names parameters; on the
-command line they are options: :func:`in_options` writes ``--max-parents must …`` for ``max_parents must …``, and
-``Use --method gibbs.`` for ``Use method='gibbs'.``, for all parameters of the verb that runs.
+"""What the program prints: text, tables, JSON and progress.
 
 In a terminal Rich draws tables and folds what is too wide; elsewhere they are plain columns, never cut. Progress is
-shown on stderr, and only if that is a terminal. :func:`replacing` gives a temporary file that takes the place of the
-named one when all is written; until then, and after Ctrl-C, what was there before stays.
+shown on stderr, and only if that is a terminal.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
-import re
 import sys
-import traceback
-import warnings
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import typer
-from typer.exceptions import TyperException
 
-import tunbridge as tb
-from tunbridge._core.check import listed
 from tunbridge._core.grid import grid_lines
-from tunbridge.errors import DataError, TunbridgeError, TunbridgeWarning
 
-PICTURES = (".png", ".svg", ".pdf")
-FAILED, USAGE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
-_SHOWN_WARNINGS = 3
-_VALUE = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\{[^}]*\}|[\w.-]*\w"
+SHOWN = 12
+"""How many items of a list are shown."""
 
-option_names: ContextVar[Mapping[str, str]] = ContextVar("option_names", default=MappingProxyType({}))
-"""The options of the verb that runs, by the parameters of the library that they set; flags as ``--on/--off``."""
-
-
-class UsageError(TunbridgeError):
-    """Options that do not fit each other, or are not written as they should be."""
+T = TypeVar("T")
 
 
 def say(text: str = "") -> None:
@@ -65,6 +42,13 @@ def say_fields(pairs: Iterable[tuple[str, str]]) -> None:
         say(f"{name:<{width}}  {lines[0]}")
         for line in lines[1:]:
             say(f"{'':<{width}}  {line}")
+
+
+def say_next(what: str, file: Path, commands: Iterable[str]) -> None:
+    """Print where the result is, and commands that go on with it."""
+    say(f"\nThe {what} is in {file}. Next steps:")
+    for command in commands:
+        say(f"  tunbridge {command}")
 
 
 def say_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)) -> None:
@@ -133,7 +117,7 @@ def amount(n: float) -> str:
     return str(int(n)) if n == int(n) else f"{n:.6g}"
 
 
-def shortlist(items: Sequence[str], *, most: int, separator: str = ", ") -> str:
+def shortlist(items: Sequence[str], *, most: int = SHOWN, separator: str = ", ") -> str:
     """Return items in a row, of a long list the first ones and the number of the others.
 
     Examples
@@ -145,8 +129,13 @@ def shortlist(items: Sequence[str], *, most: int, separator: str = ", ") -> str:
     return separator.join([*items[:most], *rest])
 
 
-def tracked(steps: Iterable[Any], what: str, *, total: int | None = None, hidden: bool = False) -> Iterator[Any]:
-    """Yield the steps, with a progress bar in a terminal; a step that has a length counts that many rows."""
+def lines(items: Sequence[str]) -> str:
+    """Return items one below the other, of a long list the first ones."""
+    return shortlist(items, separator="\n")
+
+
+def tracked(steps: Iterable[T], what: str, *, total: int | None = None, hidden: bool = False) -> Iterator[T]:
+    """Yield the steps, with a progress bar in a terminal; without a total they are batches, and their rows count."""
     if hidden or not sys.stderr.isatty():
         yield from steps
         return
@@ -159,7 +148,7 @@ def tracked(steps: Iterable[Any], what: str, *, total: int | None = None, hidden
         task = progress.add_task(what, total=total)
         for step in steps:
             yield step
-            progress.advance(task, 1 if total else step.n_rows)
+            progress.advance(task, 1 if total else len(step))  # type: ignore[arg-type]
 
 
 @contextmanager
@@ -185,211 +174,3 @@ def reporting(what: str, *, shares: bool = False) -> Iterator[Callable[[str, flo
             progress.update(task, description=f"{what}: {step}{shown}", completed=value if shares else None)
 
         yield report
-
-
-# Files
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give the name of a temporary file that becomes ``path`` in the end, or goes away when something fails."""
-    check_place(path)
-    target = Path(os.path.realpath(path))  # a link stays a link
-    if target.exists() and not target.is_file():
-        yield target  # a device or a pipe cannot be replaced, only written to
-        return
-    temporary = target.with_name(f".{target.name[:100]}.{os.urandom(6).hex()}{target.suffix}")
-    try:
-        yield temporary
-        os.replace(temporary, target)
-    except BaseException as error:
-        with suppress(OSError):
-            temporary.unlink()
-        if isinstance(error, OSError) and error.filename in (temporary, str(temporary)):
-            error.filename = str(path)
-        raise
-
-
-def check_place(path: Path) -> None:
-    """Raise unless a file can be made, or replaced, under this name."""
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise DataError(f"the output must be a file; {str(path)!r} is a folder.")
-    if not target.parent.is_dir():
-        raise DataError(f"the output must go to a folder that exists; there is no {str(target.parent)!r}.")
-    if target.exists() and not os.access(target, os.W_OK):
-        raise PermissionError(13, "the file is write-protected", str(path))
-
-
-def check_output(path: Path | None, *, inputs: Iterable[Path], suffixes: Iterable[str]) -> None:
-    """Raise unless a file name can be written to: its suffix is known, and it is not that of an input."""
-    if path is None:
-        return
-    if path.suffix.lower() not in suffixes:
-        raise DataError(f"the name of the output must end in {listed(suffixes)}; got {path.name!r}.")
-    check_not_input(path, inputs)
-
-
-def check_not_input(path: Path, inputs: Iterable[Path]) -> None:
-    """Raise when a file to be written is one of those that are read."""
-    for file in inputs:
-        if path.exists() and file.exists() and path.samefile(file):
-            raise DataError(f"the output must not replace the input; got {str(path)!r} for both. Name another file.")
-
-
-def check_picture(path: Path | None, inputs: Iterable[Path] = ()) -> None:
-    """Raise unless a picture can be written under this name."""
-    if path is not None:
-        check_output(path, inputs=inputs, suffixes=PICTURES)
-        check_place(path)
-
-
-def write_picture(path: Path, draw: Callable[[Any], Any], *, called: str = "picture") -> None:
-    """Write what a function draws with :mod:`tunbridge.plots`, and print where it is."""
-    tb.plots.draw_off_screen()
-    figure: Any = draw(tb.plots).figure
-    with replacing(path) as file:
-        figure.savefig(file, dpi=150)
-    note(f"The {called} is in {path}.")
-
-
-# Warnings and errors
-
-
-def guarded(work: Callable[[], Any], *, debug: bool) -> int:
-    """Run the work and return the program's exit code; failures are reported on stderr.
-
-    Examples
-    --------
-    >>> guarded(lambda: None, debug=False)
-    0
-    """
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a terminal may lack a character
-    with _warnings_as_lines(debug=debug):
-        try:
-            work()
-            sys.stdout.flush()
-        except typer.Exit as end:
-            return end.exit_code
-        except BrokenPipeError:
-            with suppress(OSError, ValueError, AttributeError):  # or the interpreter complains at its end
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return BROKEN_PIPE
-        except (Exception, KeyboardInterrupt) as error:
-            if debug:
-                traceback.print_exc()
-            print(f"tunbridge: {sentence(error)}", file=sys.stderr)
-            return exit_code(error)
-    return 0
-
-
-def sentence(error: BaseException) -> str:
-    r"""Return what went wrong, on one line.
-
-    Examples
-    --------
-    >>> from tunbridge.errors import DataError
-    >>> sentence(DataError("byte 7 must be text;\n  got 0xe9."))
-    'byte 7 must be text; got 0xe9.'
-    """
-    if isinstance(error, TyperException):
-        text = _usage(error)
-    elif isinstance(error, KeyboardInterrupt | typer.Abort):
-        text = str(error) or "interrupted."
-    elif isinstance(error, TunbridgeError):
-        text = in_options(str(error))
-    elif isinstance(error, MemoryError):
-        text = "there is not enough memory. Ignore columns, or take fewer rows."
-    elif isinstance(error, OSError):
-        reason = (error.strerror or str(error) or type(error).__name__).rstrip(".")
-        what = "" if error.filename is None else f"the file {str(error.filename)!r} cannot be used; "
-        text = f"{what}the system says: {reason}."
-    else:
-        text = f"an error that should not happen, {type(error).__name__}: {error}. --debug shows where."
-    return " ".join(text.split())
-
-
-def exit_code(error: BaseException) -> int:
-    """Return the exit code that stands for an error."""
-    if isinstance(error, KeyboardInterrupt | typer.Abort):
-        return INTERRUPTED
-    return USAGE if isinstance(error, TyperException | UsageError) else FAILED
-
-
-def in_options(message: str, names: Mapping[str, str] | None = None) -> str:
-    """Return a message of the library with options in place of parameters.
-
-    Examples
-    --------
-    >>> names = {"method": "--method", "n_buckets": "--buckets", "jointly": "--jointly/--cell-wise"}
-    >>> in_options("method must be exact. Use method='gibbs' or jointly=False, or lower n_buckets.", names)
-    '--method must be exact. Use --method gibbs or --cell-wise, or lower --buckets.'
-    """
-    names = option_names.get() if names is None else names
-    if not names:
-        return message
-    known = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
-    pattern = (
-        rf"(?<![\w.'\"-])(?P<name>{known})(?:=(?P<value>{_VALUE})(?P<more>(?: or '[\w-]+')*)|(?P<end>\b(?![\w=(-])))"
-    )
-
-    def option(found: re.Match[str]) -> str:
-        name, value = found["name"], found["value"]
-        on, _, off = names[name].partition("/")
-        if value is None:
-            begins = re.search(r"(^|[.:] |^an arc of )$", message[: found.start()])
-            is_subject = begins and re.match(r" (of '[^']*' )?must\b", message[found.end() :])
-            return on if is_subject or "_" in name else found[0]
-        if value in ("True", "False"):
-            return on if value == "True" else off or f"--no-{on[2:]}"
-        return f"{on} {_plain(value)}".rstrip() + (found["more"] or "").replace("'", "")
-
-    return re.sub(pattern, option, message)
-
-
-def _plain(value: str) -> str:
-    """Return a value as it is written on the command line."""
-    inside = value.strip("[]{}…")
-    bare = inside.replace(": ", "=") if value[0] == "{" else inside
-    return bare.strip("'\"") if re.fullmatch(r"(['\"]?)[\w.-]*\1", bare) else bare
-
-
-def _usage(error: Any) -> str:
-    context = getattr(error, "ctx", None)
-    where = context.command_path if context is not None else "tunbridge"
-    message = error.format_message().replace(": Value error, ", ": ").strip()
-    end = "" if message.endswith((".", "?")) else "."
-    if where.endswith(" explain") and "--target" in message:
-        end += " For a network use tunbridge network query --target NAME --explain."
-    if where.endswith((" text learn", " sequence learn")) and "unexpected extra argument" in message:
-        end += " --column names the column."
-    return f"{message[:1].lower()}{message[1:]}{end} See {where} --help."
-
-
-@contextmanager
-def _warnings_as_lines(*, debug: bool) -> Iterator[None]:
-    """Print our warnings as lines, a few of each kind; those of other libraries under ``debug`` only."""
-    shown: Counter[type[Warning]] = Counter()
-    texts: set[str] = set()
-
-    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        text = in_options(" ".join(str(message).split()))
-        if text in texts:
-            return
-        texts.add(text)
-        shown[category] += 1
-        if shown[category] <= _SHOWN_WARNINGS:
-            print(f"warning: {text}", file=sys.stderr)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("default" if debug else "ignore")
-        warnings.simplefilter("always", TunbridgeWarning)
-        warnings.showwarning = show
-        try:
-            yield
-        finally:
-            hidden = sum(max(0, n - _SHOWN_WARNINGS) for n in shown.values())
-            if hidden:
-                print(f"warning: {hidden} more of the same kind.", file=sys.stderr)

@@ -1,45 +1,38 @@
-"""Rows to learn from: columns chosen, rows without a class left out, and remarks about what looks like a mistake.
-
-Of texts and sequences the classes are read first, by the rules of :mod:`tunbridge.data.readers`: numbers stay numbers.
-The texts come after, word for word, in the same order: whole, or batch by batch if the model can add them up.
-"""
+"""Tables to learn from: columns chosen, rows without a class left out, and remarks about what looks like a mistake."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
+from tunbridge._core.check import listed
 from tunbridge._core.lazy import LazyModule
-from tunbridge.cli import rows
-from tunbridge.cli.options import Reading, check_apart, check_column
-from tunbridge.cli.output import UsageError, amount, counted, shortlist, tracked
-from tunbridge.cli.rows import FOLDER_TARGET, NOUNS, TEXT
-from tunbridge.data import Column, Table, Variable, as_table
-from tunbridge.data.columns import column_to_arrow
-from tunbridge.data.formats.request import nulled
+from tunbridge.cli.options import Reading, check_column
+from tunbridge.cli.output import amount, counted, lines, shortlist
+from tunbridge.data import Column, Table
+from tunbridge.data.columns import Kind, column_to_arrow, infer_column
+from tunbridge.data.discretisation import discretise
 from tunbridge.data.frames import with_classes as coded_classes
-from tunbridge.data.readers import iter_batches, read_table
+from tunbridge.data.readers import read_table
+from tunbridge.data.variable import number_of
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
     from tunbridge import evaluation
+    from tunbridge.classifiers.base import BayesClassifier
     from tunbridge.evaluation.labelled import Labelled
 else:
     evaluation = LazyModule("tunbridge.evaluation")  # it imports scikit-learn, for which help must not wait
 
-SHOWN = 12
-ONE_VALUE, IDENTIFIER = "has only one value", "looks like an identifier"
+_ONE_VALUE, _IDENTIFIER = "has only one value", "looks like an identifier"
 _FEW_ROWS, _MANY_STATES = 5, 10
 _LOOKED_AT, _WORDS = 200, 4
-BATCH_ROWS = 8192
-_NOT_READ = "(not read yet)"
+_SHOWN_LABELS = 6
 
 
 @dataclass(frozen=True)
@@ -59,6 +52,11 @@ class Columns:
     categorical: list[str] = ()  # type: ignore[assignment]
     ignore: list[str] = ()  # type: ignore[assignment]
     weights: str | None = None
+
+    @property
+    def kept_categorical(self) -> list[str]:
+        """The columns of numbers that are categories and in the table."""
+        return sorted(set(self.categorical) - {self.weights, *self.ignore})
 
     def check(self, path: Path, target: str | None, names: Collection[str]) -> None:
         """Raise unless the options name columns of a file, and do not contradict each other."""
@@ -93,6 +91,12 @@ class Training:
     target: str
     whole: Table
 
+    @classmethod
+    def of(cls, whole: Table, target: str) -> Training:
+        """Return the rows of a table that have a class."""
+        present = whole.codes(target) >= 0
+        return cls(whole if present.all() else whole.take(present), target, whole)
+
     @property
     def left_out(self) -> str:
         """What was left out, in words; empty if nothing was."""
@@ -106,26 +110,124 @@ class Training:
 
 def read_columns(path: Path, columns: Columns, reading: Reading, target: str | None = None) -> Table:
     """Return the columns of a file that are not ignored, and the weights of its rows."""
-    kinds: dict[str, Any] = {}
+
+    def choose(names: list[str]) -> tuple[list[str], list[str]]:
+        columns.check(path, target, names)
+        return [name for name in names if name not in columns.ignore], columns.kept_categorical
+
+    return read_chosen(path, reading, columns.weights, choose)
+
+
+def read_chosen(
+    path: Path, reading: Reading, weights: str | None, choose: Callable[[list[str]], tuple[list[str], list[str]]]
+) -> Table:
+    """Return some columns of a file: a function is given all names, and returns those to read and the categorical."""
+    kinds: dict[str, Kind] = {}
 
     def chosen(names: list[str]) -> list[str]:
-        columns.check(path, target, names)
-        kept = set(columns.categorical) - set(columns.ignore) - {columns.weights}
-        kinds.update(dict.fromkeys(sorted(kept), "categorical"))  # which are looked at after the columns are chosen
-        return [name for name in names if name not in columns.ignore]
+        kept, categorical = choose(names)
+        kinds.update(dict.fromkeys(categorical, "categorical"))  # looked at after the columns are chosen
+        return kept
 
-    return read_table(
-        path, columns=chosen, kinds=kinds, missing=reading.markers, weights=columns.weights, **reading.how
-    )
+    return read_table(path, columns=chosen, kinds=kinds, missing=reading.markers, weights=weights, **reading.how)
 
 
 def with_classes(table: Table, target: str) -> Training:
     """Return the rows that have a class; raise unless there are features and at least two classes."""
-    coded, present = coded_classes(table, target, hint=f"use --categorical {target!r} if each value is a class.")
-    return Training(coded if present.all() else coded.take(present), target, coded)
+    hint = f"use --categorical {target!r} if each value is a class."
+    return Training.of(coded_classes(table, target, hint=hint)[0], target)
 
 
-def class_lines(model: Any) -> list[str]:
+# Columns with states
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a network is learned from.
+
+    Parameters
+    ----------
+    table : Table
+        Categorical columns; with ``--cuts none`` continuous ones too.
+    read : Table
+        The same columns as they were read, numbers not discretized.
+    left_out : dict of str to str
+        The columns that were left out, and why.
+    bins : list of str
+        A line for each column of numbers that was discretized.
+    """
+
+    table: Table
+    read: Table
+    left_out: dict[str, str]
+    bins: list[str]
+
+    @classmethod
+    def of(cls, table: Table, target: str | None, columns: Columns, cuts: str | None, n_bins: int) -> Material:
+        """Return the columns from which something can be learned, discretized unless ``cuts`` is ``none``."""
+        coded = table if target is None else with_classes(table, target).whole
+        asked = {target, *(name for name in columns.categorical if coded.missing.get(name, 0) < coded.n_rows)}
+        gone = {name: what for name, what in useless_columns(coded).items() if name not in asked}
+        read = coded.drop(gone)
+        numbers = [v.name for v in read.variables if v.is_continuous]
+        if numbers and cuts is None:
+            raise _still_numbers(numbers)
+        cut = read
+        if numbers and cuts is not None and cuts != "none":
+            cut = _with_bins(read, numbers, cuts, target, n_bins)
+            flat = [name for name in numbers if cut.variable(name).n_states < 2]
+            gone |= dict.fromkeys(flat, "has no cut that separates the classes")
+            cut, read = cut.drop(flat), read.drop(flat)
+        if cut.n_columns < 2:
+            others = shortlist([f"{name} {what}" for name, what in gone.items()])
+            rule = "a network must be learned from two columns at least"
+            raise DataError(f"{rule}; got {cut.n_columns}.{f' Left out: {others}.' if others else ''}")
+        found = [v for v in cut.variables if v.name in numbers and v.is_categorical]
+        labels = [f"{v.name}: {shortlist([str(s) for s in v.states or ()], most=_SHOWN_LABELS)}" for v in found]
+        return cls(cut, read, gone, labels)
+
+    @property
+    def left_out_lines(self) -> list[str]:
+        """A line for each column that was left out, and what to do about it."""
+        found = [f"{name} {what}" for name, what in self.left_out.items()]
+        can_stay = any(what in (_ONE_VALUE, _IDENTIFIER) for what in self.left_out.values())
+        return [*found, *(["(--categorical NAME keeps such a column)"] if can_stay else [])]
+
+    @property
+    def oddities(self) -> list[str]:
+        """A line for each column that looks like a mistake."""
+        many = [c for c in self.table if c.variable.n_states > _MANY_STATES]
+        present = [(c.variable, int(np.count_nonzero(c.values >= 0))) for c in many]
+        return _odd_number_lines(self.read) + [
+            f"{v.name} has {v.n_states} states in {counted(n, 'row')}: --ignore {quote(v.name)} leaves it out"
+            for v, n in present
+            if n < _FEW_ROWS * v.n_states
+        ]
+
+
+def _with_bins(table: Table, numbers: list[str], method: str, target: str | None, n_bins: int) -> Table:
+    """Return columns of numbers in bins; each value is a state if they are few integers."""
+    for name in numbers if method != "mdl" else ():
+        distinct = np.unique(table.floats(name))
+        distinct = distinct[~np.isnan(distinct)]
+        if len(distinct) <= n_bins and (distinct == np.round(distinct)).all():
+            table = table.with_column(infer_column(name, column_to_arrow(table.column(name)), "categorical"))
+    return discretise(table, method, target=target, n_bins=n_bins)[0]  # type: ignore[arg-type]
+
+
+def _still_numbers(names: list[str]) -> DataError:
+    some = f"{listed(names, most=6)} {'holds' if len(names) == 1 else 'hold'} numbers"
+    ways = (
+        "--cuts frequency discretizes them, --cuts none makes them Gaussian variables, --categorical COL makes each "
+        "value a state"
+    )
+    return DataError(f"the columns of a network must have states; {some}. {ways}, --ignore COL leaves a column out.")
+
+
+# Summaries
+
+
+def class_lines(model: BayesClassifier) -> list[str]:
     """Return a line for each class: how many rows have it, and which share."""
     total = model.class_count_.sum()
     return [
@@ -134,213 +236,17 @@ def class_lines(model: Any) -> list[str]:
     ]
 
 
-# Texts and sequences
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """Documents, or sequences, of which the classes are known and the texts are still to be read.
-
-    Parameters
-    ----------
-    path : Path
-        The table or the folder.
-    kind : {"text", "sequence"}
-        What they are.
-    column : str
-        The column that holds them.
-    classes : Training
-        Their classes and weights.
-    reading : Reading
-        How the file is read.
-    folder : pyarrow.Table, optional
-        What a folder holds, which is read at once.
-    """
-
-    path: Path
-    kind: str
-    column: str
-    classes: Training
-    reading: Reading
-    folder: pa.Table | None = None
-
-    @property
-    def target(self) -> str:
-        """The column of the classes."""
-        return self.classes.target
-
-    @property
-    def n_rows(self) -> int:
-        """The number of documents, those without a class too."""
-        return self.classes.whole.n_rows
-
-    @property
-    def can_be_streamed(self) -> bool:
-        """Whether batches say all: a folder is read at once anyway, and weights would be lost."""
-        return self.folder is None and self.classes.whole.weights is None
-
-    def training(self) -> Training:
-        """Return all of them as a table of two columns."""
-        texts, whole, kept = self._texts(), self.classes.whole, self.classes.whole.codes(self.target) >= 0
-        _check_filled(texts.missing.get(self.column, 0), texts.n_rows, self)
-        if not isinstance((texts.variable(self.column).states or ("",))[0], str):
-            raise _no_texts(self.path, self.column, self.kind, "it holds other values than text")
-        found = {**texts.read_as_missing, **whole.read_as_missing}
-        both = [texts.column(self.column), whole.column(self.target)]
-        table = Table.of(both, weights=whole.weights, read_as_missing=found)
-        return Training(table if kept.all() else table.take(kept), self.target, table)
-
-    def _texts(self) -> Table:
-
-        if self.folder is not None:
-            return as_table(self.folder.select([self.column]), kinds="categorical")
-        kinds: Any = {self.column: "categorical"}
-        marks = ("", *(self.reading.missing))
-        return read_table(self.path, columns=[self.column], kinds=kinds, missing=marks, **self.reading.how)
-
-    def batches(self) -> Iterator[pa.Table]:
-        """Yield those that have a class, as batches of two columns."""
-        classes, done = column_to_arrow(self.classes.whole.column(self.target)), 0
-        labels = classes.dictionary_decode() if pa.types.is_dictionary(classes.type) else classes
-        for batch in iter_batches(self.path, missing=(), batch_rows=BATCH_ROWS, **self.reading.how):
-            texts = nulled(batch[self.column], self.reading.missing)
-            both = pa.table({self.column: texts, self.target: labels.slice(done, len(batch))})
-            done += len(batch)
-            kept = both.filter(both[self.target].is_valid())
-            if len(kept):
-                yield kept
-
-
-def learn_in_batches(model: Any, corpus: Corpus) -> int:
-    """Learn from all documents that have a class, which need not fit into memory; return how many are empty."""
-    n_empty = 0
-
-    def counted() -> Iterator[pa.Table]:
-        nonlocal n_empty
-        for step in tracked(map(_Step, corpus.batches()), "learning"):
-            texts = step.batch[corpus.column]
-            n_empty += texts.null_count + (pc.sum(pc.equal(texts, "")).as_py() or 0)
-            yield step.batch
-
-    model.fit(counted(), corpus.target)
-    _check_filled(n_empty, corpus.classes.table.n_rows, corpus)
-    return n_empty
-
-
-class _Step(NamedTuple):
-    """A batch, as a progress bar counts it."""
-
-    batch: pa.Table
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.batch.num_rows)
-
-
-def find_corpus(
-    path: Path, target: str | None, kind: str, column: str | None, columns: Columns, reading: Reading
-) -> Corpus:
-    """Return documents, or sequences, with their classes; raise unless they can be learned from."""
-    if path.is_dir():
-        return _folder(path, target, kind, column, columns, reading)
-    if target is None:
-        raise UsageError(f"--target must name the column of the classes when {NOUNS[kind]}s are learned from.")
-    if rows.is_loose(path, reading):
-        rule = "what is learned from must be a table, or a folder with a subfolder for each class"
-        raise DataError(f"{rule}; got the text file {path.name!r}.")
-    chosen = _training_column(path, target, kind, column, columns, reading)
-    classes = _classes(path, target, columns, reading)
-    if target in text_columns(classes.whole):
-        raise DataError(f"--target must name the column of the classes; {target!r} holds texts.")
-    return Corpus(path, kind, chosen, classes, reading)
-
-
-def _folder(
-    path: Path, target: str | None, kind: str, column: str | None, columns: Columns, reading: Reading
-) -> Corpus:
-
-    if kind != TEXT:
-        raise UsageError(f"sequences must come in a table; {str(path)!r} is a folder, which holds documents.")
-    found = rows.read_folder(path, reading.encoding)
-    if target not in (None, FOLDER_TARGET):
-        raise UsageError(f"--target must be left out with a folder: its subfolders are the classes; got {target!r}.")
-    given = {
-        "--column": column,
-        **{f"--{name}": getattr(columns, name) for name in ("weights", "ignore", "categorical")},
-    }
-    check_apart(given, f"come with a table; {str(path)!r} is a folder.")
-    if found[FOLDER_TARGET].null_count:
-        rule = "a folder that is learned from must have a subfolder for each class"
-        raise DataError(f"{rule}; {str(path)!r} holds files only.")
-    classes = as_table(found.select([FOLDER_TARGET]), kinds="categorical")
-    return Corpus(path, kind, "text", _with_classes(classes, FOLDER_TARGET), reading, found)
-
-
-def _classes(path: Path, target: str, columns: Columns, reading: Reading) -> Training:
-
-    kinds: Any = {target: "categorical"} if target in (columns.categorical) else {}
-    found = read_table(
-        path, columns=[target], kinds=kinds, missing=reading.markers, weights=columns.weights, **reading.how
-    )
-    return _with_classes(found, target)
-
-
-def _with_classes(classes: Table, target: str) -> Training:
-    """Return rows that have a class; a column stands for the texts, which are still to be read."""
-    texts = Column(Variable(_NOT_READ), np.zeros(classes.n_rows), None)
-    return with_classes(classes.with_column(texts), target)
-
-
-def _training_column(path: Path, target: str, kind: str, column: str | None, columns: Columns, reading: Reading) -> str:
-    """Return the column of the documents, after a look at the options and the first rows."""
-    first = _first_rows(path, reading)
-    names, ignored = first.column_names, columns.ignore
-    given = [("--target", target), *(("--ignore", name) for name in ignored)]
-    for option, name in [*given, *([("--weights", columns.weights)] if columns.weights else [])]:
-        check_column(option, name, path, names)
-    for name in columns.categorical:
-        if name != target:
-            raise UsageError(
-                f"--categorical must name the target, if anything, when {NOUNS[kind]}s are learned from; got {name!r}."
-            )
-    for option, named in (("--column", [column]), ("--weights", [columns.weights]), ("--ignore", ignored)):
-        if target in named:
-            raise UsageError(f"{option} must not name the target; got {target!r}.")
-    if column is not None and column in (columns.weights, *ignored):
-        raise UsageError(f"--column must not name a column that is ignored or holds weights; got {column!r}.")
-    others = first.select([n for n in names if n not in (target, columns.weights, *ignored)])
-    chosen = rows.chosen_column(path, others, kind, column, names)
-    if rows.are_numbers(first[chosen], kind):
-        raise _no_texts(path, chosen, kind, "it holds numbers. Name another one with --column")
-    return chosen
-
-
-def _first_rows(path: Path, reading: Reading) -> pa.Table:
-
-    return next(iter(iter_batches(path, missing=(), batch_rows=rows.FIRST_ROWS, **reading.how)))
-
-
-def _check_filled(n_empty: int, n_rows: int, corpus: Corpus) -> None:
-    if n_empty == n_rows:
-        raise _no_texts(corpus.path, corpus.column, corpus.kind, "every value is empty")
-
-
-def _no_texts(path: Path, column: str, kind: str, reason: str) -> DataError:
-    return DataError(f"column {column!r} of {path.name} must hold {NOUNS[kind]}s; {reason}.")
-
-
-# Remarks
-
-
-def oddities(training: Training) -> list[str]:
-    """Return a line for each column that looks like a mistake."""
-    texts = [name for name in text_columns(training.whole) if name != training.target]
-    useless = {n: what for n, what in useless_columns(training.whole).items() if n not in (training.target, *texts)}
-    lines = [
-        f"{name} holds texts: tunbridge text learn --column {quote(name)} learns from their words" for name in texts
+def table_fields(data: Path, training: Training, columns: Columns) -> list[tuple[str, str]]:
+    """Return what was read, as names and values."""
+    table = training.whole
+    return [
+        ("Read", size_text(data, table)),
+        ("Left out", training.left_out),
+        ("Ignored", shortlist(columns.ignore)),
+        ("Weights", columns.weights or ""),
+        ("Missing", lines(missing_lines(table))),
+        ("Check", lines(oddities(training))),
     ]
-    lines += [f"{name} {what}: --ignore {quote(name)} leaves it out" for name, what in useless.items()]
-    return lines + odd_number_lines(training.whole, but=training.target)
 
 
 def size_text(data: Path, table: Table) -> str:
@@ -350,39 +256,53 @@ def size_text(data: Path, table: Table) -> str:
 
 def missing_lines(table: Table) -> list[str]:
     """Return a line for each column with missing values, with what was read as missing."""
-    return [f"{name}: {n} ({_markers(table.read_as_missing.get(name, {}))})" for name, n in table.missing.items()]
+
+    def markers(name: str) -> str:
+        found = table.read_as_missing.get(name, {}).items()
+        return shortlist([f"{repr(mark) if mark else 'empty'} {n}" for mark, n in found], most=5) or "no value"
+
+    return [f"{name}: {n} ({markers(name)})" for name, n in table.missing.items()]
 
 
-def _markers(found: Any) -> str:
-    shown = [f"{repr(mark) if mark else 'empty'} {n}" for mark, n in found.items()]
-    return shortlist(shown, most=5) if shown else "no value"
+# Remarks
+
+
+def oddities(training: Training) -> list[str]:
+    """Return a line for each column that looks like a mistake."""
+    texts = [name for name in text_columns(training.whole) if name != training.target]
+    useless = {n: what for n, what in useless_columns(training.whole).items() if n not in (training.target, *texts)}
+    found = [
+        f"{name} holds texts: tunbridge text learn --column {quote(name)} learns from their words" for name in texts
+    ]
+    found += [f"{name} {what}: --ignore {quote(name)} leaves it out" for name, what in useless.items()]
+    return found + _odd_number_lines(training.whole, but=training.target)
 
 
 def useless_columns(table: Table) -> dict[str, str]:
     """Return the columns from which nothing can be learned, and what is wrong with each."""
-    odd = dict.fromkeys(table.constants, ONE_VALUE)
+    odd = dict.fromkeys(table.constants, _ONE_VALUE)
     odd |= {name: "has only missing values" for name, n in table.missing.items() if n == table.n_rows}
-    return odd | dict.fromkeys(table.identifiers, IDENTIFIER)
+    return odd | dict.fromkeys(table.identifiers, _IDENTIFIER)
 
 
 def text_columns(table: Table) -> list[str]:
     """Return the columns that hold texts rather than categories: hardly a value twice, and several words in each."""
-    wordy = [c.variable for c in table if c.variable.n_states > max(_MANY_STATES, table.n_rows / _FEW_ROWS)]
-    return [v.name for v in wordy if _mean_words((v.states or ())[:_LOOKED_AT]) >= _WORDS]
+
+    def mean_words(states: Sequence[object]) -> float:
+        return sum(len(str(state).split()) for state in states) / max(1, len(states))
+
+    many = [c.variable for c in table if c.variable.n_states > max(_MANY_STATES, table.n_rows / _FEW_ROWS)]
+    return [v.name for v in many if mean_words((v.states or ())[:_LOOKED_AT]) >= _WORDS]
 
 
-def _mean_words(states: Any) -> float:
-    return sum(len(str(state).split()) for state in states) / max(1, len(states))
-
-
-def odd_number_lines(table: Table, *, but: str | None = None) -> list[str]:
+def _odd_number_lines(table: Table, *, but: str | None = None) -> list[str]:
     """Return a line for each column of numbers that is categorical because of a few other texts."""
     return [line for column in table if column.variable.name != but and (line := _nearly_numbers(column))]
 
 
 def _nearly_numbers(column: Column) -> str:
     states = column.variable.states or ()
-    odd = [code for code, state in enumerate(states) if isinstance(state, str) and not _is_number(state)]
+    odd = [code for code, state in enumerate(states) if isinstance(state, str) and number_of(state) is None]
     if not odd or len(odd) > len(states) / 2 or not all(isinstance(state, str) for state in states):
         return ""
     n_odd, n_all = int(np.isin(column.values, odd).sum()), int((column.values >= 0).sum())
@@ -391,25 +311,3 @@ def _nearly_numbers(column: Column) -> str:
     word = str(states[odd[0]])
     numbers = f"{column.variable.name} is categorical, but {n_all - n_odd} of its {n_all} values are numbers"
     return f"{numbers}; {word!r} is none: --missing {quote(word)} makes it a missing value"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def many_state_lines(table: Table) -> list[str]:
-    """Return a line for each categorical column with so many states that few rows are left for each."""
-    return [line for column in table if (line := _many_states(column))]
-
-
-def _many_states(column: Column) -> str:
-    n_states = column.variable.n_states
-    present = int(np.count_nonzero(column.values >= 0)) if n_states > _MANY_STATES else 0
-    if present >= _FEW_ROWS * n_states or n_states <= _MANY_STATES:
-        return ""
-    name = column.variable.name
-    return f"{name} has {n_states} states in {counted(present, 'row')}: --ignore {quote(name)} leaves it out"

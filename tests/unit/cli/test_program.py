@@ -15,9 +15,10 @@ from typer.testing import CliRunner
 
 import tunbridge as tb
 from tunbridge.cli.app import app
-from tunbridge.cli.files import text_lines
+from tunbridge.cli.files import replacing, text_lines
 from tunbridge.cli.options import Kind, Reading, spread
-from tunbridge.cli.output import guarded, in_options, replacing, say_table, tracked
+from tunbridge.cli.output import say_table, tracked
+from tunbridge.cli.usage import guarded, in_options
 from tunbridge.cli.verbs import describe as describe_module
 from tunbridge.errors import DataError, DataWarning
 

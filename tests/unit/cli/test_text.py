@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import tunbridge as tb
-from tunbridge.cli import training as text_training
+from tunbridge.cli import documents
 from tunbridge.cli.models import model_names
 from tunbridge.cli.verbs.explain import file_of
 from tunbridge.text.text_classifier import MODELS
@@ -134,7 +134,7 @@ def test_stop_words_come_from_a_file(run, sms, tmp_path):
 
 def test_batches_give_what_all_documents_at_once_give(run, sms, monkeypatch):
     run("learn", sms, "-t", "label", "--text", "-o", "whole.tb")
-    monkeypatch.setattr(text_training, "BATCH_ROWS", 3)
+    monkeypatch.setattr(documents, "BATCH_ROWS", 3)
     run("learn", sms, "-t", "label", "--text", "-o", "batches.tb")
     new = ["a prize at noon", "see the winner"]
     whole, batches = tb.load("whole.tb"), tb.load("batches.tb")

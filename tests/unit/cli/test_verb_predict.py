@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tunbridge as tb
-from tunbridge.cli import files as files_module, output as writers, rows as rows_module
+from tunbridge.cli import files as files_module, rows as rows_module
 
 HEAD = "outlook,temperature,humidity,wind"
 
@@ -236,7 +236,7 @@ def test_losses_that_are_none(run, model, tennis, tmp_path: Path):
 def test_an_output_that_is_write_protected(run, model, tennis, tmp_path: Path, monkeypatch):
     out = tmp_path / "out.csv"
     out.write_text("precious")
-    monkeypatch.setattr(writers.os, "access", lambda _, mode: mode != os.W_OK)
+    monkeypatch.setattr(files_module.os, "access", lambda _, mode: mode != os.W_OK)
     assert "write-protected" in run("predict", model, tennis, "-o", out, code=1).stderr
     assert out.read_text() == "precious"
 

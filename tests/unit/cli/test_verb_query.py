@@ -14,7 +14,7 @@ import pytest
 
 import tunbridge as tb
 from tunbridge.cli.networks import Findings, finding_text, read_findings
-from tunbridge.cli.output import in_options
+from tunbridge.cli.usage import in_options
 from tunbridge.errors import DataError
 
 

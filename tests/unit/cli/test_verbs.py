@@ -15,7 +15,7 @@ from tunbridge._core import registry
 from tunbridge._core.registry import entries, verb
 from tunbridge.cli.app import app, command_of, current_spelling
 from tunbridge.cli.options import From, Kind, described, spread
-from tunbridge.cli.output import UsageError
+from tunbridge.cli.usage import UsageError, given_for, refuse_options
 
 
 @pytest.mark.parametrize(
@@ -87,6 +87,28 @@ def test_a_verb_is_one_function(monkeypatch):
         CliRunner().invoke(app, ["greet", "Ann", "-n", "2", "--ngrams", "1-2"]).stdout == "AnnAnn {'ngrams': (1, 2)}\n"
     )
     assert CliRunner().invoke(app, ["greet", "Ann", "-n", "0"]).exit_code == 2
+
+
+def test_options_that_were_given_are_known_by_what_they_set(monkeypatch):
+    monkeypatch.setattr(registry, "_REGISTERED", {**registry._REGISTERED, "verb": {}})
+
+    @verb("greet")
+    def greet(
+        *,
+        words: Annotated[dict[str, Any], From("text", "TextClassifier", "ngrams lower_case=lower-case/keep-case")],
+        loud: bool | None = None,
+        often: int = 1,
+    ):
+        """Greet somebody."""
+        print(given_for("often", "loud", "words"))
+        refuse_options(["loud"], "be left out here.")
+
+    monkeypatch.setattr(type(entries("verb")["greet"]), "load", lambda _: greet)
+    words = ["greet", "--keep-case", "--often", "2", "--ngrams", "2"]
+    assert CliRunner().invoke(app, words).stdout == "['--often', '--ngrams', '--keep-case']\n"
+    assert CliRunner().invoke(app, ["greet", "--often", "1"]).stdout == "[]\n"  # which is the default
+    refused = CliRunner().invoke(app, ["greet", "--no-loud"])
+    assert (refused.exit_code, refused.stderr) == (2, "tunbridge: --no-loud must be left out here.\n")
 
 
 def test_only_the_verb_that_is_called_is_imported():

@@ -8,6 +8,7 @@ fraction, and what is computed from fractions alone is one.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -16,8 +17,9 @@ from typing import Any, Literal
 import tunbridge as tb
 from tunbridge._core.check import shortened
 from tunbridge._core.registry import verb
-from tunbridge.cli.output import UsageError, check_picture, say, say_fields, say_json, say_table, write_picture
-from tunbridge.errors import DataError
+from tunbridge.cli.files import check_picture, write_picture
+from tunbridge.cli.output import say, say_fields, say_json, say_table
+from tunbridge.cli.usage import as_usage, given_for, refuse, refuse_options
 from tunbridge.reasoning import BayesUpdate, Derivation, DiagnosticTest
 from tunbridge.reasoning.diagnostic import DISEASED, HEALTHY, MEASURES, as_results, measured, percent_text
 from tunbridge.reasoning.numbers import (
@@ -61,11 +63,23 @@ class Showing:
 
     def check(self) -> None:
         """Raise for forms of an answer that exclude each other, and for a picture that cannot be written."""
-        chosen = [name for name, wanted in (("--latex", self.latex), ("--json", self.as_json)) if wanted]
-        if len(chosen) > 1 or (self.latex and self.derivation):
-            both = " and ".join([*chosen, *["--derivation"] * self.derivation])
-            raise UsageError(f"an answer must have one form; got {both}.")
+        chosen = given_for("latex", "as_json", "derivation")
+        clash = self.latex and (self.as_json or self.derivation)
+        refuse((clash, f"an answer must have one form; got {' and '.join(chosen)}."))
         check_picture(self.plot)
+
+    def present(
+        self, data: Callable[[], dict[str, Any]], show: Callable[[], None], derive: Callable[[], Derivation]
+    ) -> None:
+        """Print an answer in the form that is wanted."""
+        if self.as_json:
+            say_json({**data(), "derivation": str(derive())} if self.derivation else data())
+        elif self.latex:
+            say(derive().latex)
+        else:
+            show()
+            if self.derivation:
+                say(f"\n{derive()}")
 
 
 def read_probability(what: str, text: str, *, exact: bool) -> Number:
@@ -76,10 +90,8 @@ def read_probability(what: str, text: str, *, exact: bool) -> Number:
     >>> read_probability("--prior", "0.8 %", exact=False), read_probability("--prior", "1/3", exact=False)
     (0.008, Fraction(1, 3))
     """
-    try:
+    with as_usage():
         value = as_probability(what, text)
-    except DataError as error:
-        raise UsageError(str(error)) from None
     short = exact_value(float(value)) == value  # otherwise no float stands for it
     return float(value) if short and not exact and "/" not in text else value
 
@@ -121,23 +133,13 @@ def bayes(*, prior: list[str], likelihood: list[str], showing: Showing) -> None:
     tunbridge bayes --prior uniform --likelihood "urn A=0.7,urn B=0.4" --likelihood "urn A=0.3,urn B=0.6"
     """
     showing.check()
-    fractions = showing.exact or any(
-        "/" in text for text in [*prior, *likelihood]
-    )  # with decimals they do not mix well
+    fractions = showing.exact or "/" in "".join([*prior, *likelihood])  # with decimals they do not mix well
     before = None if prior == ["uniform"] else _named("--prior", ",".join(prior), fractions)
     seen = [_named("--likelihood", text, fractions) for text in likelihood]
-    if len(seen[0]) < 2:
-        rule = "must name every hypothesis, at least two"
-        raise UsageError(f"--likelihood {rule}; got {likelihood[0]!r}. Example: cancer=0.98,healthy=0.03.")
+    rule = f"--likelihood must name every hypothesis, at least two; got {likelihood[0]!r}."
+    refuse((len(seen[0]) < 2, f"{rule} Example: cancer=0.98,healthy=0.03."))
     found = tb.bayes_rule(before, seen)
-    if showing.as_json:
-        say_json(_as_dict(found, showing.derivation))
-    elif showing.latex:
-        say(found.derivation().latex)
-    else:
-        _show(found, showing.exact)
-        if showing.derivation:
-            say(f"\n{found.derivation()}")
+    showing.present(lambda: _as_dict(found), lambda: _show(found, showing.exact), found.derivation)
     if showing.plot is not None:
         write_picture(showing.plot, lambda plots: plots.evolution(found))
 
@@ -151,21 +153,16 @@ def _named(option: str, text: str, exact: bool) -> dict[str, Number]:
     {'cancer': 0.008, 'all healthy': 0.992}
     """
     found: dict[str, Number] = {}
+    hint = "Write decimals with a point, and names without commas." if "=" in text else "Example: cancer=0.008."
     for part in text.split(","):
         name, sign, number = (piece.strip() for piece in part.rpartition("="))
-        if not (sign and name):
-            rule = "must be NAME=P, or several separated by commas"
-            raise UsageError(f"{option} {rule}; got {part.strip()!r}. {_hint(text)}")
-        if name in found:
-            raise UsageError(f"{option} must name a hypothesis once; got {name!r} twice.")
+        rule = f"{option} must be NAME=P, or several separated by commas; got {part.strip()!r}."
+        refuse(
+            (not (sign and name), f"{rule} {hint}"),
+            (name in found, f"{option} must name a hypothesis once; got {name!r} twice."),
+        )
         found[name] = read_probability(f"{option} of {name!r}", number, exact=exact)
     return found
-
-
-def _hint(text: str) -> str:
-    if "=" not in text:
-        return "Example: cancer=0.008."
-    return "Write decimals with a point, and names without commas."
 
 
 def _show(found: BayesUpdate, exact: bool) -> None:
@@ -201,14 +198,14 @@ def _both(value: Number, exact: bool) -> str:
     return f"{_text(value)} = {fraction}" if "/" in fraction else _text(value)
 
 
-def _as_dict(found: BayesUpdate, derivation: bool) -> dict[str, Any]:
+def _as_dict(found: BayesUpdate) -> dict[str, Any]:
     keys = ("prior", "likelihood", "joint", "posterior", "bayes_factor", "odds")
     shown: dict[str, Any] = {"hypotheses": {}, "evidence": as_float(found.evidence), "map": found.map, "ml": found.ml}
     for i, h in enumerate(found):
         numbers = {k: None if v is None else as_float(v) for k, v in zip(keys, _numbers(found, i), strict=True)}
         shown["hypotheses"][h] = {**numbers, **({"exact": exact_text(found[h])} if exact_text(found[h]) else {})}
     shown["posteriors"] = [dict(zip(found, map(as_float, step.posterior), strict=True)) for step in found.steps]
-    return {**shown, "derivation": str(found.derivation())} if derivation else shown
+    return shown
 
 
 # Diagnostic tests
@@ -258,14 +255,12 @@ class Numbers:
         return read_probability(f"--{name}", getattr(self, name), exact=exact)
 
     def _check(self, absent: list[str]) -> None:
-        if self.counts is None and absent:
-            got = "got neither" if len(absent) == 2 else f"{absent[0]} is missing"
-            raise UsageError(f"a test must have --sensitivity and --specificity, or --counts TP,FP,FN,TN; {got}.")
-        if self.counts is not None and len(absent) < 2:
-            raise UsageError("--counts must come without --sensitivity and --specificity: they follow from it.")
-        if self.counts is None and (self.level is not None or self.interval is not None):
-            option = "--level" if self.level is not None else "--interval"
-            raise UsageError(f"{option} must come with --counts: without counts there are no intervals.")
+        counted, got = self.counts is not None, "got neither" if len(absent) == 2 else f"{''.join(absent)} is missing"
+        rule = "a test must have --sensitivity and --specificity, or --counts TP,FP,FN,TN"
+        follow = "--counts must come without --sensitivity and --specificity: they follow from it."
+        refuse((not counted and absent, f"{rule}; {got}."), (counted and len(absent) < 2, follow))
+        if not counted:
+            refuse_options(("level", "interval"), "come with --counts: without counts there are no intervals.")
 
     @property
     def how(self) -> dict[str, Any]:
@@ -309,23 +304,21 @@ def diagnose(
     tunbridge test --counts 400,210,310,1200 --prevalence 1% --ppv 0.5 --plot ppv.png
     """
     showing.check()
-    exact, known = showing.exact, numbers.test(showing.exact)
-    if per is not None and known.prevalence is None:
-        raise UsageError("--per must come with --prevalence, which says how many of N people are diseased.")
-    update = None if not result else _update(known, result)
-    found = [
-        _prevalence_for(known, name, text, exact) for name, text in (("ppv", ppv), ("npv", npv)) if text is not None
-    ]
-    if showing.as_json:
-        derived = _derivations(known, update) if showing.derivation else None
-        say_json(_as_dict_test(known, numbers.how, update, found, derived))
-    elif showing.latex:
-        say(_derivations(known, update).latex)
-    else:
-        _show_test(known, numbers.how, exact)
+    exact, known, how = showing.exact, numbers.test(showing.exact), numbers.how
+    rule = "must come with --prevalence"
+    refuse(
+        (per and known.prevalence is None, f"--per {rule}, which says how many of N people are diseased."),
+        (result and known.prevalence is None, f"--result {rule}: the probability before the test."),
+    )
+    update = known.posterior([sign for text in result for sign in _signs(text)]) if result else None
+    wanted = {name: text for name, text in (("ppv", ppv), ("npv", npv)) if text is not None}
+    found = [_prevalence_for(known, name, text, exact) for name, text in wanted.items()]
+
+    def show() -> None:
+        _show_test(known, how, exact)
         _show_more(known, per, update, found, exact)
-        if showing.derivation:
-            say(f"\n{_derivations(known, update)}")
+
+    showing.present(lambda: _as_dict_test(known, how, update, found), show, lambda: _derivations(known, update))
     if showing.plot is not None:
         write_picture(showing.plot, lambda plots: plots.predictive_values(known))
 
@@ -335,19 +328,9 @@ def diagnose(
 
 def _four(text: str) -> dict[str, Number]:
     parts = [part for part in re.split(r"[,;\s]+", text.strip()) if part]
-    if len(parts) != 4:
-        raise UsageError(f"--counts must be TP,FP,FN,TN, four numbers; got {len(parts)}, {text!r}.")
-    try:
+    refuse((len(parts) != 4, f"--counts must be TP,FP,FN,TN, four numbers; got {len(parts)}, {text!r}."))
+    with as_usage(f"--counts must be four numbers, such as 400,210,310,1200; got {text!r}."):
         return {name: as_number("a count", part) for name, part in zip(CELLS, parts, strict=True)}
-    except DataError as error:
-        raise UsageError(f"--counts must be four numbers, such as 400,210,310,1200; got {text!r}.") from error
-
-
-def _update(test: DiagnosticTest, results: list[str]) -> BayesUpdate:
-    if test.prevalence is None:
-        raise UsageError("--result must come with --prevalence: the probability before the test.")
-    found: BayesUpdate = test.posterior([sign for text in results for sign in _signs(text)])
-    return found
 
 
 def _signs(text: str) -> list[str]:
@@ -358,26 +341,21 @@ def _signs(text: str) -> list[str]:
     >>> _signs("++-"), _signs("negative")
     (['+', '+', '-'], ['-'])
     """
-    try:
+    with as_usage(f"--result must be +, - or several of them, such as ++-; got {text!r}."):
         return as_results(text)
-    except DataError as error:
-        raise UsageError(f"--result must be +, - or several of them, such as ++-; got {text!r}.") from error
 
 
 def _prevalence_for(test: DiagnosticTest, name: str, text: str, exact: bool) -> tuple[str, Number, Number]:
     """Return the name of a predictive value, what it is to be, and the prevalence at which it is."""
     wanted = read_probability(f"--{name}", text, exact=exact)
-    try:
+    with as_usage("--{}"):
         return name, wanted, test.prevalence_for(**{name: wanted})
-    except DataError as error:
-        raise UsageError(f"--{error}") from error
 
 
 def _derivations(test: DiagnosticTest, update: BayesUpdate | None) -> Derivation:
     """Return how the answers come about: of predictive values if there is a prevalence, else of likelihood ratios."""
     if update is not None:
-        found: Derivation = update.derivation()
-        return found
+        return update.derivation()
     first = "ppv" if test.prevalence is not None else "positive_likelihood_ratio"
     second = "npv" if test.prevalence is not None else "negative_likelihood_ratio"
     shown = test.to_dict()["measures"]
@@ -429,7 +407,6 @@ def _as_dict_test(
     how: dict[str, Any],
     update: BayesUpdate | None,
     found: list[tuple[str, Number, Number]],
-    derivation: Derivation | None,
 ) -> dict[str, Any]:
     shown = test.to_dict(**how)
     if update is not None:
@@ -437,4 +414,4 @@ def _as_dict_test(
         shown["posterior"] = {"results": seen, **{state: float(p) for state, p in update.items()}, "map": update.map}
     if found:
         shown["prevalence_for"] = {name: {"value": float(w), "prevalence": float(p)} for name, w, p in found}
-    return shown if derivation is None else {**shown, "derivation": str(derivation)}
+    return shown

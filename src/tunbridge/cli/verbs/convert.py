@@ -6,9 +6,10 @@ from pathlib import Path
 
 from tunbridge._core.check import listed, warn_user
 from tunbridge._core.registry import verb
-from tunbridge.cli.files import NETWORK_FORMATS, losses, suffix_of
+from tunbridge.cli.files import NETWORK_FORMATS, check_output, losses, suffix_of
 from tunbridge.cli.options import NetworkFile
-from tunbridge.cli.output import UsageError, check_not_input, counted, say
+from tunbridge.cli.output import counted, say
+from tunbridge.cli.usage import UsageError
 from tunbridge.errors import DataWarning
 from tunbridge.formats import read_network_parts, write_network_parts
 
@@ -38,7 +39,7 @@ def convert(network: NetworkFile, output: Path, *, source: str | None = None, ta
     tunbridge network convert model.txt model.tb --from dsc
     """
     before, after = _format_of("--from", network, source), _format_of("--to", output, target)
-    check_not_input(output, [network])
+    check_output(output, [network])
     parts = read_network_parts(network, before)
     write_network_parts(output, parts, after)
     if lost := losses(parts, after):

@@ -8,8 +8,9 @@ import pyarrow as pa
 
 from tunbridge._core.grid import grid_lines
 from tunbridge._core.registry import verb
-from tunbridge.cli.files import TABLES, write_batches
-from tunbridge.cli.output import UsageError, check_output, counted, say, say_table
+from tunbridge.cli.files import table_output, write_batches
+from tunbridge.cli.output import counted, say, say_table
+from tunbridge.cli.usage import refuse
 from tunbridge.data import Table, datasets as known
 
 _FIRST_ROWS = 5
@@ -37,10 +38,9 @@ def datasets(name: str | None = None, *, output: Path | None = None, download: b
     tunbridge datasets play_tennis -o tennis.csv
     tunbridge datasets mushroom --download
     """
-    check_output(output, inputs=[], suffixes=TABLES)
+    output = table_output(output, [])
     if name is None:
-        if output is not None:
-            raise UsageError("-o must come with the name of a data set; got none.")
+        refuse((output is not None, "-o must come with the name of a data set; got none."))
         records = known.describe(download=download)
         sizes = [["" if n is None else str(n) for n in (d.n_rows, d.n_columns)] for d in records]
         lines = [[d.name, *size, d.target or "", d.summary, d.source] for d, size in zip(records, sizes, strict=True)]

@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 
 import tunbridge as tb
 from tunbridge._core.registry import verb
+from tunbridge.cli.documents import read_folder
 from tunbridge.cli.files import is_network_name, load_network
+from tunbridge.cli.networks import forecast_fields
 from tunbridge.cli.options import Reading
 from tunbridge.cli.output import counted, say, say_fields, say_table, shortlist
-from tunbridge.cli.rows import read_folder
-from tunbridge.cli.verbs.query import forecast_fields
 from tunbridge.data import Table
 from tunbridge.data.readers import read_table
 from tunbridge.errors import DataError

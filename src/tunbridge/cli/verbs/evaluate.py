@@ -2,65 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from tunbridge._core.check import did_you_mean, listed
 from tunbridge._core.grid import number_text, seconds_text
 from tunbridge._core.registry import verb
+from tunbridge.cli.documents import READ, SEQUENCE, TEXT, find_corpus
 from tunbridge.cli.files import is_model, is_network_name, load_model
-from tunbridge.cli.models import (
-    Calibration,
-    RareLetters,
-    RareWords,
-    Settings,
-    candidates,
-    check_settings,
-    model_names,
-    show_comparison,
-    text_candidates,
-    usual_ones,
-)
-from tunbridge.cli.options import AsJson, Reading, Seed, check_apart, check_column
-from tunbridge.cli.output import (
-    UsageError,
-    amount,
-    counted,
-    note,
-    option_names,
-    reporting,
-    say,
-    say_json,
-    say_table,
-    tracked,
-)
-from tunbridge.cli.rows import READ, SEQUENCE, TEXT, as_read, iter_rows
-from tunbridge.cli.training import (
-    SHOWN,
-    Columns,
-    Training,
-    evaluation,
-    find_corpus,
-    oddities,
-    read_columns,
-    with_classes,
-)
+from tunbridge.cli.models import RareLetters, RareWords, TableChoosing, say_comparison
+from tunbridge.cli.options import AsJson, Reading, check_column
+from tunbridge.cli.output import SHOWN, amount, counted, note, reporting, say, say_json, say_table, tracked
+from tunbridge.cli.rows import Rows, iter_rows
+from tunbridge.cli.training import Columns, Training, evaluation, oddities, read_columns, with_classes
+from tunbridge.cli.usage import refuse, refuse_options
 from tunbridge.data import Variable
 from tunbridge.data.columns import distinct_values, to_floats
 from tunbridge.data.table import check_weights
+from tunbridge.data.variable import number_of
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
+    from tunbridge.classifiers.base import BayesClassifier
     from tunbridge.evaluation import Comparison, Scores
     from tunbridge.evaluation.candidates import Candidate
+    from tunbridge.evaluation.scores import Ranking
 
 _FOLDS, _TWO = 10, 2
 _CLASS_COLUMNS = ("precision", "recall", "specificity", "npv", "f1", "auc", "support")
 _HEADINGS = {"npv": "NPV", "f1": "F1", "auc": "AUC"}
+_LEARNED = "be left out when a model is evaluated; it has been learned already."
 
 
 @dataclass(frozen=True)
@@ -87,33 +62,18 @@ class Texts:
     column: str | None = None
     characters: bool = False
 
-    def kind(self, path: Path, words: dict[str, Any], letters: dict[str, Any]) -> str:
+    def kind(self, path: Path) -> str:
         """Return what a path holds: texts, sequences, or, with an empty name, a table; raise for other options."""
-        if self.text and self.sequence:
-            raise UsageError("--text and --sequence must not come together.")
+        refuse((self.text and self.sequence, "--text and --sequence must not come together."))
         kind = SEQUENCE if self.sequence else TEXT if self.text or path.is_dir() else ""
-        if kind != TEXT:
-            check_apart({**_options(words), "--characters": self.characters}, "come with --text.")
-        if kind != SEQUENCE:
-            check_apart(_options(letters), "come with --sequence.")
-        if not kind:
-            check_apart({"--column": self.column}, "come with --text or --sequence.")
+        refuse_options(("words", "characters") if kind != TEXT else (), "come with --text.")
+        refuse_options(("letters",) if kind != SEQUENCE else (), "come with --sequence.")
+        refuse_options(() if kind else ("column",), "come with --text or --sequence.")
         return kind
 
 
-def _options(settings: dict[str, Any]) -> dict[str, bool]:
-    """Return the options that were given, for messages."""
-    names = option_names.get()
-    return {_given_as(names[name], value): True for name, value in settings.items()}
-
-
-def _given_as(spelling: str, value: object) -> str:
-    on, _, off = spelling.partition("/")
-    return (off or f"--no-{on[2:]}") if value is False else on
-
-
 @dataclass(frozen=True, kw_only=True)
-class Comparing:
+class Comparing(TableChoosing):
     """Options.
 
     Parameters
@@ -125,11 +85,6 @@ class Comparing:
         The number of cross-validation folds (default: 10).
     """
 
-    models: list[str] = ()  # type: ignore[assignment]
-    folds: int | None = None
-    random_state: Seed = None
-    settings: Settings
-    calibration: Calibration
     columns: Columns
     texts: Texts
     words: RareWords
@@ -137,19 +92,14 @@ class Comparing:
 
     def check_unused(self, data: Path) -> None:
         """Raise for what is given although a model is evaluated on the rows of a file."""
-        models, texts, columns = self.models, self.texts, self.columns
-        if models and not data.exists():
-            together = ",".join([*models, str(data)]).replace(",,", ",")
-            rule = "--models must be one word, with commas and without spaces"
-            raise UsageError(f"{rule}; got {str(data)!r} beside it. Write --models {together}.")
-        flag = "--text" if texts.text else "--sequence" if texts.sequence else ""
-        if flag and not data.exists():
-            raise UsageError(f"{flag} must have no value; got {str(data)!r}. Write {flag} --column {data}.")
-        given: dict[str, object] = {"--models": models, "--folds": self.folds, "--seed": self.random_state}
-        given |= {"--calibrate": self.calibration, **_options({**self.settings, **self.words, **self.letters})}
-        given |= {"--text": texts.text, "--sequence": texts.sequence, "--characters": texts.characters}
-        given |= {"--categorical": columns.categorical, "--ignore": columns.ignore}
-        check_apart(given, "be left out when a model is evaluated; it has been learned already.")
+        together = ",".join([*self.models, str(data)]).replace(",,", ",")
+        rule = f"--models must be one word, with commas and without spaces; got {str(data)!r} beside it."
+        flag = "--text" if self.texts.text else "--sequence" if self.texts.sequence else ""
+        refuse((self.models and not data.exists(), f"{rule} Write --models {together}."))
+        rule = f"{flag} must have no value; got {str(data)!r}."
+        refuse((flag and not data.exists(), f"{rule} Write {flag} --column {data}."))
+        refuse_options(("models", "folds", "random_state", "calibration", "settings", "words", "letters"), _LEARNED)
+        refuse_options(("text", "sequence", "characters", "categorical", "ignore"), _LEARNED)
 
 
 @verb("evaluate", rank=3)
@@ -186,54 +136,24 @@ def evaluate(
     tunbridge evaluate sms.csv --target label --text --models multinomial,complement
     tunbridge evaluate spam.tb mails/
     """
-    columns, texts, models = comparing.columns, comparing.texts, comparing.models
-    words, letters, settings = comparing.words, comparing.letters, comparing.settings
     if data is not None:
         comparing.check_unused(data)
-        _show_evaluation(_evaluated(model, data, target, columns.weights, reading, texts.column), as_json=as_json)
+        _evaluate(model, data, target, comparing, reading, as_json=as_json)
         return
-    if (target is None and not model.is_dir()) or is_network_name(model):
-        raise UsageError(_what_is_meant(model))
-    kind = texts.kind(model, words, letters)
-    remarks: list[str] = []
-    seed, calibrate = comparing.random_state or 0, comparing.calibration.get("method")
-    names = model_names("--models", models, kind)
+    refuse(((target is None and not model.is_dir()) or is_network_name(model), _what_is_meant(model)))
+    columns, texts, settings = comparing.columns, comparing.texts, comparing.settings
+    kind = texts.kind(model)
     if kind:
-        check_apart({"--numeric": settings.pop("numeric", None)}, "be left out: it is about columns of numbers.")
+        refuse_options(("settings",) if "numeric" in settings else (), "be left out: it is about columns of numbers.")
         tokens = {"tokens": "characters"} if texts.characters else {}
-        chosen = text_candidates(
-            names, kind, {**words, **letters, **tokens, **settings}, calibrate=calibrate, seed=seed
-        )
+        chosen = comparing.candidates({**comparing.words, **comparing.letters, **tokens, **settings}, kind)
         training = find_corpus(model, target, kind, texts.column, columns, reading).training()
+        remarks = []
     else:
-        usual = usual_ones(models)
-        remarks = check_settings(names, settings, usual)
+        chosen = comparing.candidates(settings, categorical=[n for n in columns.kept_categorical if n != target])
         training = with_classes(read_columns(model, columns, reading, target), str(target))
-        chosen = candidates(
-            names, training, settings, categorical=columns.categorical, calibrate=calibrate, seed=seed, usual=usual
-        )
-        remarks += oddities(training)[:SHOWN]
-    _cross_validate(model, training, chosen, comparing.folds or _FOLDS, seed, remarks, as_json=as_json)
-
-
-# Cross-validation
-
-
-def _cross_validate(
-    path: Path,
-    training: Training,
-    chosen: tuple[Candidate, ...],
-    folds: int,
-    seed: int,
-    remarks: list[str],
-    *,
-    as_json: bool,
-) -> None:
-    """Compare models by cross-validation, and print what was found."""
-    with reporting("cross-validation", shares=True) as report:
-        found = evaluation.cross_validation.cross_validated(
-            training.labelled(), chosen, folds, seed=seed, progress=report
-        )
+        remarks = [*comparing.remarks(settings), *oddities(training)[:SHOWN]]
+    found = _cross_validated(training, chosen, comparing)
     for line in remarks:
         note(f"Note: {line}.")
     if as_json:
@@ -241,11 +161,21 @@ def _cross_validate(
     else:
         for line in found.remarks():
             note(line)
-        say(found.title().replace("cross-validation,", f"cross-validation on {path},"))
+        say(found.title().replace("cross-validation,", f"cross-validation on {model},"))
         say()
         _show_single(found) if len(chosen) == 1 else _show_several(found)
     if found.is_interrupted:
         raise KeyboardInterrupt(f"{found.notes[-1]}; the numbers are those of these folds.")
+
+
+# Cross-validation
+
+
+def _cross_validated(training: Training, chosen: tuple[Candidate, ...], comparing: Comparing) -> Comparison:
+    with reporting("cross-validation", shares=True) as report:
+        return evaluation.cross_validation.cross_validated(
+            training.labelled(), chosen, comparing.folds or _FOLDS, seed=comparing.seed, progress=report
+        )
 
 
 def _plain_single(found: Comparison) -> dict[str, Any]:
@@ -267,7 +197,7 @@ def _plain_several(found: Comparison) -> dict[str, Any]:
 
 
 def _show_several(found: Comparison) -> None:
-    show_comparison(found)
+    say_comparison(found)
     say()
     say(f"{found.best}, class by class:")
     _show_classes(found.scores(found.best))
@@ -293,87 +223,86 @@ def _show_single(found: Comparison) -> None:
 # A model on new rows
 
 
-class _Evaluation(NamedTuple):
-    """The scores of a model and of the baseline, and notes about the rows."""
-
-    title: str
-    scores: Scores
-    baseline: Scores
-    usual: str
-    notes: list[str]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for JSON."""
-        return {**self.scores.to_dict(), "baseline": _plain_baseline(self.usual, self.baseline), "notes": self.notes}
-
-
-def _evaluated(
-    model_file: Path, path: Path, target: str | None, weights: str | None, reading: Reading, read: str | None
-) -> _Evaluation:
-    """Return the scores of a model on the rows of a file, which is read in batches.
-
-    A model of texts or sequences reads the column ``read``, where it is not the one learned from.
-    """
-    model = load_model(model_file, swapped_with=path)
+def _evaluate(
+    file: Path, data: Path, target: str | None, comparing: Comparing, reading: Reading, *, as_json: bool
+) -> None:
+    """Print the scores of a model on the rows of a file, which is read in batches, and those of the baseline."""
+    model = load_model(file, swapped_with=data)
     column = target or model.target_name_
-    if column is None:
-        raise UsageError("--target must name the column of the classes; the model does not know it.")
-    tally = _Tally(model)
-    for rows in tracked(iter_rows(model, path, reading, read, verbatim=False), "evaluating"):
-        _check_target(column, path, rows.features.column_names)
-        tally.add(rows.features, column, _weights(rows.features, weights, path))
-    scores, baseline = tally.scores(column, path)
+    refuse((column is None, "--target must name the column of the classes; the model does not know it."))
+    tally = _Tally(model, data, str(column), comparing.columns.weights)
+    for rows in tracked(iter_rows(model, data, reading, comparing.texts.column, verbatim=False), "evaluating"):
+        tally.add(rows)
+    scores, baseline = tally.scores()
     usual = str(model.classes_.tolist()[int(model.class_count_.argmax())])
-    return _Evaluation(f"{model_file} on {path}", scores, baseline, usual, tally.notes(column))
+    if as_json:
+        plain = _plain_baseline(usual, baseline)
+        say_json({**scores.to_dict(), "baseline": plain, "notes": tally.notes()})
+        return
+    for line in tally.notes():
+        note(f"Note: {line}.")
+    say(f"{file} on {data}: {counted(scores.n_rows, 'row')}")
+    say()
+    others = baseline.summary()
+    cells = [[name, number_text(value), number_text(others[name])] for name, value in scores.summary().items()]
+    say_table(["", "model", f"always {usual}"], cells)
+    say()
+    _show_classes(scores)
 
 
+@dataclass
 class _Tally:
-    """Scores, added up over the batches of a file."""
+    """The scores of a model, added up over the batches of a file."""
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
-        self.classes = tuple(map(str, model.classes_.tolist()))
-        self.parts: list[tuple[Scores, Scores]] = []
-        self.ranking: Any = None
-        self.without_class, self.unseen, self.known_any = 0, set[str](), False
+    model: BayesClassifier
+    path: Path
+    column: str
+    weights: str | None
+    parts: list[tuple[Scores, Scores]] = field(default_factory=list)
+    ranking: Ranking | None = None
+    without_class: int = 0
+    unseen: set[str] = field(default_factory=set)
+    known_any: bool = False
 
-    def add(self, features: Any, column: str, weights: np.ndarray) -> None:
+    def add(self, rows: Rows) -> None:
         """Add the rows of a batch that have a class."""
-        true, unknown = _true_codes(self.model, features[column])
+        _check_target(self.column, self.path, rows.features.column_names)
+        weights = _weights(rows.features, self.weights, self.path)
+        true, unknown = _true_codes(self.model, rows.features[self.column])
         present = true >= -1
         self.without_class += int((~present).sum())
         self.unseen |= unknown
         self.known_any = self.known_any or bool((true >= 0).any())
         if present.any():
-            self._add_scores(features.filter(present), true[present], weights[present])
+            self._add_scores(Rows(rows.features.filter(present), rows.verbatim), true[present], weights[present])
 
-    def _add_scores(self, rows: Any, true: np.ndarray, weights: np.ndarray) -> None:
-        log_proba = self.model.predict_log_proba(as_read(rows))
+    def _add_scores(self, rows: Rows, true: np.ndarray, weights: np.ndarray) -> None:
+        classes = tuple(map(str, self.model.classes_.tolist()))
+        log_proba = self.model.predict_log_proba(rows.read)
         with np.errstate(divide="ignore"):
             frequency = np.log(self.model.class_count_ / self.model.class_count_.sum())
         usual = np.broadcast_to(frequency, log_proba.shape)
         ranking = evaluation.scores.Ranking.of(true, log_proba, weights)
         self.ranking = ranking if self.ranking is None else self.ranking.merge(ranking)
-        scores = evaluation.Scores.of(self.classes, true, log_proba, weights, ranking=ranking)
-        self.parts.append((scores, evaluation.Scores.of(self.classes, true, usual, weights)))
+        scores = evaluation.Scores.of(classes, true, log_proba, weights, ranking=ranking)
+        self.parts.append((scores, evaluation.Scores.of(classes, true, usual, weights)))
 
-    def scores(self, column: str, path: Path) -> tuple[Scores, Scores]:
+    def scores(self) -> tuple[Scores, Scores]:
         """Return the scores of the model and of the baseline; raise when there are none."""
-        if not self.parts:
-            raise DataError(f"{path.name} must have rows with a class; every value of column {column!r} is missing.")
+        if not self.parts or self.ranking is None:
+            rule = f"{self.path.name} must have rows with a class"
+            raise DataError(f"{rule}; every value of column {self.column!r} is missing.")
         if self.unseen and not self.known_any:
-            raise DataError(
-                f"column {column!r} must hold classes of the model, {listed(self.model.classes_.tolist())}; got "
-                f"{listed(sorted(self.unseen))} only."
-            )
+            known, got = listed(self.model.classes_.tolist()), listed(sorted(self.unseen))
+            raise DataError(f"column {self.column!r} must hold classes of the model, {known}; got {got} only.")
         scores, baseline = (evaluation.scores.merged(which) for which in zip(*self.parts, strict=True))
         if not scores.weight:
             raise DataError("some row must have a weight above zero; all weights are zero.")
         return scores.ranked(self.ranking), baseline
 
-    def notes(self, column: str) -> list[str]:
+    def notes(self) -> list[str]:
         """Return notes about the rows."""
-        notes = [f"{counted(self.without_class, 'row')} without {column} left out"] if self.without_class else []
+        notes = [f"{counted(self.without_class, 'row')} without {self.column} left out"] if self.without_class else []
         if self.unseen:
             known = f"the model has not seen the classes {listed(sorted(self.unseen))}"
             notes.append(f"{known}; their rows count as wrong")
@@ -388,27 +317,25 @@ def _check_target(column: str, path: Path, names: list[str]) -> None:
         raise DataError(f"{path.name} must have the column of the classes, {column!r}. {did_you_mean(column, names)}")
 
 
-def _true_codes(model: Any, column: Any) -> tuple[np.ndarray, set[str]]:
-    """Return the codes of classes (−1: not the model's, −2: missing), and the classes that are not the model's."""
+def _true_codes(model: BayesClassifier, column: pa.ChunkedArray) -> tuple[np.ndarray, set[str]]:
+    """Return the codes of classes (−1: not the model's, −2: missing), and the classes that are not the model's.
+
+    A text may be the number that a class is: 0.0 where the classes are 0 and 1.
+    """
     distinct, codes = distinct_values("class", column)
     find = Variable("class", model.classes_.tolist()).find
-    known = np.array([find(value) if find(value) >= 0 else find(_as_number(value)) for value in distinct] + [-2])
+    known = np.array([find(value) if find(value) >= 0 else find(number_of(value)) for value in distinct] + [-2])
     return known[codes], {str(value) for value, code in zip(distinct, known, strict=False) if code == -1}
 
 
-def _as_number(value: Any) -> Any:
-    """Return the number that a text means: 0.0 where the classes are 0 and 1; anything else as it is."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return value
-
-
-def _weights(features: Any, name: str | None, path: Path) -> np.ndarray:
+def _weights(features: pa.Table, name: str | None, path: Path) -> np.ndarray:
     if name is None:
         return np.ones(features.num_rows)
     check_column("--weights", name, path, features.column_names)
     return check_weights(to_floats(name, features[name]), features.num_rows)
+
+
+# Both
 
 
 def _plain_baseline(usual: str, scores: Scores) -> dict[str, Any]:
@@ -417,45 +344,23 @@ def _plain_baseline(usual: str, scores: Scores) -> dict[str, Any]:
     return {"class": usual, **{k: v for k, v in plain.items() if not isinstance(v, dict) and k != "rows"}}
 
 
-def _show_evaluation(found: _Evaluation, *, as_json: bool) -> None:
-    if as_json:
-        say_json(found.to_dict())
-        return
-    for line in found.notes:
-        note(f"Note: {line}.")
-    say(f"{found.title}: {counted(found.scores.n_rows, 'row')}")
-    say()
-    usual = found.baseline.summary()
-    say_table(
-        ["", "model", f"always {found.usual}"],
-        [[name, number_text(value), number_text(usual[name])] for name, value in found.scores.summary().items()],
-    )
-    say()
-    _show_classes(found.scores)
-
-
 def _show_classes(scores: Scores) -> None:
     """Print the scores of each class, and the confusion matrix."""
     shown = [key for key in _CLASS_COLUMNS if key != "auc" or len(scores.classes) > _TWO]  # of two both have the same
     header = ["class", *(_HEADINGS.get(key, key) for key in shown)]
-    by_class = scores.by_class().items()
     say_table(
         header,
         [
             [name, *(amount(line[key]) if key == "support" else number_text(line[key]) for key in shown)]
-            for name, line in by_class
+            for name, line in scores.by_class().items()
         ],
     )
     say("precision is the positive predictive value (PPV), recall the sensitivity")
     say()
     say("Rows by true class (down) and predicted class (across):")
-    say_table(["", *scores.classes], list(_confusion_lines(scores)))
-
-
-def _confusion_lines(scores: Scores) -> Iterator[list[str]]:
     names = (*scores.classes, *([evaluation.scores.UNKNOWN] if scores.support[-1] else []))
-    for name, row in zip(names, scores.confusion, strict=False):
-        yield [name, *map(amount, row)]
+    confusion = zip(names, scores.confusion, strict=False)
+    say_table(["", *scores.classes], [[name, *map(amount, row)] for name, row in confusion])
 
 
 def _what_is_meant(path: Path) -> str:

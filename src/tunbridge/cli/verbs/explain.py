@@ -6,31 +6,26 @@ import html
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from tunbridge._core.check import did_you_mean, shortened
 from tunbridge._core.registry import verb
-from tunbridge.cli.files import load_model, near_file
+from tunbridge.cli.documents import NOUNS, READ, SEQUENCE, column_of, is_loose, kind_read
+from tunbridge.cli.files import check_exists, check_output, check_picture, load_model, replacing, write_picture
 from tunbridge.cli.options import AsJson, ModelFile, Reading
-from tunbridge.cli.output import (
-    PICTURES,
-    UsageError,
-    check_output,
-    counted,
-    note,
-    replacing,
-    say,
-    say_json,
-    shortlist,
-    write_picture,
-)
-from tunbridge.cli.rows import NOUNS, READ, SEQUENCE, OtherColumn, column_of, is_loose, iter_rows, kind_read
+from tunbridge.cli.output import counted, note, say, say_json, shortlist
+from tunbridge.cli.rows import COLUMN_RULE, OtherColumn, row_of
+from tunbridge.cli.usage import UsageError, refuse
+from tunbridge.data import Variable
 from tunbridge.data.columns import to_floats
 from tunbridge.data.formats.source import table_suffixes
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
+    from tunbridge.classifiers.base import BayesClassifier
     from tunbridge.decisions import Explanation, Importance, WhatIf
+
+    Answer = Explanation | WhatIf | Importance
 
 _SHOWN = 6
 _PAGES = (".html", ".htm")
@@ -80,32 +75,48 @@ class Question:
 
     def check(self, *, has_case: bool) -> None:
         """Raise for options that do not go together, and for files that cannot be written."""
-        for file in (self.plot, self.nomogram):
-            check_output(file, inputs=[], suffixes=PICTURES)
-        check_output(self.html, inputs=[], suffixes=_PAGES)
-        what_if, importance = self.what_if, self.importance
+        check_picture(self.plot)
+        check_picture(self.nomogram)
+        if self.html is not None:
+            check_output(self.html, suffixes=_PAGES)
+        what_if, importance, draws = self.what_if, self.importance, self.plot is not None
+        compares = (self.label is not None or self.against is not None) and self.nomogram is None
+        hint = "--to names the class that is wanted" if what_if else "importance is about all classes"
         if importance and (has_case or what_if):
             raise UsageError("--importance must come alone: it is about all rows that the model was learned from.")
-        if (self.to is not None or self.change) and not what_if:
-            raise UsageError("--to and --change must come with --what-if.")
-        compares = self.label is not None or self.against is not None
-        if compares and self.nomogram is None and (what_if or importance):
-            hint = "--to names the class that is wanted" if what_if else "importance is about all classes"
-            raise UsageError(f"--label and --against must come with an explanation or --nomogram; {hint}.")
-        if self.plot is not None and what_if:
+        if draws and what_if:
             raise UsageError("--plot must come without --what-if: it draws an explanation. --json writes the changes.")
-        if self.plot is not None and not (has_case or importance):
-            raise UsageError("--plot must have something to draw: a case, or --importance.")
-        if self.html is not None and (what_if or not has_case):
-            raise UsageError("--html must have the explanation of a case to write.")
+        rule = "--label and --against must come with an explanation or --nomogram"
+        refuse(
+            ((self.to is not None or self.change) and not what_if, "--to and --change must come with --what-if."),
+            (compares and (what_if or importance), f"{rule}; {hint}."),
+            (draws and not (has_case or importance), "--plot must have something to draw: a case, or --importance."),
+            (self.html and (what_if or not has_case), "--html must have the explanation of a case to write."),
+        )
 
-    def check_text(self, model: Any) -> None:
+    def check_text(self, model: BayesClassifier) -> None:
         """Raise for what only models of columns can do; words have an importance, letters have none."""
         letters = self.importance and kind_read(model) == SEQUENCE
-        given = (("--what-if", self.what_if), ("--nomogram", self.nomogram is not None), ("--importance", letters))
-        for option, asked in given:
-            if asked:
-                raise UsageError(f"{option} must come with a model of columns; this one reads {_plural(model)}.")
+        given = (("--what-if", self.what_if), ("--nomogram", self.nomogram), ("--importance", letters))
+        reads = f"must come with a model of columns; this one reads {_plural(model)}."
+        refuse(*((asked, f"{option} {reads}") for option, asked in given))
+
+
+@dataclass(frozen=True)
+class Case:
+    """Options.
+
+    Parameters
+    ----------
+    row : N >= 1
+        Which row, counted from 1.
+    given : NAME=VALUE
+        A value of the case, instead of a row.
+    """
+
+    row: int | None = None
+    given: list[str] = ()  # type: ignore[assignment]
+    column: OtherColumn = None
 
 
 @verb("explain", rank=4)
@@ -113,10 +124,8 @@ def explain(
     model: ModelFile,
     rows: str | None = None,
     *,
-    row: int | None = None,
-    given: list[str] = (),  # type: ignore[assignment]
+    case: Case,
     question: Question,
-    column: OtherColumn = None,
     as_json: AsJson = False,
     reading: Reading,
 ) -> None:
@@ -130,10 +139,6 @@ def explain(
     ----------
     rows : ROWS
         A table from which a row is taken; for texts also a folder, a .txt file, or the text itself.
-    row : N >= 1
-        Which row, counted from 1.
-    given : NAME=VALUE
-        A value of the case, instead of a row.
 
     Examples
     --------
@@ -146,35 +151,31 @@ def explain(
     tunbridge explain spam.tb "You have won a prize" --html why.html
     tunbridge explain spam.tb new.csv --row 3
     """
-    has_case, nomogram = rows is not None or bool(given), question.nomogram
+    has_case, nomogram, given = rows is not None or bool(case.given), question.nomogram, case.given
     question.check(has_case=has_case)
-    if (rows is None) == (not given) and (has_case or not (question.importance or nomogram)):
-        raise UsageError(
-            "an explanation must have a case: a table with --row N, --given NAME=VALUE, or a text for models of texts."
-        )
-    if row is not None and rows is None:
-        raise UsageError(f"--row must come with a table; got {'--given' if given else 'none'}.")
+    rule = "a table with --row N, --given NAME=VALUE, or a text for models of texts."
+    is_one = (rows is None) != (not given) or (not has_case and (question.importance or nomogram))
+    refuse(
+        (not is_one, f"an explanation must have a case: {rule}"),
+        (case.row and rows is None, f"--row must come with a table; got {'--given' if given else 'none'}."),
+    )
     classifier = load_model(model, swapped_with=None if rows is None else file_of(rows))
     if kind_read(classifier):
         question.check_text(classifier)
-    found: Any = None
-    if question.importance:
-        found = classifier.importance()
+    found: Answer | None = classifier.importance() if question.importance else None
+    values = _values(classifier, rows, case, reading) if has_case else None
+    if has_case and question.what_if:
+        found = cast("WhatIf", classifier.what_if(values, to=question.to, features=question.change or None))
     elif has_case:
-        case = _case(classifier, rows, row or 1, given, reading, column)
-        found = (
-            classifier.what_if(case, to=question.to, features=question.change or None)
-            if question.what_if
-            else classifier.explain(case, label=question.label, against=question.against)
-        )
+        found = classifier.explain(values, label=question.label, against=question.against)
     if found is not None and as_json:
         say_json(found.to_dict())
     elif found is not None:
         _show(found)
-    if question.plot is not None:
+    if question.plot is not None and found is not None:
         write_picture(question.plot, lambda plots: getattr(plots, _picture(found))(found))
     if question.html is not None:
-        _write_page(question.html, found)
+        _write_page(question.html, cast("Explanation", found))
     if nomogram is not None:
         sides = question.label, question.against
         write_picture(nomogram, lambda plots: plots.nomogram(classifier, *sides), called="nomogram")
@@ -183,19 +184,29 @@ def explain(
 # The case
 
 
-def _case(model: Any, rows: str | None, row: int, given: list[str], reading: Reading, column: str | None) -> Any:
+def _values(model: BayesClassifier, rows: str | None, case: Case, reading: Reading) -> dict[str, object] | str:
     """Return what is to be explained: a value for each feature, or a text or sequence."""
     if kind_read(model):
-        return _given_text(model, given) if rows is None else _text_case(model, rows, row, reading, column)
-    if column is not None:
-        raise UsageError("--column must come with a model of texts or sequences; this one reads several columns.")
-    return _given_case(model, given) if rows is None else _row_case(model, Path(rows), row, reading)
+        return _given_text(model, case.given) if rows is None else _text(model, rows, case, reading)
+    refuse((case.column, COLUMN_RULE))
+    if rows is None:
+        return _given_case(model, case.given)
+    values = _row(model, Path(rows), case, reading, "row")
+    return {v.name: values[v.name] for v in model.variables_}
 
 
-def _given_case(model: Any, given: list[str]) -> dict[str, Any]:
+def _row(model: BayesClassifier, path: Path, case: Case, reading: Reading, what: str) -> dict[str, object]:
+    """Return the row of a file, counted from one."""
+    found = row_of(model, path, reading, case.row or 1, case.column)
+    if isinstance(found, int):
+        raise DataError(f"--row must be a {what} of {path.name}, which has {counted(found, what)}; got {case.row}.")
+    return found
+
+
+def _given_case(model: BayesClassifier, given: list[str]) -> dict[str, object]:
     """Return a value for each feature of the model, None where nothing is given."""
     variables = {v.name: v for v in model.variables_}
-    case: dict[str, Any] = dict.fromkeys(variables)
+    case: dict[str, object] = dict.fromkeys(variables)
     for text in given:
         name = max((n for n in variables if text.startswith(f"{n}=")), key=len, default=None)
         if name is None:
@@ -206,17 +217,6 @@ def _given_case(model: Any, given: list[str]) -> dict[str, Any]:
     return case
 
 
-def _row_case(model: Any, path: Path, row: int, reading: Reading) -> dict[str, Any]:
-    """Return the features of a row of a file, counted from one."""
-    seen = 0
-    for batch in iter_rows(model, path, reading, verbatim=False):
-        if row <= seen + batch.n_rows:
-            values = batch.features.slice(row - 1 - seen, 1).to_pylist()[0]
-            return {v.name: values[v.name] for v in model.variables_}
-        seen += batch.n_rows
-    raise DataError(f"--row must be a row of {path.name}, which has {counted(seen, 'row')}; got {row}.")
-
-
 def _no_such_feature(text: str, names: list[str]) -> Exception:
     name, sign, _ = text.partition("=")
     if not sign:
@@ -224,10 +224,9 @@ def _no_such_feature(text: str, names: list[str]) -> Exception:
     return DataError(f"--given must name a feature of the model; got {name!r}. {did_you_mean(name, names)}")
 
 
-def _value(variable: Any, text: str) -> Any:
+def _value(variable: Variable, text: str) -> object:
     if variable.is_categorical:
-        return variable.states[variable.code(text)]
-
+        return (variable.states or ())[variable.code(text)]
     try:
         return float(to_floats(variable.name, [text])[0])
     except DataError:
@@ -249,30 +248,28 @@ def file_of(text: str) -> Path | None:
         return None
 
 
-def _text_case(model: Any, text: str, row: int, reading: Reading, column: str | None) -> str:
+def _text(model: BayesClassifier, text: str, case: Case, reading: Reading) -> str:
     """Return a document of a table, a folder or a text file, counted from one; or the argument itself as text."""
     path = file_of(text)
     if path is None or not (path.exists() or _looks_like_a_file(path)):
-        if column is not None or row > 1:
-            option = "--column" if column is not None else "--row"
-            raise UsageError(f"{option} must come with a file; got {shortened(repr(text))}.")
+        option = "--column" if case.column is not None else "--row"
+        refuse((case.column or (case.row or 1) > 1, f"{option} must come with a file; got {shortened(repr(text))}."))
         return text
-    if not path.exists():
-        raise DataError(f"what is explained must be a file that exists, or a text; got {text!r}.{near_file(path)}")
-    return _of_file(model, path, row, reading, column)
+    check_exists("what is explained, if it is no text,", path)
+    what = NOUNS[kind_read(model)] if is_loose(path, reading) else "row"
+    return str(_row(model, path, case, reading, what)[READ] or "")
 
 
-def _given_text(model: Any, given: list[str]) -> str:
+def _given_text(model: BayesClassifier, given: list[str]) -> str:
     """Return the text of ``--given text=…``, which may also be called by the name of its column."""
-    names = list(dict.fromkeys([column_of(model) or kind_read(model), kind_read(model)]))
-    if len(given) > 1:
-        raise UsageError(f"--given must come once: the model reads one {NOUNS[kind_read(model)]}.")
+    kind = kind_read(model)
+    names = list(dict.fromkeys([column_of(model) or kind, kind]))
+    refuse((len(given) > 1, f"--given must come once: the model reads one {NOUNS[kind]}."))
     for name in names:
         if given[0].startswith(f"{name}="):
             return given[0][len(name) + 1 :]
-    raise UsageError(
-        f"--given must be {names[0]}=… where the model reads {_plural(model)}; got {shortened(given[0])!r}."
-    )
+    rule = f"--given must be {names[0]}=… where the model reads {_plural(model)}"
+    raise UsageError(f"{rule}; got {shortened(given[0])!r}.")
 
 
 def _looks_like_a_file(path: Path) -> bool:
@@ -281,24 +278,14 @@ def _looks_like_a_file(path: Path) -> bool:
     return path.suffix.lower() in known or len(path.parts) > 1
 
 
-def _of_file(model: Any, path: Path, row: int, reading: Reading, column: str | None) -> str:
-    seen = 0
-    for batch in iter_rows(model, path, reading, column, verbatim=False):
-        if row <= seen + batch.n_rows:
-            return batch.features[READ][row - 1 - seen].as_py() or ""
-        seen += batch.n_rows
-    what = NOUNS[kind_read(model)] if is_loose(path, reading) else "row"
-    raise DataError(f"--row must be a {what} of {path.name}, which has {counted(seen, what)}; got {row}.")
-
-
-def _plural(model: Any) -> str:
+def _plural(model: BayesClassifier) -> str:
     return "sequences" if kind_read(model) == SEQUENCE else "texts"
 
 
 # The answer
 
 
-def _write_page(path: Path, found: Any) -> None:
+def _write_page(path: Path, found: Explanation) -> None:
     """Write an explanation as an HTML page."""
     if hasattr(found, "to_html"):
         page = found.to_html(full_page=True)
@@ -310,7 +297,7 @@ def _write_page(path: Path, found: Any) -> None:
     note(f"The page is in {path}.")
 
 
-def _show(found: Explanation | WhatIf | Importance) -> None:
+def _show(found: Answer) -> None:
     lines = [str(found)]
     if hasattr(found, "probabilities"):
         ranked = sorted(found.probabilities.items(), key=lambda pair: -pair[1])
@@ -332,7 +319,7 @@ def _show(found: Explanation | WhatIf | Importance) -> None:
     Console(highlight=False, soft_wrap=True).print(text)
 
 
-def _picture(found: Any) -> str:
+def _picture(found: Answer) -> str:
     """Return the function of :mod:`tunbridge.plots` that draws something: of a sequence, the log-odds along it."""
     if hasattr(found, "cumulative"):
         return "log_odds"

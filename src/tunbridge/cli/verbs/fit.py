@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -10,32 +11,57 @@ from typing import Annotated, Any
 import numpy as np
 
 from tunbridge._core.registry import verb
-from tunbridge.cli.files import check_network_output, is_network_name, load_network, model_name
-from tunbridge.cli.options import DataFile, From, NetworkFile, Reading, check_column
-from tunbridge.cli.output import (
-    UsageError,
+from tunbridge.cli.files import (
+    check_network_output,
     check_picture,
-    counted,
-    reporting,
-    say,
-    say_fields,
-    shortlist,
+    is_network_name,
+    load_network,
+    model_name,
     write_picture,
 )
-from tunbridge.cli.training import SHOWN, missing_lines, size_text
+from tunbridge.cli.options import DataFile, From, NetworkFile, Reading, check_column
+from tunbridge.cli.output import counted, lines, reporting, say_fields, say_next, shortlist
+from tunbridge.cli.training import missing_lines, read_chosen, size_text
+from tunbridge.cli.usage import UsageError, given_for, refuse
 from tunbridge.data import Table
-from tunbridge.data.readers import read_table
 from tunbridge.errors import DataError
 from tunbridge.learning import EM, BackOff, BDeu, BDs, Fit, GradientAscent, fit_parameters
 from tunbridge.learning.missing.fitting import graph_and_table, warn_of_absent
-from tunbridge.learning.parameters.priors import DEFAULT_PRIOR, NAMES, as_prior
+from tunbridge.learning.parameters.priors import DEFAULT_PRIOR, NAMES, Prior, as_prior
 from tunbridge.network import BayesianNetwork
 from tunbridge.probability import Laplace, MEstimate
 
 _COUNTED = ("available", "complete")
 _PRIORS = "mle, a number, m:M, bdeu, bdeu:ESS, bds, bds:ESS, k2, laplace, laplace:X, jeffreys, backoff or backoff:S"
+_RULES: dict[str, Callable[[float], Prior]] = {
+    "bdeu": BDeu, "bds": BDs, "laplace": Laplace, "backoff": BackOff, "m": MEstimate,
+}  # fmt: skip
 
-Fitting = Annotated[dict[str, Any], From("learning", "fit_parameters", "missing hidden=hidden:NAME=N|NAME=a|b")]
+
+@dataclass(frozen=True, kw_only=True)
+class Fitting:
+    """Options.
+
+    Parameters
+    ----------
+    output, -o : FILE
+        The network to write (default: the table's name with .tb).
+    prior : RULE
+        The pseudo-counts added to the tables: mle (none), a number for every entry, m:M rows per configuration,
+        bdeu:ESS, k2, laplace, jeffreys or backoff (default: m:1).
+    weights : COL
+        The column of the row weights.
+    states_from_data
+        Take only the graph from the file; the states are those in the data.
+    """
+
+    output: Path | None = None
+    how: Annotated[dict[str, Any], From("learning", "fit_parameters", "missing hidden=hidden:NAME=N|NAME=a|b")]
+    prior: str | None = None
+    weights: str | None = None
+    states_from_data: bool = False
+
+
 Iterating = Annotated[
     dict[str, Any], From("learning", "EM", "restarts tolerance max_iterations", panel="Missing values")
 ]
@@ -76,11 +102,7 @@ def fit(
     network: NetworkFile,
     data: DataFile,
     *,
-    output: Path | None = None,
     fitting: Fitting,
-    prior: str | None = None,
-    weights: str | None = None,
-    states_from_data: bool = False,
     iterating: Iterating,
     starting: Starting,
     reading: MarkedReading,
@@ -90,97 +112,78 @@ def fit(
     The file gives the graph and the states; its tables are ignored, or are the start with --warm. Variables of the
     network without a column in the data are hidden. Ctrl-C keeps the best tables so far.
 
-    Parameters
-    ----------
-    output, -o : FILE
-        The network to write (default: the table's name with .tb).
-    prior : RULE
-        The pseudo-counts added to the tables: mle (none), a number for every entry, m:M rows per configuration,
-        bdeu:ESS, k2, laplace, jeffreys or backoff (default: m:1).
-    weights : COL
-        The column of the row weights.
-    states_from_data
-        Take only the graph from the file; the states are those in the data.
-
     Examples
     --------
     tunbridge network fit alarm.bif visits.csv -o fitted.bif
     tunbridge network fit alarm.bif visits.csv --missing available --prior bdeu:10
     tunbridge network fit kinds.bif answers.csv --hidden kind=3 --restarts 20 --seed 1
     """
-    file, method = output or model_name(data), fitting.get("missing", "em")
-    given = [f"--{name.replace('_', '-')}" for name in iterating]
-    given += [f"--{n}" for n, v in (("warm", starting.warm), ("trace", starting.trace)) if v]
-    given += ["--seed"] if starting.random_state is not None else []
+    file = fitting.output or model_name(data)
+    method, hidden = fitting.how.get("missing", "em"), fitting.how.get("hidden", {})
     if is_network_name(data) and not is_network_name(network):
         raise UsageError(f"the network must come first and the table second; got {network.name} {data.name}.")
     check_network_output(file, [data])
     check_picture(starting.trace, [data, network])
-    if method in _COUNTED and given:
-        raise UsageError(f"{given[0]} must come with --missing em or gradient; got {method}.")
-    if output is None and file.resolve() == network.resolve():
-        raise UsageError(f"-o must name the network to write; without it {file} itself would be replaced.")
-    rule, net = read_prior(prior), load_network(network)
-    table = _read(data, net, weights, reading, with_states=not states_from_data)
-    graph: Any = net.dag if states_from_data else net
-    hidden = fitting.get("hidden", {})
+    iterates = given_for("iterating", "warm", "trace", "random_state")
+    refuse(*((method in _COUNTED, f"{o} must come with --missing em or gradient; got {method}.") for o in iterates))
+    is_same = fitting.output is None and file.resolve() == network.resolve()
+    refuse((is_same, f"-o must name the network to write; without it {file} itself would be replaced."))
+    prior, net = read_prior(fitting.prior), load_network(network)
+    table = _read(data, net, fitting, reading)
+    graph = net.dag if fitting.states_from_data else net
     found: Fit | None = None
-    if method in _COUNTED or not (graph_and_table(graph, table, hidden)[1].missing or given):
-        fitted = fit_parameters(graph, table, rule, missing=method, hidden=hidden)
+    if method in _COUNTED or not (graph_and_table(graph, table, hidden)[1].missing or iterates):
+        fitted = fit_parameters(graph, table, prior, missing=method, hidden=hidden)
     else:
         way = (GradientAscent if method == "gradient" else EM)(**iterating)
+        start, seed = net if starting.warm else None, starting.random_state or 0
         with reporting("fitting") as report:
-            found = way.fit(
-                graph, table, rule, hidden=hidden, start=net if starting.warm else None,
-                random_state=starting.random_state or 0, progress=report,
-            )  # fmt: skip
+            found = way.fit(graph, table, prior, hidden=hidden, start=start, random_state=seed, progress=report)
         fitted = found.network
     fitted.write(file)
     say_fields(_summary(data, table, net, found, fitted, method))
-    _show_next(fitted, file, data, table)
+    name, next_step = quote(str(file)), f"network query {quote(str(file))} --target {quote(fitted.nodes[-1])}"
+    if table.missing and all(v.is_categorical for v in fitted.variables):
+        next_step = f"impute {name} {quote(str(data))} -o filled.csv"
+    say_next("network", file, [f"describe {name}", next_step])
     if starting.trace is not None and found is not None:
         write_picture(starting.trace, lambda plots: plots.iterations(found))
     if found is not None and found.note:
         raise KeyboardInterrupt(f"the best tables so far are in {file}.")
 
 
-def read_prior(text: str | None) -> Any:
+def read_prior(text: str | None) -> Prior:
     """Return the prior that an option describes."""
     if text is None:
         return DEFAULT_PRIOR
     name, sign, number = text.strip().lower().partition(":")
-    rules: dict[str, Any] = {
-        "bdeu": BDeu, "bds": BDs, "laplace": Laplace, "backoff": BackOff, "m": lambda m: MEstimate(m=m),
-    }  # fmt: skip
     try:
-        if sign and name in rules:
-            value = float(number)
-            return rules[name](value)
+        if sign and name in _RULES:
+            return _RULES[name](float(number))
         if not sign:
             return as_prior(name if name in NAMES else float(name))
-    except ValueError as error:
-        if isinstance(error, DataError):
-            raise
+    except DataError:
+        raise
+    except ValueError:
+        pass
     raise UsageError(f"--prior must be {_PRIORS}; got {text!r}.")
 
 
-def _read(path: Path, net: BayesianNetwork, weights: str | None, reading: Reading, *, with_states: bool) -> Table:
-    """Return the columns of a file that the network has, and its states if they are taken from there, read as text."""
+def _read(path: Path, net: BayesianNetwork, fitting: Fitting, reading: Reading) -> Table:
+    """Return the columns of a file that the network has; with its states if they are taken from there, read as text."""
 
-    def chosen(names: list[str]) -> list[str]:
+    def choose(names: list[str]) -> tuple[list[str], list[str]]:
         warn_of_absent([name for name in net.nodes if name not in names], [name for name in names if name not in net])
-        if weights is not None:
-            check_column("--weights", weights, path, names)
+        if fitting.weights is not None:
+            check_column("--weights", fitting.weights, path, names)
         kept = [name for name in names if name in net]
         if not kept:
             shown = f"{shortlist(list(net.nodes), most=4)} against {shortlist(names, most=4)}"
             raise DataError(f"{path.name} must have a column of the network; got none ({shown}).")
-        texts = [v.name for v in net.variables if with_states and v.is_categorical and v.cuts is None]
-        kinds.update({name: "categorical" for name in texts if name in kept})  # looked at after the columns are chosen
-        return kept
+        texts = [v.name for v in net.variables if v.name in kept and v.is_categorical and v.cuts is None]
+        return kept, [] if fitting.states_from_data else texts
 
-    kinds: dict[str, Any] = {}
-    return read_table(path, columns=chosen, kinds=kinds, missing=reading.markers, weights=weights, **reading.how)
+    return read_chosen(path, reading, fitting.weights, choose)
 
 
 # The summary
@@ -189,12 +192,11 @@ def _read(path: Path, net: BayesianNetwork, weights: str | None, reading: Readin
 def _summary(
     data: Path, table: Table, net: BayesianNetwork, found: Fit | None, fitted: BayesianNetwork, method: str
 ) -> list[tuple[str, str]]:
-    absent = [name for name in net.nodes if name not in table.names]
     return [
         ("Read", size_text(data, table)),
-        ("Missing", shortlist(missing_lines(table), most=SHOWN, separator="\n")),
+        ("Missing", lines(missing_lines(table))),
         ("Complete", _complete_text(table)),
-        ("Hidden", shortlist(absent, most=SHOWN)),
+        ("Hidden", shortlist([name for name in net.nodes if name not in table.names])),
         ("Tables", _tables_text(found, table, method)),
         ("Likelihood", _likelihood_text(found, fitted, table)),
         ("Network", repr(fitted).partition(": ")[2]),
@@ -227,14 +229,3 @@ def _likelihood_text(found: Fit | None, fitted: BayesianNetwork, table: Table) -
         return f"{total / max(weights.sum(), 1.0):.6g} per row (natural logarithm)"
     first, last = (step.log_likelihood / max(found.n_rows, 1.0) for step in (found.trace[0], found.trace[-1]))
     return f"{last:.6g} per row (natural logarithm), from {first:.6g} at the start"
-
-
-def _show_next(fitted: BayesianNetwork, file: Path, data: Path, table: Table) -> None:
-    name = quote(str(file))
-    say()
-    say(f"The network is in {file}. Next steps:")
-    say(f"  tunbridge describe {name}")
-    if table.missing and all(v.is_categorical for v in fitted.variables):
-        say(f"  tunbridge impute {name} {quote(str(data))} -o filled.csv")
-    else:
-        say(f"  tunbridge network query {name} --target {quote(fitted.nodes[-1])}")

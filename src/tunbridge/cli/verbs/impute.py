@@ -16,15 +16,15 @@ import pyarrow.compute as pc
 
 from tunbridge._core.check import did_you_mean
 from tunbridge._core.registry import verb
-from tunbridge.cli.files import TABLES, check_order, is_typed, load_network, null_if_blank, write_batches
+from tunbridge.cli.files import check_order, is_typed, load_network, null_if_blank, table_output, write_batches
 from tunbridge.cli.networks import ImpossibleRows, NetworkTarget
 from tunbridge.cli.options import DataFile, From, NetworkFile, Reading, TableOutput
-from tunbridge.cli.output import UsageError, check_output, check_place, counted, note, say, shortlist, tracked
+from tunbridge.cli.output import counted, note, say, shortlist, tracked
 from tunbridge.cli.rows import Rows, iter_rows
+from tunbridge.cli.usage import refuse
+from tunbridge.data import Variable
 from tunbridge.errors import TunbridgeWarning, UnknownVariableError, ZeroProbabilityWarning
 from tunbridge.network import BayesianNetwork
-
-_SHOWN = 12
 
 Filling = Annotated[
     dict[str, Any],
@@ -62,14 +62,24 @@ def impute(
     tunbridge impute net.tb visits.csv --cell-wise --column smokes
     tunbridge impute net.tb visits.csv -o filled.csv --imputations 5 --seed 0
     """
-    output = None if output == Path("-") else output
+    output = table_output(output, [])
     draws = filling.get("method", "sample" if imputations else "") == "sample"
-    _check(filling, imputations, output, draws=draws)
-    files = [output] if imputations is None or output is None else _numbered(output, imputations)
+    several = "--imputations must come with"
+    refuse(
+        (imputations and not draws, f"{several} --method sample; the most probable states are always the same."),
+        (imputations and output is None, f"{several} --output, which gets a number for each of the files."),
+    )
+    seeded, cell_wise = "random_state" in filling, not filling.get("jointly", True)
+    rule = "--seed must come with --method sample; the other method uses no random numbers."
+    refuse(
+        (seeded and not draws, rule),
+        (cell_wise and draws, "--cell-wise must come with --method most-probable; states are drawn together."),
+    )
+    files = [] if output is None else [output]
+    if imputations is not None and output is not None:
+        files = [output.with_name(f"{output.stem}-{i}{output.suffix}") for i in range(1, imputations + 1)]
     for file in files:
-        check_output(file, inputs=[rows, network], suffixes=TABLES)
-        if file is not None:
-            check_place(file)
+        table_output(file, [rows, network])
     check_order(network, rows)
     net = load_network(network)
     for name in filling.get("columns", ()):
@@ -79,48 +89,26 @@ def impute(
     seed = filling.pop("random_state", None)
     seed = secrets.randbelow(10**9) if seed is None else seed
     how = {**filling, "method": "sample" if draws else "most-probable"}
-    for draw, file in enumerate(files):
-        work = _Work(net, how, seed, draw, is_typed=is_typed(file))
-        write_batches(file, work.batches(rows, reading, hidden=file is None))
+    for draw, path in enumerate(files or [None]):
+        work = _Work(net, how, seed, draw, is_typed=is_typed(path))
+        write_batches(path, work.batches(rows, reading, hidden=path is None))
         if draw == 0:
             work.impossible.warn("their missing values are not filled")
             _report(work, files, f"; seed {seed}" if draws else "")
 
 
-def _check(filling: dict[str, Any], imputations: int | None, output: Path | None, *, draws: bool) -> None:
-    """Raise unless the options fit each other."""
-    if imputations is not None and not draws:
-        raise UsageError("--imputations must come with --method sample; the most probable states are always the same.")
-    if imputations is not None and output is None:
-        raise UsageError("--imputations must come with --output, which gets a number for each of the files.")
-    if not filling.get("jointly", True) and draws:
-        raise UsageError("--cell-wise must come with --method most-probable; states are drawn together.")
-    if "random_state" in filling and not draws:
-        raise UsageError("--seed must come with --method sample; the other method uses no random numbers.")
-
-
-def _numbered(output: Path, n: int) -> list[Path | None]:
-    """Return the names of several files: a number before the suffix."""
-    return [output.with_name(f"{output.stem}-{i}{output.suffix}") for i in range(1, n + 1)]
-
-
-def _report(work: _Work, files: list[Path | None], seed: str) -> None:
+def _report(work: _Work, files: list[Path], seed: str) -> None:
+    """Print how many values were filled in, and where they are."""
     filled = +work.filled  # columns in which something was filled in
-    each = " in each" if len(files) > 1 else ""
-    filled_text = f"{counted(filled.total(), 'missing value')} filled{each}"
-    by_column = shortlist([f"{name} {n}" for name, n in filled.most_common()], most=_SHOWN)
-    what = (
-        f"{filled_text}: {by_column}"
-        if filled
-        else f"{filled_text}: no column of the network has one that can be filled"
-    )
-    if work.impossible.n and not filled:
-        what = filled_text
-    if files[0] is None:
+    by_column = shortlist([f"{name} {n}" for name, n in filled.most_common()])
+    none = "" if work.impossible.n else "no column of the network has one that can be filled"
+    each, where = (" in each", "each of ") if len(files) > 1 else ("", "")
+    what = ": ".join(filter(None, [f"{counted(filled.total(), 'missing value')} filled{each}", by_column or none]))
+    if not files:
         note(f"Note: {what}{seed}.")
-        return
-    where = f"{files[0]}" if len(files) == 1 else f"each of {files[0]} … {files[-1].name if files[-1] else ''}"
-    say(f"{counted(work.impossible.seen, 'row')} in {where}; {what}{seed}")
+    else:
+        where += " … ".join([str(files[0]), *(file.name for file in files[1:][-1:])])
+        say(f"{counted(work.impossible.seen, 'row')} in {where}; {what}{seed}")
 
 
 @dataclass
@@ -196,9 +184,10 @@ class _Work:
         return left
 
 
-def _text(variable: Any, value: Any) -> str:
+def _text(variable: Variable, value: object) -> str:
     """Return a value as text: that of the state that it is, if it is one; a number stands for itself."""
-    if variable.cuts is not None and value not in variable.states:
+    states = variable.states or ()
+    if variable.cuts is not None and value not in states:
         return str(value)
     code = variable.find(value)
-    return str(variable.states[code] if code >= 0 else value)
+    return str(states[code] if code >= 0 else value)

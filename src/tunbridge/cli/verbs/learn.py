@@ -1,39 +1,37 @@
-"""``tunbridge learn``: from a table to a classifier, one that is named or the best of several by cross-validation."""
+"""``tunbridge learn``, ``tunbridge text learn`` and ``tunbridge sequence learn``: a classifier of rows or documents.
+
+One model is learned, or several are compared by cross-validation and the best is learned from all rows.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import tunbridge as tb
 from tunbridge._core.registry import verb
+from tunbridge.cli.documents import NOUNS, SEQUENCE, TEXT, Corpus, find_corpus, innermost
 from tunbridge.cli.files import check_model_output, is_network_name, model_name
-from tunbridge.cli.models import (
-    Calibration,
-    Settings,
-    candidates,
-    check_settings,
-    choose_best,
-    model_names,
-    show_choice,
-    usual_ones,
-)
-from tunbridge.cli.options import DataFile, Reading, Seed
-from tunbridge.cli.output import UsageError, say, say_fields, shortlist
-from tunbridge.cli.training import (
-    SHOWN,
-    Columns,
-    Training,
-    class_lines,
-    evaluation,
-    missing_lines,
-    oddities,
-    read_columns,
-    size_text,
-    with_classes,
-)
+from tunbridge.cli.models import ABOUT, AUTO, Choosing, Letters, TableChoosing, Words, say_comparison, text_model
+from tunbridge.cli.options import DataFile, From, Reading
+from tunbridge.cli.output import amount, counted, note, reporting, say, say_fields, say_next, shortlist
+from tunbridge.cli.training import Columns, Training, class_lines, evaluation, read_columns, table_fields, with_classes
+from tunbridge.cli.usage import refuse
 
-FOLDS = 5
+if TYPE_CHECKING:
+    from tunbridge.classifiers.base import BayesClassifier
+    from tunbridge.evaluation import ClassifierChoice
+    from tunbridge.evaluation.candidates import Candidate
+
+_FOLDS = 5
+_LETTERS = 40
+_GENERATIVE = ("multinomial", "bernoulli", "markov", "position")
+_NO_SEED = "--seed must come with a model that uses random numbers, or with several; this one uses none."
+
+Fields = list[tuple[str, str]]
 
 
 @verb("learn", rank=1)
@@ -42,11 +40,7 @@ def learn(
     *,
     target: str,
     output: Path | None = None,
-    model: list[str] = (),  # type: ignore[assignment]
-    folds: int | None = None,
-    random_state: Seed = None,
-    settings: Settings,
-    calibration: Calibration,
+    choosing: TableChoosing,
     columns: Columns,
     reading: Reading,
 ) -> None:
@@ -61,10 +55,6 @@ def learn(
         The column to predict.
     output, -o : FILE
         The model file (default: the table's name with .tb).
-    model : NAME
-        The classifier: {classifier} (default: nb). auto chooses the best by cross-validation, A,B,… the best of these.
-    folds : N >= 2
-        The folds of that cross-validation (default: 5).
 
     Examples
     --------
@@ -73,77 +63,85 @@ def learn(
     tunbridge learn visits.csv --target diseased --model auto
     tunbridge learn visits.csv --target diseased --ignore patient_id --missing -99 --categorical ward
     """
-    names, usual, seed = model_names("--model", model), usual_ones(model), random_state or 0
-    chooses = len(names) > 1
-    _check(names, output, folds, random_state)
-    remarks = check_settings(names, settings, usual)
-    file = output or model_name(data)
+    names, file = choosing.names(), output or model_name(data)
+    families = [evaluation.families.find_family(name) for name in names]
+    has_seed = len(names) > 1 or "random_state" in families[0].make().get_params()
+    hint = " tunbridge network learn --search tan learns a network around the target."
+    refuse((choosing.random_state is not None and not has_seed, _NO_SEED), *_rules(choosing, names, output, hint))
+    for family in families:
+        rule = f"--model must name one that can be kept in a file; {family.name!r} is scikit-learn's."
+        refuse((not family.is_ours, f"{rule} Compare with it by tunbridge evaluate --models nb,{family.name}."))
+    categorical = [name for name in columns.kept_categorical if name != target]
+    models = choosing.candidates(choosing.settings, categorical=categorical)
+    remarks = choosing.remarks(choosing.settings)
     check_model_output(file)
     training = with_classes(read_columns(data, columns, reading, target), target)
-    calibrate = calibration.get("method")
-    models = candidates(
-        names, training, settings, categorical=columns.categorical, calibrate=calibrate, seed=seed, usual=usual
-    )
-    choice = choose_best(models, training, folds or FOLDS, seed) if chooses else None
+    choice = _choice(models, training, choosing)
     learned = choice.classifier if choice else models[0].fitted(training.labelled())
+    chosen = (choice.name if choice else names[0]) if choosing.models else ""
+    fields = table_fields(data, training, columns) + _about_model(chosen, learned, target)
+    commands = [f"predict {quote(str(file))} rows.csv -o predicted.csv", f"explain {quote(str(file))} rows.csv --row 1"]
+    _finish(learned, file, fields, choice, remarks, [command + reading.again for command in commands])
+
+
+def _rules(choosing: Choosing, names: Sequence[str], output: Path | None, hint: str = "") -> list[tuple[object, str]]:
+    """Return what must not be given together, for any model."""
+    named = f"the name of a classifier's file must not be that of a network; got {output.name if output else ''!r}."
+    folds = "--folds must come with --model auto, or with several models to choose from."
+    return [
+        (output is not None and is_network_name(output), f"{named}{hint}"),
+        (choosing.folds is not None and len(names) == 1, folds),
+    ]
+
+
+def _choice(models: tuple[Candidate, ...], training: Training, choosing: Choosing) -> ClassifierChoice | None:
+    """Return the best of several models by cross-validation, learned from all rows; None if there is one only."""
+    if len(models) == 1:
+        return None
+    with reporting("comparing", shares=True) as report:
+        return evaluation.cross_validation.choose(
+            training.labelled(), models, choosing.folds or _FOLDS, seed=choosing.seed, progress=report
+        )
+
+
+def _finish(
+    learned: BayesClassifier,
+    file: Path,
+    fields: Fields,
+    choice: ClassifierChoice | None,
+    remarks: list[str],
+    commands: list[str],
+) -> None:
+    """Write a classifier; print what was learned, how it was chosen, and what to do next."""
     learned.save(file)
-    chosen = (choice.name if choice else names[0]) if model else ""
-    say_fields(_summary(training, data, columns, learned, chosen, is_calibrated=calibrate is not None))
+    say_fields(fields)
     if choice is not None:
-        show_choice(choice, remarks)
-    say()
-    say(f"The model is in {file}. Next steps:")
-    say(f"  tunbridge predict {quote(str(file))} rows.csv -o predicted.csv{reading.again}")
-    say(f"  tunbridge explain {quote(str(file))} rows.csv --row 1{reading.again}")
+        for line in [*(f"Note: {text}." for text in remarks), *choice.comparison.remarks()]:
+            note(line)
+        say(f"\n{choice.comparison.title()}")
+        say_comparison(choice.comparison)
+        say(f"Chosen: {choice.reason}")
+    say_next("model", file, commands)
     if choice is not None and choice.comparison.is_interrupted:
         raise KeyboardInterrupt(f"{choice.comparison.notes[-1]}; the best so far is in {file}.")
 
 
-def _check(names: tuple[str, ...], output: Path | None, folds: int | None, seed: int | None) -> None:
-    """Raise for options that do not fit each other, and for models that have no file format."""
-    chooses = len(names) > 1
-    if (
-        seed is not None
-        and not chooses
-        and "random_state" not in evaluation.families.find_family(names[0]).make().get_params()
-    ):
-        raise UsageError("--seed must come with a model that uses random numbers, or with several; this one uses none.")
-    if output is not None and is_network_name(output):
-        rule = "the name of a classifier's file must not be that of a network"
-        hint = "tunbridge network learn --search tan learns a network around the target."
-        raise UsageError(f"{rule}; got {output.name!r}. {hint}")
-    if folds is not None and not chooses:
-        raise UsageError("--folds must come with --model auto, or with several models to choose from.")
-    for name in names:
-        if not evaluation.families.find_family(name).is_ours:
-            hint = f"Compare with it by tunbridge evaluate --models nb,{name}."
-            raise UsageError(f"--model must name one that can be kept in a file; {name!r} is scikit-learn's. {hint}")
-
-
-def _summary(
-    training: Training, data: Path, columns: Columns, model: Any, name: str, *, is_calibrated: bool
-) -> list[tuple[str, str]]:
-    table, inner = training.whole, getattr(model, "estimator_", model)
+def _about_model(name: str, model: BayesClassifier, target: str) -> Fields:
+    inner = innermost(model)
     return [
-        ("Read", size_text(data, table)),
-        ("Left out", training.left_out),
-        ("Ignored", shortlist(columns.ignore, most=SHOWN)),
-        ("Weights", columns.weights or ""),
-        ("Missing", shortlist(missing_lines(table), most=SHOWN, separator="\n")),
-        ("Check", shortlist(oddities(training), most=SHOWN, separator="\n")),
-        ("Model", _about(name)),
-        ("Calibrated", f"by {model.method_}" if is_calibrated else ""),
+        ("Model", f"{name}: {evaluation.families.find_family(name).about}" if name else ""),
+        ("Calibrated", _calibrated(model)),
         ("Features", _features(inner)),
         ("Not used", _not_used(inner)),
-        ("Classes", f"{training.target}: {shortlist(class_lines(model), most=SHOWN)}"),
+        ("Classes", f"{target}: {shortlist(class_lines(model))}"),
     ]
 
 
-def _about(name: str) -> str:
-    return f"{name}: {evaluation.families.find_family(name).about}" if name else ""
+def _calibrated(model: BayesClassifier) -> str:
+    return f"by {model.method_}" if isinstance(model, tb.CalibratedClassifier) else ""
 
 
-def _features(model: Any) -> str:
+def _features(model: BayesClassifier) -> str:
     numeric = sum(v.is_continuous for v in model.variables_)
     how = model.get_params(deep=False).get("numeric")
     words = [
@@ -153,8 +151,219 @@ def _features(model: Any) -> str:
     return ", ".join(f"{n} {what}" for n, what in words if n)
 
 
-def _not_used(model: Any) -> str:
+def _not_used(model: BayesClassifier) -> str:
     """Return the numeric columns in one bin, because no cut separates the classes."""
     cuts = getattr(getattr(model.statistics_, "encoding", None), "cuts", {})
     names = [model.variables_[j].name for j, each in cuts.items() if not each.cuts]
-    return f"{shortlist(names, most=SHOWN)}: in one bin, because no cut separates the classes" if names else ""
+    return f"{shortlist(names)}: in one bin, because no cut separates the classes" if names else ""
+
+
+# Texts and sequences
+
+
+@dataclass(frozen=True)
+class RareColumns(Columns):
+    """Columns.
+
+    Parameters
+    ----------
+    weights : COL
+        The column of the row weights.
+
+    Other Parameters
+    ----------------
+    categorical : COL
+        The target, if it holds numbers that are classes.
+    ignore : COL
+        A column that is not the one of the texts or sequences.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextChoosing(Choosing):
+    """Options.
+
+    Parameters
+    ----------
+    models, --model : NAME
+        The model. auto chooses the best by cross-validation, A,B,… the best of these; of texts multinomial (default),
+        bernoulli, complement, normalised-complement or nb-svm, of sequences markov (default) or position.
+    """
+
+
+Unlabelled = Annotated[
+    dict[str, Any],
+    From("classifiers", "SemiSupervisedClassifier", "unlabelled_weight=unlabelled-weight:W|auto", "", "Model", False),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """Options.
+
+    Parameters
+    ----------
+    target, -t : COL
+        The column of the classes.
+    column : COL
+        The column of the texts or sequences (default: the one called text or sequence, or the only one of text).
+    output, -o : FILE
+        The model file (default: the table's name with .tb).
+    """
+
+    target: str | None = None
+    column: str | None = None
+    output: Path | None = None
+    choosing: TextChoosing
+    unlabelled: Unlabelled
+
+    @property
+    def weight(self) -> float | str | None:
+        """The weight of rows without a class; None to leave them out."""
+        return self.unlabelled.get("unlabelled_weight")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextTask(Task):
+    """Options.
+
+    Parameters
+    ----------
+    characters
+        Count runs of characters, not words; of 1 to 4 by default (--ngrams).
+    """
+
+    words: Words
+    characters: bool = False
+
+
+@verb("text learn", rank=21)
+def learn_texts(data: Path, *, task: TextTask, columns: RareColumns, reading: Reading) -> None:
+    """Learn a classifier of raw text.
+
+    One column of the table is read, or a folder that has a subfolder for each class and in it a file for each text.
+    Words are counted batch by batch, so that the file may be larger than memory.
+
+    Parameters
+    ----------
+    data : DATA
+        The table: {table_format}, also with .gz; or a folder with a subfolder for each class.
+
+    Examples
+    --------
+    tunbridge text learn sms.csv --target label -o spam.tb
+    tunbridge text learn mails/ --model auto --ngrams 2 --stop-words 100
+    tunbridge text learn news.jsonl.gz --target group --column body --unlabelled-weight 0.1
+    """
+    named = task.words.get("tokens", "characters")
+    refuse((task.characters and named != "characters", f"--characters must come without --tokens {named}."))
+    settings = {**task.words, "tokens": "characters"} if task.characters else task.words
+    _learn(TEXT, data, task, settings, columns, reading)
+
+
+@verb("sequence learn", rank=22)
+def learn_sequences(data: DataFile, *, task: Task, letters: Letters, columns: RareColumns, reading: Reading) -> None:
+    """Learn a classifier of sequences of symbols.
+
+    The model is a Markov chain for each class, or, for aligned sequences of one length, a distribution at each place.
+
+    Examples
+    --------
+    tunbridge sequence learn promoters.csv --target class --order cv
+    tunbridge sequence learn names.csv --target sex --ignore-case --no-ends
+    tunbridge sequence learn sites.csv --target class --model position --alphabet acgt
+    """
+    _learn(SEQUENCE, data, task, letters, columns, reading)
+
+
+def _learn(kind: str, data: Path, task: Task, settings: dict[str, Any], columns: Columns, reading: Reading) -> None:
+    """Learn a classifier from documents or sequences, write it to a file, and print what was found."""
+    choosing, weight, names = task.choosing, task.weight, task.choosing.names(kind)
+    chooses, calibrates, rule = len(names) > 1, choosing.calibration, "--unlabelled-weight must come"
+    refuse(
+        *_rules(choosing, names, task.output),
+        (choosing.random_state is not None and not chooses and weight is None, _NO_SEED),
+        (weight is not None and chooses, f"{rule} with one --model; several are compared on rows with a class."),
+        (weight is not None and calibrates, f"{rule} without --calibrate, which needs the classes of all rows."),
+    )
+    models = choosing.candidates(settings, kind)
+    file = task.output or model_name(data if data.suffix else data.resolve())
+    check_model_output(file)
+    learner = (
+        models[0] if weight is None else _partly_labelled(text_model(names[0], kind, settings), weight, choosing.seed)
+    )
+    corpus = find_corpus(data, task.target, kind, task.column, columns, reading)
+    choice = _choice(models, corpus.training(), choosing) if chooses else None
+    learned, n_empty = (choice.classifier, 0) if choice else _learned(learner, corpus)
+    name, some_text = quote(str(file)), "rows.csv --row 1" if kind == SEQUENCE else quote("some text")
+    commands = [
+        f"predict {name} {'new/' if data.is_dir() else 'rows.csv'} -o predicted.csv", f"explain {name} {some_text}",
+    ]  # fmt: skip
+    fields = _document_summary(corpus, n_empty, learned, columns)
+    _finish(learned, file, fields, choice, [], [command + reading.again for command in commands])
+
+
+def _partly_labelled(model: BayesClassifier, weight: float | str, seed: int) -> Candidate:
+    """Return a classifier that learns from rows without a class too."""
+    rule = "--unlabelled-weight must come with a model of how documents arise, such as multinomial"
+    refuse((model.model not in _GENERATIVE, f"{rule}; {model.model!r} is none."))
+    is_share = weight == AUTO or (isinstance(weight, float) and 0.0 <= weight <= 1.0)
+    refuse((not is_share, f"--unlabelled-weight must be a number from 0 to 1, or auto; got {weight!r}."))
+    partly = tb.SemiSupervisedClassifier(model, unlabelled_weight=weight, unlabelled=None, random_state=seed)
+    return evaluation.candidates.as_candidates({model.model: partly}, random_state=seed)[0]
+
+
+def _learned(candidate: Candidate, corpus: Corpus) -> tuple[BayesClassifier, int]:
+    """Return the model, learned batch by batch if that is possible, and the number of empty documents."""
+    model = candidate.estimator
+    if isinstance(model, tb.TextClassifier) and hasattr(model, "partial_fit") and corpus.can_be_streamed:
+        return model, corpus.fit(model)
+    training = corpus.training()
+    is_partly = isinstance(model, tb.SemiSupervisedClassifier)
+    rows = evaluation.labelled.Labelled(training.whole, training.target) if is_partly else training.labelled()
+    return candidate.fitted(rows), rows.table.missing.get(corpus.column, 0)
+
+
+def _document_summary(corpus: Corpus, n_empty: int, model: BayesClassifier, columns: Columns) -> Fields:
+    inner, partly = innermost(model), isinstance(model, tb.SemiSupervisedClassifier)
+    where = f" in column {corpus.column}" if corpus.folder is None else ""
+    return [
+        ("Read", f"{corpus.path}: {counted(corpus.classes.whole.n_rows, NOUNS[corpus.kind])}{where}"),
+        ("Left out", "" if partly else corpus.classes.left_out),
+        ("Unlabelled", _unlabelled(corpus, model) if partly else ""),
+        ("Weights", columns.weights or ""),
+        ("Empty", counted(n_empty, NOUNS[corpus.kind]) if n_empty else ""),
+        ("Model", f"{inner.model}: {ABOUT[inner.model]}" if inner.model in ABOUT else inner.model),
+        ("Calibrated", _calibrated(model)),
+        *(_word_fields(inner) if corpus.kind == TEXT else _letter_fields(inner)),
+        ("Classes", f"{corpus.classes.target}: {shortlist(class_lines(model))}"),
+    ]
+
+
+def _unlabelled(corpus: Corpus, model: BayesClassifier) -> str:
+    how = "" if model.unlabelled_weight != AUTO else ", chosen by cross-validation"
+    weight = f"weight {model.unlabelled_weight_:g}{how}"
+    return f"{corpus.classes.left_out or 'no rows'}, {weight}; {counted(model.n_iter_, 'iteration')}"
+
+
+def _word_fields(model: BayesClassifier) -> Fields:
+    low, high = model.ngrams if isinstance(model.ngrams, tuple) else (1, model.ngrams)
+    runs = "" if high == 1 else f", runs of {low if low == high else f'{low} to {high}'}"
+    unit = "character" if model.tokens == "characters" else "word"
+    if model.n_buckets:
+        return [(f"{unit.capitalize()}s", f"in {counted(model.n_buckets, 'bucket')}{runs}")]
+    n_seen, n_used = len(model.statistics_.vocabulary), len(model.model_.vocabulary)
+    if not n_used:
+        note(f"No {unit} is left to learn from, so that every text gets the prior; {counted(n_seen, unit)} were read.")
+    left_out = f" of {amount(n_seen)}, the others left out" if n_used < n_seen else ""
+    return [(f"{unit.capitalize()}s", f"{amount(n_used)} different{left_out}{runs}")]
+
+
+def _letter_fields(model: BayesClassifier) -> Fields:
+    how = {"cv": ", chosen by cross-validation", "bic": ", chosen by BIC"}.get(str(model.order), "")
+    length = getattr(model.statistics_, "length", None)
+    return [
+        ("Letters", shortlist([str(s) for s in model.alphabet_], most=_LETTERS, separator=" ")),
+        ("Length", f"{length}, aligned" if length else ""),
+        ("Order", f"{model.order_}{how}"),
+    ]

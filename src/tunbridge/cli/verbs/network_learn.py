@@ -1,72 +1,62 @@
-"""``tunbridge network learn``: a Bayesian network from a table, first its graph, then its tables."""
+"""``tunbridge network learn``: a Bayesian network from a table, first its graph, then its tables.
+
+Options are checked before the table is read, so that a mistake is reported at once. Then the library reads, learns and
+writes, and what it found is printed at the end.
+"""
 
 from __future__ import annotations
 
+import csv
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from shlex import quote
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 import tunbridge as tb
-from tunbridge._core.registry import verb
-from tunbridge.cli.files import check_model_output, check_network_output, lost_in_file, model_name, suffix_of
-from tunbridge.cli.options import DataFile, Reading
-from tunbridge.cli.output import (
-    UsageError,
+from tunbridge._core.check import listed
+from tunbridge._core.registry import entries, verb
+from tunbridge.cli.files import (
+    check_exists,
+    check_model_output,
+    check_network_output,
+    check_output,
     check_picture,
-    check_place,
-    counted,
-    note,
-    reporting,
-    say,
-    say_fields,
-    say_table,
-    shortlist,
+    lost_in_file,
+    model_name,
+    suffix_of,
     write_picture,
 )
-from tunbridge.cli.structure import (
-    DEFAULT_SCORE_OF_MISSING,
-    Material,
-    Structure,
-    make_material,
-)
-from tunbridge.cli.training import (
-    SHOWN,
-    Columns,
-    many_state_lines,
-    missing_lines,
-    odd_number_lines,
-    read_columns,
-    size_text,
-)
+from tunbridge.cli.options import DataFile, From, Reading
+from tunbridge.cli.output import counted, lines, note, reporting, say, say_fields, say_next, say_table, shortlist
+from tunbridge.cli.training import Columns, Material, missing_lines, read_columns, size_text
+from tunbridge.cli.usage import UsageError, as_usage, near_hint, refuse, refuse_options
 from tunbridge.data import Table
+from tunbridge.data.variable import number_of
 from tunbridge.errors import DataError
-from tunbridge.learning import Score, Search
+from tunbridge.learning import Constraints, Score, Search
+from tunbridge.learning.scores.discrete import as_score, score_names
 
+_SEARCH, _BINS = "hill-climbing", 5
+_SCORE, _SCORE_OF_MISSING = "bic", "nal"
+_AVERAGES = ("nal", "pnal")
+_STEPLESS = ("exact", "k-dependence")
 _INTERRUPTED = "interrupted"  # how the note of an interrupted search begins
 _SHOWN_ARCS, _SHOWN_PAIRS, _SHOWN_EDGES = 20, 20, 6
 
+Fields = list[tuple[str, str]]
 
-@verb("network learn", rank=30)
-def learn_network(
-    data: DataFile,
-    *,
-    target: str | None = None,
-    output: Path | None = None,
-    structure: Structure,
-    smoothing: float | None = None,
-    numeric: Literal["discretise"] | None = None,
-    columns: Columns,
-    reading: Reading,
-) -> None:
-    """Learn a Bayesian network from a table.
 
-    The arcs are found by a search for the graph with the best score, then the tables are counted. Columns must have
-    states: numbers are discretized, or stay Gaussian variables (--cuts). Ctrl-C ends a search; the best network so far
-    is written.
+def _library(source: str, common: str = "", rare: str = "", panel: str = "Search") -> From:
+    return From("learning", source, common, rare, panel)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Options.
 
     Parameters
     ----------
@@ -81,6 +71,174 @@ def learn_network(
     ----------------
     numeric
         Discretize numbers, as --cuts frequency does.
+    """
+
+    target: str | None = None
+    output: Path | None = None
+    smoothing: float | None = None
+    numeric: Literal["discretise"] | None = None
+
+    @property
+    def prior(self) -> dict[str, Any]:
+        """The argument of the library that the smoothing is."""
+        return {} if self.smoothing is None else {"prior": self.smoothing or "mle"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Structure:
+    """Search.
+
+    Parameters
+    ----------
+    search : NAME
+        The search: {search} (default: hill-climbing); tan, fan and k-dependence need --target.
+    score : NAME[:NUMBER]
+        The score: {score}; bdeu:10 has the equivalent sample size 10 (default: bic, or nal with --no-structural-em if
+        values are missing).
+    bootstrap : N >= 2
+        Learn from N resampled tables, and keep the arcs on which most of them agree.
+    random_state, --seed : N >= 0
+        The random seed (default: 0).
+    cuts
+        Discretize numbers into bins with equal numbers of rows, of equal width, or such that they separate the classes
+        of --target (mdl); or keep them as Gaussian variables (none).
+    bins : N >= 2
+        The number of bins (default: 5).
+
+    Other Parameters
+    ----------------
+    threshold : P
+        With --bootstrap: the share of the graphs in which two variables must be joined (default: more than half).
+    structural_em
+        If values are missing: learn the graph and its tables together by structural EM (default), or score each family
+        on the rows where it is complete.
+    trace : FILE
+        Draw the score after each move into a .png, .svg or .pdf file.
+    tier_file, --tiers : FILE
+        The tiers from a file, a line for each.
+    """
+
+    search: str | None = None
+    score: str | None = None
+    bootstrap: int | None = None
+    random_state: int | None = None
+    cuts: Literal["frequency", "width", "mdl", "none"] | None = None
+    bins: int | None = None
+    threshold: float | None = None
+    structural_em: bool | None = None
+    trace: Path | None = None
+    tier_file: Path | None = None
+    max_parents: Annotated[dict[str, Any], _library("learn_structure", "max_parents")]
+    restarts: Annotated[dict[str, Any], _library("HillClimbing", rare="restarts")]
+    sparse: Annotated[dict[str, Any], _library("SparseCandidate", rare="k=candidates checkpoint=checkpoint:FILE")]
+    dependence: Annotated[dict[str, Any], _library("KDependence", rare="k")]
+    arcs: Annotated[
+        dict[str, Any],
+        _library(
+            "Constraints", "required=require:'A->B' forbidden=forbid:'A->B' tiers=tier:A,B",
+            "roots=root:COL leaves=leaf:COL", "Known arcs",
+        ),
+    ]  # fmt: skip
+
+    @property
+    def checkpoint(self) -> str | None:
+        """The file in which the search by sparse candidates keeps its state."""
+        return self.sparse.get("checkpoint")
+
+    @property
+    def search_name(self) -> str:
+        """The name of the search, as the library writes it."""
+        return (self.search or _SEARCH).strip().lower().replace("_", "-").replace(" ", "-")
+
+    def check(self, target: str | None) -> None:
+        """Raise unless the options fit each other."""
+        threshold, name = self.threshold, self.search_name
+        why = "with none nothing is discretized" if self.cuts == "none" else "mdl finds the number of bins"
+        no_bins = self.cuts in ("none", "mdl") and self.bins is not None
+        refuse(
+            (self.cuts == "mdl" and not target, "--cuts mdl must come with --target, whose classes it separates."),
+            (no_bins, f"--bins must come with --cuts frequency or width; {why}."),
+            (threshold is not None and self.bootstrap is None, "--threshold must come with --bootstrap."),
+            (not 0.0 <= (threshold or 0.0) <= 1.0, f"--threshold must be from 0 to 1; got {threshold}."),
+        )
+        singles = {"trace": self.trace, "checkpoint": self.checkpoint}
+        single = "must come with a single search; got"
+        refuse(*((self.bootstrap and v, f"--{n} {single} --bootstrap.") for n, v in singles.items()))
+        if self.structural_em:
+            refuse((self.cuts == "none", "--structural-em must come with states or bins; got --cuts none."))
+            several, given = "--structural-em, which makes several.", {"bootstrap": self.bootstrap, **singles}
+            refuse(*((v is not None, f"--{n} {single} {several}") for n, v in given.items()))
+        rule = "--trace must come with a search that makes moves"
+        refuse((self.trace is not None and name in _STEPLESS, f"{rule}; {name} makes none."))
+
+    def make_search(self, target: str | None) -> Search:
+        """Return the search with its settings; raise for those that it does not have."""
+        known, name = entries("search"), self.search_name
+        if name not in known:
+            raise _not_among("--search", self.search, known)
+        kind = known[name].load()
+        own = {f.name for f in fields(kind)}
+        rule = f"--score must come with a search by score; {name} goes by information alone."
+        refuse((self.score is not None and not kind.is_scored, rule))
+        owners = {"sparse": "sparse-candidate", "dependence": "k-dependence"}
+        if "restarts" not in own:
+            refuse_options(["restarts"], f"come with --search hill-climbing, tabu or orders; got {name}.")
+        for group, owner in owners.items():
+            refuse_options([group] if name != owner else [], f"come with --search {owner}; got {name}.")
+        chosen = {**self.restarts, **self.sparse, **self.dependence}
+        if "target" in own:
+            refuse((target is None, f"--search {name} must come with --target, the class it is built around."))
+            chosen["target"] = target
+        return kind(**chosen)
+
+    def alternates(self, search: Search, table: Table) -> bool:
+        """Return whether the graph and its tables are learned together, the default if values are missing."""
+        if not table.missing or self.structural_em is not None:
+            return bool(table.missing and self.structural_em)
+        single = any(option is not None for option in (self.bootstrap, self.trace, self.checkpoint))
+        averages = (self.score or "").partition(":")[0] in _AVERAGES
+        numbers = any(v.is_continuous for v in table.variables)
+        return search.is_scored and not (single or averages or numbers)
+
+    def make_score(self) -> Score | None:
+        """Return the score that was chosen, if one was; a number after its name is its first option."""
+        if self.score is None:
+            return None
+        name, sign, number = self.score.partition(":")
+        try:
+            score = as_score(name)
+        except DataError:
+            raise _not_among("--score", self.score, score_names()) from None
+        own, value = [f.name for f in fields(score)], number_of(number)
+        refuse(
+            (sign and not own, f"--score {name} must come without a number; got {self.score!r}."),
+            (sign and value is None, f"in --score {self.score}, a number must follow the colon; got {number!r}."),
+        )
+        with as_usage(f"in --score {self.score}, {{}}"):
+            return replace(score, **{own[0]: value}) if sign else score
+
+    def make_constraints(self) -> Constraints | None:
+        """Return what is known about the arcs; None if that is nothing."""
+        arcs, file = self.arcs, self.tier_file
+        refuse(("tiers" in arcs and file, "tiers must come from --tier or from --tiers; got both."))
+        if not arcs and file is None:
+            return None
+        hint = "Quote it: without quotes the shell takes > for a file to write to."
+        for name, option in (("required", "--require"), ("forbidden", "--forbid")):
+            for text in arcs.get(name, ()):
+                rule = f"{option} must be an arc such as 'A->B'; got {text!r}."
+                refuse(("->" not in text and "→" not in text, f"{rule} {hint}"))
+        tiers = _tiers("--tier", arcs.get("tiers", ())) if file is None else _tier_file(file)
+        return Constraints(**{**arcs, "tiers": tiers})
+
+
+@verb("network learn", rank=30)
+def learn_network(data: DataFile, *, task: Task, structure: Structure, columns: Columns, reading: Reading) -> None:
+    """Learn a Bayesian network from a table.
+
+    The arcs are found by a search for the graph with the best score, then the tables are counted. Columns must have
+    states: numbers are discretized, or stay Gaussian variables (--cuts). Ctrl-C ends a search; the best network so far
+    is written.
 
     Examples
     --------
@@ -89,32 +247,27 @@ def learn_network(
     tunbridge network learn visits.csv --search tan --target diseased
     tunbridge network learn visits.csv --bootstrap 200 -o consensus.bif
     """
-    structure.check(target)
-    structure.make_score()  # so that a mistake is reported before the table is read
-    search = structure.make_search(target)
-    constraints = structure.make_constraints()
-    if smoothing is not None and smoothing < 0:
-        raise UsageError(f"--smoothing must be at least 0; got {smoothing}.")
-    file = output or model_name(data)
+    file = task.output or model_name(data)
+    structure.check(task.target)
+    refuse(((task.smoothing or 0) < 0, f"--smoothing must be at least 0; got {task.smoothing}."))
     _check_files(file, structure, data)
-    whole = read_columns(data, columns, reading, target)
-    material = make_material(whole, target, structure, columns, discretise=numeric is not None)
-    together = structure.alternates(search, material.table)
-    score = structure.make_score(averaged=bool(material.table.missing) and not together)
-    prior = {} if smoothing is None else {"prior": "mle" if smoothing == 0 else smoothing}
-    limits = {**structure.max_parents, "constraints": constraints, "random_state": structure.random_state or 0}
-    found = _find(_Task(material, structure, search, score, prior, limits, together))
-    net = found.net or _fitted(found, material.table, prior)
-    net.write(file)
-    lost = lost_in_file(net, file)
+    search, score, seed = structure.make_search(task.target), structure.make_score(), structure.random_state or 0
+    limits = {**structure.max_parents, "constraints": structure.make_constraints(), "random_state": seed}
+    whole = read_columns(data, columns, reading, task.target)
+    wanted = task.numeric is not None or structure.bins is not None
+    cuts = structure.cuts or ("frequency" if wanted else None)
+    material = Material.of(whole, task.target, columns, cuts, structure.bins or _BINS)
+    averaged = material.table.missing and not structure.alternates(search, material.table)
+    found = _Work(material, structure, search, score or (_SCORE_OF_MISSING if averaged else _SCORE))
+    found.learn(task.prior, limits)
+    found.network.write(file)
+    lost = lost_in_file(found.network, file)
     kept = ("Not kept", f"{lost} (a .tb file keeps all)" if lost else "")
-    say_fields([*_about_table(data, whole, material, columns, together=together), *found.fields, kept])
+    say_fields([*_about_table(data, whole, columns, found), *_about_search(found), kept])
     if found.strengths is not None and found.strengths.strengths.any():
         _show_strengths(found.strengths, found.dag)
-    say()
-    say(f"The network is in {file}. Next steps:")
-    for command in _next_commands(net, file, material, target):
-        say(f"  tunbridge {command}{reading.again if command.startswith('predict') else ''}")
+    commands = _next_commands(found, file, task.target)
+    say_next("network", file, [c + reading.again if c.startswith("predict") else c for c in commands])
     if structure.trace is not None:
         _draw_trace(found.dag, structure.trace)
     if found.interrupted:
@@ -130,161 +283,175 @@ def _check_files(file: Path, structure: Structure, data: Path) -> None:
         raise UsageError(f"the name of a network with numbers must end in '.tb'; got {file.name!r}.")
     check_picture(structure.trace, [data])
     if structure.checkpoint is not None:
-        check_place(Path(structure.checkpoint))
+        check_output(Path(structure.checkpoint))
 
 
-def _fitted(found: _Found, table: Table, prior: dict[str, Any]) -> tb.BayesianNetwork:
-    """Return the network of a graph; if values are missing its tables take a while, which is reported."""
-    if not table.missing:
-        return tb.fit_parameters(found.dag, table, **prior)
-    began = time.perf_counter()
-    with reporting("tables") as report:
-        fit = tb.EM().fit(found.dag, table, **prior, random_state=0, progress=report)
-    how = "converged" if fit.converged else fit.note or "not converged"
-    iterations = counted(fit.n_iterations, "iteration")
-    found.fields.append(("Tables", f"EM, {iterations}, {how}, {time.perf_counter() - began:.2f} s"))
-    return fit.network
+def _not_among(option: str, given: str | None, known: Iterable[str]) -> UsageError:
+    """Return the error for a name that is none of those known."""
+    names = list(known)
+    hint = near_hint(given, names)
+    return UsageError(f"{option} must be one of {listed(names, most=len(names))}; got {given!r}.{hint}")
 
 
-# The search
+def _tiers(what: str, texts: Iterable[str]) -> list[list[str]]:
+    """Return the names in each line, written as in a CSV file: a name with a comma is quoted."""
+    found = [[name.strip() for name in row] for row in csv.reader(texts, skipinitialspace=True) if row]
+    refuse(*(("" in row, f"{what} must be names separated by commas; got {','.join(row)!r}.") for row in found))
+    return found
 
 
-@dataclass(frozen=True)
-class _Found:
-    """A learned graph, the lines about it, and whether the search was interrupted."""
+def _tier_file(path: Path) -> list[list[str]]:
+    check_exists("--tiers", path)
+    try:
+        found = _tiers(f"each line of {path.name}", path.read_text(encoding="utf-8-sig").splitlines())
+    except UnicodeDecodeError:
+        raise DataError(f"--tiers must be a text file in UTF-8; {path.name} is none.") from None
+    if not found:
+        raise DataError(f"--tiers must hold a line of names for each tier; {path.name} is empty.")
+    return found
 
-    dag: tb.LearnedDAG
-    fields: list[tuple[str, str]]
-    strengths: tb.ArcStrengths | None = None
-    interrupted: str = ""
-    net: tb.BayesianNetwork | None = None
+
+# Learning
 
 
-@dataclass(frozen=True)
-class _Task:
-    """What to learn from, and how."""
+@dataclass
+class _Work:
+    """What is learned from what: first the settings, then the graph and the network, and how they were found."""
 
     material: Material
     structure: Structure
     search: Search
-    score: Score
-    prior: dict[str, Any]
-    limits: dict[str, Any]
-    """The arguments that a search and a bootstrap have in common."""
+    score: Score | str
+    dag: tb.LearnedDAG = field(init=False)
+    network: tb.BayesianNetwork = field(init=False)
+    seconds: float = 0.0
+    """How long the search took."""
 
-    together: bool
-    """Whether the graph and its tables are learned together."""
+    strengths: tb.ArcStrengths | None = None
+    rounds: tb.StructuralFit | None = None
+    tables: str = ""
+    """How the tables were found, if they were not just counted."""
+
+    def learn(self, prior: dict[str, Any], limits: dict[str, Any]) -> None:
+        """Find the graph and its tables; raise with the reason where an option names a column that was left out."""
+        began = time.perf_counter()
+        try:
+            self._find_graph(prior, limits)
+        except DataError as error:
+            left_out = self.material.left_out
+            gone = [name for name in left_out if f"got {name!r}" in str(error)]
+            raise DataError(f"{error} {gone[0]} was left out: it {left_out[gone[0]]}.") if gone else error from None
+        self.seconds = time.perf_counter() - began
+        if self.rounds is None:
+            self._find_tables(prior)
+
+    def _find_graph(self, prior: dict[str, Any], limits: dict[str, Any]) -> None:
+        table, structure, search, score = self.material.table, self.structure, self.search, self.score
+        if structure.alternates(search, table):
+            with reporting("structural EM") as report:
+                fit = tb.StructuralEM(search, score).fit(table, **prior, **limits, progress=report)
+            arcs = fit.network.dag.arcs
+            self.rounds, self.network = fit, fit.network
+            self.dag = tb.LearnedDAG(fit.network.nodes, arcs, family_scores={}, search=fit.search, note=fit.note)
+        elif structure.bootstrap:
+            how: dict[str, Any] = {"score": score, "search": search, **limits}
+            with reporting("bootstrap") as report:
+                self.strengths = tb.bootstrap_structure(table, structure.bootstrap, progress=report, **how)
+            self.dag = self.strengths.consensus(structure.threshold)
+        else:
+            with reporting("learning") as report:
+                self.dag = tb.learn_structure(table, score, search, progress=report, **limits)
+
+    def _find_tables(self, prior: dict[str, Any]) -> None:
+        table, began = self.material.table, time.perf_counter()
+        if not table.missing:
+            self.network = tb.fit_parameters(self.dag, table, **prior)
+            return
+        with reporting("tables") as report:
+            fit = tb.EM().fit(self.dag, table, **prior, random_state=0, progress=report)
+        how = "converged" if fit.converged else fit.note or "not converged"
+        self.tables = f"EM, {counted(fit.n_iterations, 'iteration')}, {how}, {time.perf_counter() - began:.2f} s"
+        self.network = fit.network
+
+    @property
+    def interrupted(self) -> str:
+        """What an interrupted search left, in words; empty if the search came to its end."""
+        note = self.dag.note if self.strengths is None else self.strengths.note
+        consensus = "" if self.strengths is None else ", whose consensus"
+        return f"{note}{consensus}" if note.startswith(_INTERRUPTED) else ""
 
     @property
     def score_text(self) -> str:
         """The name of the score, with the number that was given or the reason why it is the default."""
-        name, given = self.score.name, self.structure.score
-        if given is None:
-            return f"{name}, because values are missing" if name == DEFAULT_SCORE_OF_MISSING else name
-        return f"{name}:{given.partition(':')[2]}" if ":" in given else name
-
-
-def _find(task: _Task) -> _Found:
-    try:
-        if task.together:
-            return _alternated(task)
-        return _bootstrapped(task) if task.structure.bootstrap else _searched(task)
-    except DataError as error:
-        left_out = task.material.left_out
-        gone = [name for name in left_out if f"got {name!r}" in str(error)]
-        raise DataError(f"{error} {gone[0]} was left out: it {left_out[gone[0]]}.") if gone else error from None
-
-
-def _searched(task: _Task) -> _Found:
-    began = time.perf_counter()
-    with reporting("learning") as report:
-        dag = tb.learn_structure(task.material.table, task.score, task.search, progress=report, **task.limits)
-    steps = [counted(len(dag.trace), "move")] if dag.trace else []
-    lines = [
-        ("Search", ", ".join([dag.search, *steps, f"{time.perf_counter() - began:.2f} s"])),
-        ("Score", f"{dag.score:.8g} ({task.score_text})" if dag.family_scores else ""),
-        *_about_graph(dag),
-    ]
-    return _Found(dag, lines, None, dag.note if dag.note.startswith(_INTERRUPTED) else "")
-
-
-def _about_graph(dag: tb.LearnedDAG) -> list[tuple[str, str]]:
-    return [
-        ("Found", counted(dag.n_arcs, "arc")),
-        ("Arcs", shortlist([" → ".join(arc) for arc in dag.arcs], most=_SHOWN_ARCS, separator="\n")),
-        ("Undecided", _undecided(dag)),
-        ("Note", dag.note),
-    ]
-
-
-def _alternated(task: _Task) -> _Found:
-    began = time.perf_counter()
-    with reporting("structural EM") as report:
-        fit = tb.StructuralEM(task.search, task.score).fit(
-            task.material.table, **task.prior, **task.limits, progress=report
-        )
-    dag = tb.LearnedDAG(fit.network.nodes, fit.network.dag.arcs, family_scores={}, search=fit.search, note=fit.note)
-    turns = counted(len(fit.trace) - 1, "better graph") + " after the start"
-    name = task.score_text if task.search.is_scored else fit.criterion
-    lines = [
-        ("Search", ", ".join([f"{fit.search}, structural EM", turns, f"{time.perf_counter() - began:.2f} s"])),
-        ("Score", f"{fit.score:.8g} ({name}); {fit.trace[0].score:.8g} at the start"),
-        *_about_graph(dag),
-    ]
-    return _Found(dag, lines, None, dag.note if dag.note.startswith(_INTERRUPTED) else "", fit.network)
-
-
-def _bootstrapped(task: _Task) -> _Found:
-    n, threshold = task.structure.bootstrap or 0, task.structure.threshold
-    how: dict[str, Any] = {"score": task.score, "search": task.search}
-    began = time.perf_counter()
-    with reporting("bootstrap") as report:
-        strengths = tb.bootstrap_structure(task.material.table, n, progress=report, **how, **task.limits)
-    seconds = time.perf_counter() - began
-    dag = strengths.consensus(threshold)
-    by = f"{task.search.name} with {task.score_text}" if task.search.is_scored else task.search.name
-    least = f"{strengths.threshold if threshold is None else threshold:.3g} or more"
-    lines = [
-        ("Bootstrap", f"{counted(strengths.n_graphs, 'graph')} by {by}, {seconds:.2f} s"),
-        ("Found", f"{counted(dag.n_arcs, 'arc')}{f', each in a share of {least} of the graphs' if dag.n_arcs else ''}"),
-        ("Note", "; ".join(filter(None, (strengths.note, dag.note)))),
-    ]
-    interrupted = f"{strengths.note}, whose consensus" if strengths.note.startswith(_INTERRUPTED) else ""
-    return _Found(dag, lines, strengths, interrupted)
-
-
-def _undecided(dag: tb.LearnedDAG) -> str:
-    edges = dag.undecided
-    if not edges:
-        return ""
-    if len(edges) == dag.n_arcs:
-        return "the data do not determine any direction: each arc is reversed in some equivalent graph"
-    shown = shortlist([" – ".join(edge) for edge in edges], most=_SHOWN_EDGES)
-    return f"the data do not determine the direction{'' if len(edges) == 1 else 's'} of {shown}"
+        if isinstance(self.score, str):
+            return f"{self.score}, because values are missing" if self.score == _SCORE_OF_MISSING else self.score
+        number = (self.structure.score or "").partition(":")[2]
+        return f"{self.score.name}:{number}" if number else self.score.name
 
 
 # The summary
 
 
-def _about_table(
-    data: Path, whole: Table, material: Material, columns: Columns, *, together: bool
-) -> list[tuple[str, str]]:
+def _about_table(data: Path, whole: Table, columns: Columns, found: _Work) -> Fields:
+    material = found.material
     missing = missing_lines(material.read)
-    averaged = [
-        "every row counts: missing values are inferred along with the network"
-        if together
-        else "each variable with its parents is scored on the rows where they are complete; its table is found by EM",
-        f"{int(material.table.complete.sum())} of {counted(whole.n_rows, 'row')} are complete",
-    ]
-    odd = [*odd_number_lines(material.read), *many_state_lines(material.table)]
+    if missing:
+        how = (
+            "each variable with its parents is scored on the rows where they are complete; its table is found by EM"
+            if found.rounds is None
+            else "every row counts: missing values are inferred along with the network"
+        )
+        complete = f"{int(material.table.complete.sum())} of {counted(whole.n_rows, 'row')} are complete"
+        missing = [lines(missing), how, complete]
     return [
         ("Read", size_text(data, whole)),
-        ("Ignored", shortlist(columns.ignore, most=SHOWN)),
+        ("Ignored", shortlist(columns.ignore)),
         ("Weights", columns.weights or ""),
-        ("Left out", shortlist(material.left_out_lines, most=SHOWN, separator="\n")),
-        ("Missing", "\n".join([shortlist(missing, most=SHOWN, separator="\n"), *averaged]) if missing else ""),
-        ("Bins", shortlist(material.cut, most=SHOWN, separator="\n")),
-        ("Check", shortlist(odd, most=SHOWN, separator="\n")),
+        ("Left out", lines(material.left_out_lines)),
+        ("Missing", "\n".join(missing)),
+        ("Bins", lines(material.bins)),
+        ("Check", lines(material.oddities)),
+    ]
+
+
+def _about_search(found: _Work) -> Fields:
+    dag, rounds, seconds = found.dag, found.rounds, f"{found.seconds:.2f} s"
+    if found.strengths is not None:
+        return _about_bootstrap(found, found.strengths)
+    if rounds is not None:
+        turns = counted(len(rounds.trace) - 1, "better graph") + " after the start"
+        steps = [f"{rounds.search}, structural EM", turns, seconds]
+        name = found.score_text if found.search.is_scored else rounds.criterion
+        score = f"{rounds.score:.8g} ({name}); {rounds.trace[0].score:.8g} at the start"
+    else:
+        steps = [dag.search, *([counted(len(dag.trace), "move")] if dag.trace else []), seconds]
+        score = f"{dag.score:.8g} ({found.score_text})" if dag.family_scores else ""
+    edges, n_arcs = dag.undecided, dag.n_arcs
+    shown = shortlist([" – ".join(edge) for edge in edges], most=_SHOWN_EDGES)
+    undecided = f"the data do not determine the direction{'' if len(edges) == 1 else 's'} of {shown}" if edges else ""
+    if edges and len(edges) == n_arcs:
+        undecided = "the data do not determine any direction: each arc is reversed in some equivalent graph"
+    return [
+        ("Search", ", ".join(steps)),
+        ("Score", score),
+        ("Found", counted(n_arcs, "arc")),
+        ("Arcs", shortlist([" → ".join(arc) for arc in dag.arcs], most=_SHOWN_ARCS, separator="\n")),
+        ("Undecided", undecided),
+        ("Note", dag.note),
+        ("Tables", found.tables),
+    ]
+
+
+def _about_bootstrap(found: _Work, strengths: tb.ArcStrengths) -> Fields:
+    dag, threshold = found.dag, found.structure.threshold
+    by = f"{found.search.name} with {found.score_text}" if found.search.is_scored else found.search.name
+    least = f"{strengths.threshold if threshold is None else threshold:.3g} or more"
+    share = f", each in a share of {least} of the graphs" if dag.n_arcs else ""
+    return [
+        ("Bootstrap", f"{counted(strengths.n_graphs, 'graph')} by {by}, {found.seconds:.2f} s"),
+        ("Found", f"{counted(dag.n_arcs, 'arc')}{share}"),
+        ("Note", "; ".join(filter(None, (strengths.note, dag.note)))),
+        ("Tables", found.tables),
     ]
 
 
@@ -292,40 +459,33 @@ def _show_strengths(strengths: tb.ArcStrengths, dag: tb.LearnedDAG) -> None:
     """Print the strongest pairs: all that are in the network, and the strongest others up to a limit."""
     table, arcs = strengths.table(), set(dag.arcs)
     most = max(_SHOWN_PAIRS, dag.n_arcs)
-    rows = table.take(slice(0, most)).to_arrow().to_pylist()
-    lines = []
-    for row in rows:
+    cells = []
+    for row in table.take(slice(0, most)).to_arrow().to_pylist():
         pair = row["from"], row["to"]
         is_in = "yes" if pair in arcs else "reversed" if pair[::-1] in arcs else ""
-        lines.append([*pair, f"{row['strength']:.3f}", f"{row['direction']:.3f}", is_in])
+        cells.append([*pair, f"{row['strength']:.3f}", f"{row['direction']:.3f}", is_in])
     say()
-    say_table(["from", "to", "strength", "direction", "in the network"], lines, left=(0, 1, 4))
+    say_table(["from", "to", "strength", "direction", "in the network"], cells, left=(0, 1, 4))
     if table.n_rows > most:
         say(f"… and {counted(table.n_rows - most, 'weaker pair')}")
 
 
-def _next_commands(net: tb.BayesianNetwork, file: Path, material: Material, target: str | None) -> list[str]:
+def _next_commands(found: _Work, file: Path, target: str | None) -> list[str]:
     """Return commands that go on with a network."""
-    name = quote(str(file))
+    name, dag = quote(str(file)), found.network.dag
     describe = f"describe {name}"
     if suffix_of(file) == ".uai":
         return [describe]  # in which variables and states have no names
-    asked, known = _question(net, target)
-    given = f" --given {quote(f'{known}={_commonest(material, known)}')}" if known else ""
+    asked = target or next((end for _, end in dag.arcs), dag.nodes[0])
+    known = next(iter([*dag.parents(asked), *dag.children(asked)]), None)  # a variable beside it
+    given = f" --given {quote(f'{known}={_commonest(found.material, known)}')}" if known else ""
     commands = [describe, f"network query {name} --target {quote(asked)}{given}"]
     if target is not None:
         commands.append(f"predict {name} rows.csv --target {quote(target)} -o predicted.csv")
     return commands
 
 
-def _question(net: tb.BayesianNetwork, target: str | None) -> tuple[str, str | None]:
-    """Return a variable to ask about, and one beside it to know."""
-    dag = net.dag
-    asked = target or next((end for _, end in dag.arcs), net.nodes[0])
-    return asked, next(iter([*dag.parents(asked), *dag.children(asked)]), None)
-
-
-def _commonest(material: Material, name: str) -> Any:
+def _commonest(material: Material, name: str) -> object:
     """Return the commonest state of a variable; if it was discretized, a number of the commonest bin."""
     if material.table.variable(name).is_continuous:
         return f"{np.nanmedian(material.table.floats(name)):.6g}"

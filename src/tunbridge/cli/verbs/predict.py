@@ -13,24 +13,30 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+import tunbridge as tb
 from tunbridge._core.check import did_you_mean, listed
 from tunbridge._core.registry import verb
-from tunbridge.cli.files import TABLES, is_network, is_typed, load_model, null_if_blank, write_batches
+from tunbridge.cli.documents import check_files, is_loose
+from tunbridge.cli.files import is_typed, load_any, null_if_blank, table_output, write_batches
 from tunbridge.cli.networks import ImpossibleRows, NetworkTarget
 from tunbridge.cli.options import ModelFile, Reading, TableOutput, check_column
-from tunbridge.cli.output import UsageError, check_output, counted, say, shortlist, tracked
-from tunbridge.cli.rows import OtherColumn, Rows, as_read, check_files, is_loose, iter_rows
+from tunbridge.cli.output import counted, say, shortlist, tracked
+from tunbridge.cli.rows import OtherColumn, Rows, iter_rows
+from tunbridge.cli.usage import UsageError, near_hint, refuse
 from tunbridge.data.columns import to_floats
+from tunbridge.data.variable import number_of
 from tunbridge.decisions import REJECT, loss_matrix, minimum_risk
 from tunbridge.errors import DataError, FormatError
 
+if TYPE_CHECKING:
+    from tunbridge.classifiers.base import BayesClassifier
+
 PREDICTION, RISK = "prediction", "risk"
-_SHOWN = 12
 _FORM = "TRUE:CHOSEN=LOSS"
 
 
@@ -62,16 +68,33 @@ class Deciding:
         return self.loss is not None or bool(self.cost) or self.reject is not None
 
 
+@dataclass(frozen=True)
+class Writing:
+    """Options.
+
+    Parameters
+    ----------
+    target, -t : NAME
+        The variable to predict, if the model is a network.
+    keep : COL
+        Write this column of the rows and no other.
+    only
+        Write the predictions without the columns of the rows.
+    """
+
+    output: TableOutput = None
+    target: str | None = None
+    keep: list[str] = ()  # type: ignore[assignment]
+    only: bool = False
+    column: OtherColumn = None
+
+
 @verb("predict", rank=2)
 def predict(
     model: ModelFile,
     files: list[Path],
     *,
-    output: TableOutput = None,
-    target: str | None = None,
-    keep: list[str] = (),  # type: ignore[assignment]
-    only: bool = False,
-    column: OtherColumn = None,
+    writing: Writing,
     deciding: Deciding,
     reading: Reading,
 ) -> None:
@@ -85,12 +108,6 @@ def predict(
     ----------
     files : ROWS
         The rows: {table_format}, also with .gz; for a model of texts also a folder or .txt files.
-    target, -t : NAME
-        The variable to predict, if the model is a network.
-    keep : COL
-        Write this column of the rows and no other.
-    only
-        Write the predictions without the columns of the rows.
 
     Examples
     --------
@@ -103,19 +120,17 @@ def predict(
     tunbridge predict spam.tb inbox/ -o sorted.csv --cost ham:spam=10
     tunbridge predict spam.tb one.txt two.txt
     """
-    output = None if output == Path("-") else output
-    check_output(output, inputs=[*files, model], suffixes=TABLES)
-    if only and keep:
-        raise UsageError("--only must come without --keep; got both.")
-    rows = files[0]
+    output, only, keep = table_output(writing.output, [*files, model]), writing.only, writing.keep
+    refuse((only and keep, "--only must come without --keep; got both."))
+    rows, target = files[0], writing.target
     classifier = _predictor(model, rows, target)
     check_files(classifier, files, reading)
     work = _Work(classifier, rows, deciding)
-    if work.is_number and deciding != Deciding(cost=[]):
-        raise UsageError(f"--proba and losses must come with a target that has states; {target!r} is continuous.")
+    rule = f"--proba and losses must come with a target that has states; {target!r} is continuous."
+    refuse((work.is_number and (deciding.proba or deciding.has_losses), rule))
     if isinstance(classifier, NetworkTarget):
         reading = classifier.reading(reading)
-    batches = iter_rows(classifier, files, reading, column, verbatim=not only)
+    batches = iter_rows(classifier, files, reading, writing.column, verbatim=not only)
     has_columns = not is_loose(rows, reading)
 
     def predicted() -> Iterator[pa.Table]:
@@ -123,7 +138,7 @@ def predict(
             if n == 0 and deciding.has_losses:
                 columns = batch.features.column_names if has_columns else []
                 work.losses = given_losses(classifier.classes_.tolist(), deciding.loss, deciding.cost, columns)
-            kept = _typed(classifier, batch) if is_typed(output) else batch
+            kept = _typed(classifier, batch) if is_typed(output) else batch.verbatim
             yield _combined(kept, work.added(batch), rows, keep=[] if only else keep or None)
 
     write_batches(output, predicted())
@@ -136,7 +151,7 @@ def predict(
 class _Work:
     """The predictions of one file, batch by batch, and what is added up on the way."""
 
-    classifier: Any
+    classifier: BayesClassifier | NetworkTarget
     path: Path
     deciding: Deciding
     losses: Losses | None = None
@@ -151,77 +166,64 @@ class _Work:
 
     def added(self, batch: Rows) -> pa.Table:
         """Return the columns that are added to the rows of a batch."""
-        if self.is_number:
-            values = self.classifier.predict_numbers(batch.features)
+        model = self.classifier
+        if isinstance(model, NetworkTarget) and model.is_number:
+            values = model.predict_numbers(batch.features)
             self.impossible.add(np.isnan(values))
             return pa.table({PREDICTION: pa.array(values, from_pandas=True)})
-        scores, proba = _probabilities(self.classifier, batch)
+        if isinstance(model, NetworkTarget):
+            scores = proba = model.predict_proba(batch.features)
+        else:
+            scores = model.predict_log_proba(batch.read)
+            proba = np.exp(scores)
         self.impossible.add(np.isnan(proba[:, 0]))
-        losses = None if self.losses is None else self.losses.of(batch.features, self.path, self.chosen.total())
-        found = _predictions(self.classifier, scores, proba, losses, self.deciding)
-        self.chosen.update(_counts(found[PREDICTION]))
-        if losses is not None:
-            self.expected += float(np.nansum(found[RISK].to_numpy()))
+        found = pa.table(
+            {name: pa.array(column, from_pandas=True) for name, column in self._columns(batch, scores, proba).items()}
+        )
+        pairs = found[PREDICTION].value_counts().to_pylist()
+        self.chosen.update({"(none)" if p["values"] is None else str(p["values"]): p["counts"] for p in pairs})
         return found
+
+    def _columns(self, batch: Rows, scores: np.ndarray, proba: np.ndarray) -> dict[str, pa.Array | np.ndarray]:
+        """Return predictions and what goes with them; ``scores`` are largest for the most probable class."""
+        columns: dict[str, pa.Array | np.ndarray] = {}
+        labels, impossible = self.classifier.classes_.tolist(), np.isnan(proba[:, 0])
+        if self.losses is None:
+            choices = scores.argmax(axis=1)
+        else:
+            losses = self.losses.of(batch.features, self.path, self.chosen.total())
+            decided = minimum_risk(proba, losses, reject=self.deciding.reject)
+            choices, columns[RISK] = decided.choices, decided.risks
+            self.expected += float(np.nansum(decided.risks))
+        choices = np.where(impossible, REJECT, choices)  # which is −1 and means no decision
+        columns = {PREDICTION: pa.array(labels).take(pa.array(choices, mask=choices < 0)), **columns}
+        if self.deciding.proba:
+            columns |= {f"P({label})": p.copy() for label, p in zip(labels, proba.T, strict=True)}
+        return columns
 
     def report(self, output: Path, target: str | None) -> None:
         """Print what is in the file that was written."""
         if self.is_number:
             say(f"{counted(self.impossible.seen, 'row')} in {output}; {PREDICTION}: the expected {target}")
             return
-        counts = shortlist([f"{name} {n}" for name, n in self.chosen.most_common()], most=_SHOWN)
+        counts = shortlist([f"{name} {n}" for name, n in self.chosen.most_common()])
         say(f"{counted(self.chosen.total(), 'row')} in {output}; {PREDICTION}: {counts}")
         if self.losses is not None:
             n = self.chosen.total() - self.impossible.n
             say(f"Expected loss: {self.expected:.6g} in total, {self.expected / n if n else 0.0:.4g} per row")
 
 
-def _predictor(path: Path, rows: Path, target: str | None) -> Any:
+def _predictor(path: Path, rows: Path, target: str | None) -> BayesClassifier | NetworkTarget:
     """Return the classifier in a file, or the network in it with its target."""
-    model = load_model(path, swapped_with=rows, or_network=True)
-    if is_network(model):
+    model = load_any(path, swapped_with=rows)
+    if isinstance(model, tb.BayesianNetwork):
         return NetworkTarget.of(model, target, path)
-    if target not in (None, model.target_name_):
-        raise UsageError(f"--target must be left out with a classifier; {path.name} predicts {model.target_name_!r}.")
+    rule = f"--target must be left out with a classifier; {path.name} predicts {model.target_name_!r}."
+    refuse((target not in (None, model.target_name_), rule))
     return model
 
 
-def _probabilities(model: Any, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Return what is largest for the most probable class, and the probabilities; NaN in rows that are impossible."""
-    if isinstance(model, NetworkTarget):
-        proba = model.predict_proba(rows.features)
-        return proba, proba
-    log_proba = model.predict_log_proba(as_read(rows.features))
-    return log_proba, np.exp(log_proba)
-
-
-def _predictions(model: Any, scores: np.ndarray, proba: np.ndarray, losses: Any, deciding: Deciding) -> pa.Table:
-    impossible = np.isnan(proba[:, 0])
-    columns: dict[str, Any] = {}
-    if losses is None:
-        columns[PREDICTION] = _labels(model, np.where(impossible, REJECT, scores.argmax(axis=1)))
-    else:
-        decided = minimum_risk(proba, losses, reject=deciding.reject)
-        columns[PREDICTION] = _labels(model, np.where(impossible, REJECT, decided.choices))
-        columns[RISK] = decided.risks
-    if deciding.proba:
-        names = [f"P({label})" for label in model.classes_.tolist()]
-        columns |= dict(zip(names, proba.T.copy(), strict=True))
-    return pa.table({name: pa.array(column, from_pandas=True) for name, column in columns.items()})
-
-
-def _counts(predictions: pa.ChunkedArray) -> dict[str, int]:
-    """Return how often each class was chosen."""
-    pairs = predictions.value_counts().to_pylist()
-    return {"(none)" if p["values"] is None else str(p["values"]): p["counts"] for p in pairs}
-
-
-def _labels(model: Any, choices: np.ndarray) -> pa.Array:
-    """Return the classes by their indices; −1, which means no decision, is missing."""
-    return pa.array(model.classes_.tolist()).take(pa.array(choices, mask=choices < 0))
-
-
-def _typed(model: Any, rows: Rows) -> Rows:
+def _typed(model: BayesClassifier | NetworkTarget, rows: Rows) -> pa.Table:
     """Return the rows for a typed file: the model's numbers as numbers, its classes as such, empty values as null."""
     numbers = {v.name for v in model.variables_ if v.is_continuous}
     classes = pa.array(model.classes_.tolist()).type
@@ -233,21 +235,19 @@ def _typed(model: Any, rows: Rows) -> Rows:
             if name == model.target_name_ and is_read and pa.types.is_integer(classes):
                 column = column.cast(classes)
         columns.append(column)
-    return Rows(rows.features, pa.table(columns, names=rows.verbatim.column_names))
+    return pa.table(columns, names=rows.verbatim.column_names)
 
 
-def _combined(rows: Rows, added: pa.Table, path: Path, *, keep: list[str] | None) -> pa.Table:
+def _combined(rows: pa.Table, added: pa.Table, path: Path, *, keep: list[str] | None) -> pa.Table:
     """Return the columns of the rows that are kept, and behind them the new ones."""
-    names = rows.verbatim.column_names if keep is None else keep
+    names = rows.column_names if keep is None else keep
     for name in names:
-        check_column("--keep", name, path, rows.verbatim.column_names)
+        check_column("--keep", name, path, rows.column_names)
     twice = [n for n in added.column_names if n in names]
     if twice:
-        raise DataError(
-            f"{path.name} must not have the columns that are added; it has {listed(twice)}. "
-            "Rename them, or choose columns with --keep."
-        )
-    return pa.table([*(rows.verbatim[n] for n in names), *added.columns], names=[*names, *added.column_names])
+        rule = f"{path.name} must not have the columns that are added; it has {listed(twice)}."
+        raise DataError(f"{rule} Rename them, or choose columns with --keep.")
+    return pa.table([*(rows[n] for n in names), *added.columns], names=[*names, *added.column_names])
 
 
 # Losses
@@ -307,22 +307,13 @@ def given_losses(classes: list[Any], file: Path | None, costs: list[str], column
 def _cost(text: str, columns: list[str]) -> tuple[str, float | str]:
     """Return what an option gives the loss of, and the loss: a number, or the name of a column."""
     for name in sorted(columns, key=len, reverse=True):
-        if text.endswith(f"={name}") and not _is_number(name):
+        if text.endswith(f"={name}") and number_of(name) is None:
             return text[: -len(name) - 1], name
     what, sign, value = text.rpartition("=")
-    if sign and what and _is_number(value):
+    if sign and what and number_of(value) is not None:
         return what, float(value)
-    near = did_you_mean(value, columns) if sign and columns else ""
-    hint = f" {near}" if near.startswith("Did") else ""
+    hint = near_hint(value, columns) if sign else ""
     raise UsageError(f"--cost must be {_FORM} with a number or a column of the rows; got {text!r}.{hint}")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _pairs(text: str, names: list[str]) -> list[tuple[int, int]]:
@@ -351,7 +342,7 @@ def _amounts(rows: pa.Table, name: str, path: Path, start: int) -> np.ndarray:
     return found
 
 
-def _read(file: Path) -> Any:
+def _read(file: Path) -> Any:  # what JSON holds is checked by the library
     if file.suffix.lower() not in (".json", ".csv"):
         raise DataError(f"--loss must be a .json or .csv file; got {file.name!r}.")
     try:
@@ -367,20 +358,16 @@ def _table(text: str, file: Path) -> dict[str, dict[str, float]]:
     """Return the losses in a CSV file: a header with the chosen classes, then a line for each true one."""
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
-    header, *lines = [line for line in csv.reader(text.splitlines(), delimiter=delimiter) if line] or [[]]
-    if len(header) < 2 or not lines:
-        raise FormatError(
-            f"{file.name} must hold a header with the chosen classes and a line for each true one; got {first!r} and "
-            f"{len(lines)} more lines."
-        )
+    header, *others = [line for line in csv.reader(text.splitlines(), delimiter=delimiter) if line] or [[]]
+    if len(header) < 2 or not others:
+        rule = f"{file.name} must hold a header with the chosen classes and a line for each true one"
+        raise FormatError(f"{rule}; got {first!r} and {len(others)} more lines.")
     losses: dict[str, dict[str, float]] = {}
-    for number, line in enumerate(lines, start=2):
-        if len(line) != len(header):
-            raise FormatError(
-                f"{file.name} must have as many fields in every line as in its first, {len(header)}; got {len(line)}.",
-                line=number,
-            )
-        if line[0] in losses:
-            raise FormatError(f"{file.name} must have one line for each true class; {line[0]!r} has two.", line=number)
-        losses[line[0]] = {chosen: float(value) for chosen, value in zip(header[1:], line[1:], strict=True)}
+    for number, (true, *values) in enumerate(others, start=2):
+        if len(values) + 1 != len(header):
+            rule = f"{file.name} must have as many fields in every line as in its first, {len(header)}"
+            raise FormatError(f"{rule}; got {len(values) + 1}.", line=number)
+        if true in losses:
+            raise FormatError(f"{file.name} must have one line for each true class; {true!r} has two.", line=number)
+        losses[true] = dict(zip(header[1:], map(float, values), strict=True))
     return losses

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tunbridge._core.registry import verb
-from tunbridge.cli.files import TABLES, load_network, write_batches
+from tunbridge.cli.files import load_network, table_output, write_batches
 from tunbridge.cli.networks import Findings
 from tunbridge.cli.options import NetworkFile, NetworkFormat, TableOutput
-from tunbridge.cli.output import check_output, counted, note, say, tracked
+from tunbridge.cli.output import counted, note, say, tracked
 
 if TYPE_CHECKING:
     from tunbridge.data import Table
@@ -51,8 +50,7 @@ def sample(
     tunbridge network sample alarm.bif -n 1000 --given HR=HIGH --given "CVP=LOW|NORMAL"
     tunbridge network sample alarm.bif -n 10000000 -o rows.parquet
     """
-    output = None if output == Path("-") else output
-    check_output(output, inputs=[network], suffixes=TABLES)
+    output = table_output(output, [network])
     net, evidence = findings.applied(load_network(network, format))
     seed = secrets.randbelow(10**9) if random_state is None else random_state
     tables = tracked(_tables(net, n, seed, evidence), "sampling", hidden=output is None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any
@@ -12,9 +13,9 @@ from tunbridge._core.registry import verb
 from tunbridge.cli.files import check_network_output, check_order, load_network, lost_in_file
 from tunbridge.cli.networks import NetworkTarget
 from tunbridge.cli.options import DataFile, From, NetworkFile, Reading, check_column
-from tunbridge.cli.output import UsageError, counted, note, say, say_fields, shortlist, tracked
+from tunbridge.cli.output import counted, lines, note, say_fields, say_next, shortlist, tracked
 from tunbridge.cli.rows import BATCH_ROWS, iter_rows
-from tunbridge.cli.training import SHOWN
+from tunbridge.cli.usage import refuse
 from tunbridge.data import Table, as_table
 from tunbridge.inference.evidence import warn_near_names
 from tunbridge.learning import DriftMonitor, NetworkUpdate, update_network
@@ -22,30 +23,10 @@ from tunbridge.network import BayesianNetwork
 
 _DRIFTED, _PLENTY = 6, 999
 
-Adapting = Annotated[
-    dict[str, Any], From("network", "BayesianNetwork.update", "ess fading fixed new_states", panel="Learning")
-]
 
-
-@verb("network update", old="update", rank=35)
-def update(
-    network: NetworkFile,
-    data: DataFile,
-    *,
-    output: Path | None = None,
-    in_place: bool = False,
-    adapting: Adapting,
-    weights: str | None = None,
-    batch_rows: int | None = None,
-    no_drift: bool = False,
-    reading: Reading,
-) -> None:
-    """Update the tables of a network with new rows.
-
-    The rows are added to the counts behind the tables, which only .tb files keep: for complete rows the result is the
-    network that one fit to all rows, old and new, would give. For rows with missing values, expected counts are added.
-    The file is read in batches; nothing is written before all of it is read. The summary shows how well the network
-    predicted the rows, and where they have drifted away from it.
+@dataclass(frozen=True, kw_only=True)
+class Updating:
+    """Options.
 
     Parameters
     ----------
@@ -62,6 +43,26 @@ def update(
     ----------------
     batch_rows : N >= 1
         The rows of a batch; missing values are filled in with the network as it was before the batch (default: 65536).
+    """
+
+    output: Path | None = None
+    in_place: bool = False
+    how: Annotated[
+        dict[str, Any], From("network", "BayesianNetwork.update", "ess fading fixed new_states", panel="Learning")
+    ]
+    weights: str | None = None
+    batch_rows: int | None = None
+    no_drift: bool = False
+
+
+@verb("network update", old="update", rank=35)
+def update(network: NetworkFile, data: DataFile, *, updating: Updating, reading: Reading) -> None:
+    """Update the tables of a network with new rows.
+
+    The rows are added to the counts behind the tables, which only .tb files keep: for complete rows the result is the
+    network that one fit to all rows, old and new, would give. For rows with missing values, expected counts are added.
+    The file is read in batches; nothing is written before all of it is read. The summary shows how well the network
+    predicted the rows, and where they have drifted away from it.
 
     Examples
     --------
@@ -70,35 +71,34 @@ def update(
     tunbridge network update net.tb visits.csv -o newer.tb --fading 0.9999 --new-states missing
     """
     check_order(network, data)
-    file = _output(network, data, output, in_place)
-    net = load_network(network)
-    monitors = [] if no_drift else [DriftMonitor(net)]
+    file = _output(network, data, updating.output, updating.in_place)
+    net, size, weights = load_network(network), updating.batch_rows or BATCH_ROWS, updating.weights
+    monitors = [] if updating.no_drift else [DriftMonitor(net)]
 
     def watched() -> Iterator[Table]:
-        for table in tracked(_tables(net, data, batch_rows or BATCH_ROWS, weights, reading), "updating"):
+        for table in tracked(_tables(net, data, size, weights, reading), "updating"):
             monitors[:] = [monitor.update(table) for monitor in monitors]
             yield table
 
-    seen = update_network(net, watched(), **adapting)
+    seen = update_network(net, watched(), **updating.how)
     monitor = monitors[0] if monitors else None
     seen.network.write(file)
     say_fields(_summary(network, net, data, seen, monitor))
     if lost := lost_in_file(seen.network, file):
         note(f"Note: {file.name} does not keep {lost}. A .tb file keeps all, for the next update.")
-    say()
-    say(f"The network is in {file}. Next steps:")
-    say(f"  tunbridge describe {quote(str(file))}")
-    if monitor is not None and monitor.drifted:
-        say(f"  tunbridge network query {quote(str(file))} --target {quote(monitor.drifted[0])}")
+    name, drifted = quote(str(file)), monitor.drifted[:1] if monitor else ()
+    queries = [f"network query {name} --target {quote(target)}" for target in drifted]
+    say_next("network", file, [f"describe {name}", *queries])
 
 
 def _output(network: Path, data: Path, output: Path | None, in_place: bool) -> Path:
     """Return the file to write; raise before the work if it could not be written, or none is named."""
-    if (output is None) != in_place:
-        raise UsageError(f"one of --output FILE and --in-place must be given; got {'both' if in_place else 'none'}.")
-    file = output or network
-    if output is not None and output.exists() and network.exists() and output.samefile(network):
-        raise UsageError(f"--output must not be the network itself; got {output.name!r}. Use --in-place.")
+    both, file = "both" if in_place else "none", output or network
+    is_same = output is not None and output.exists() and network.exists() and output.samefile(network)
+    refuse(
+        ((output is None) != in_place, f"one of --output FILE and --in-place must be given; got {both}."),
+        (is_same, f"--output must not be the network itself; got {file.name!r}. Use --in-place."),
+    )
     check_network_output(file, [data])
     return file
 
@@ -130,7 +130,7 @@ def _summary(
         ("Read", f"{data}: {counted(seen.n_rows, 'row')}{missing}"),
         ("Log-score", _score_text(seen, monitor)),
         ("Impossible", _impossible_text(seen)),
-        ("New states", shortlist(new, most=SHOWN, separator="\n")),
+        ("New states", lines(new)),
         ("Drift", "" if monitor is None else _drift_text(monitor)),
     ]
 

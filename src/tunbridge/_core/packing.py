@@ -77,7 +77,7 @@ def unpack_fields(record: Any, content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _field_names(kind: Any) -> tuple[str, ...]:
     if is_dataclass(kind):
-        return tuple(field.name for field in fields(kind))
+        return tuple(field.name for field in fields(kind) if field.init)  # the others follow from these
     return tuple(getattr(kind, "_fields", ()))
 
 

@@ -60,9 +60,10 @@ class Counter:
 
     def __init__(self, data: Table | object, *, n_jobs: int | None = None) -> None:
         n_threads(n_jobs)
-        table = as_table(data)
+        table = data if isinstance(data, Table) else as_table(data)
         self.parts: tuple[Columns, ...] = (Columns.of(table, n_jobs),)
-        self._continuous = frozenset(v.name for v in table.variables if v.is_continuous)
+        self.continuous = frozenset(v.name for v in table.variables if v.is_continuous)
+        """The names of the continuous columns, which are not counted."""
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -200,17 +201,18 @@ class Counter:
             raise DataError(f"counters must have the same variables to be merged; only one of them has {differ}.")
         variables = [merge_states(v, theirs[name]) for name, v in mine.items()]
         parts = [part.recode(variables, self.n_jobs) for part in (*self.parts, *other.parts)]
-        return self._with(parts, self._continuous | other._continuous)
+        return Counter._of(parts, self.continuous | other.continuous)
 
     def decay(self, factor: float) -> Counter:
         """Return the counter in which every row so far weighs ``factor`` times as much (0 … 1)."""
         number = check_number("the factor of decay", factor, low=0, high=1)
-        return self._with([replace(part, scale=part.scale * number) for part in self.parts], self._continuous)
+        return Counter._of([replace(part, scale=part.scale * number) for part in self.parts], self.continuous)
 
-    def _with(self, parts: Sequence[Columns], continuous: frozenset[str]) -> Counter:
-        counter = Counter.__new__(Counter)
-        counter.parts, counter._continuous = tuple(parts), continuous
-        return counter
+    @classmethod
+    def _of(cls, parts: Sequence[Columns], continuous: frozenset[str]) -> Counter:
+        self = object.__new__(cls)
+        self.parts, self.continuous = tuple(parts), continuous
+        return self
 
     def __repr__(self) -> str:
         return f"Counter of {number_text(len(self.variables), 'variable')} over {number_text(self.total, 'row')}"
@@ -240,7 +242,7 @@ class Counter:
             )
         table, positions = self.parts[0].table, []
         for name in names:
-            if isinstance(name, str) and name in self._continuous:
+            if isinstance(name, str) and name in self.continuous:
                 raise DataError(f"variables must be categorical to be counted; {name!r} is continuous. Discretise it.")
             positions.append(table.position(name))
         return positions

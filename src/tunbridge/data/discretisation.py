@@ -304,7 +304,7 @@ def discretise(
         }
     done = {name: each.column(name, table.floats(name)) for name, each in found.items()}
     parts = [done.get(column.variable.name, column) for column in table]
-    return Table.of(parts, weights=table.weights, read_as_missing=table.read_as_missing), found
+    return table.with_columns(parts), found
 
 
 # Checks

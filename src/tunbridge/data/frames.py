@@ -77,8 +77,7 @@ def as_table(data: Any, *, kinds: Mapping[str, Kind] | Kind | None = None, weigh
         return _weighted(data, weights)
     if isinstance(data, Table):
         wanted = column_kinds(kinds, data.names)
-        table = Table.of([_of_kind(c, wanted.get(c.variable.name)) for c in data], **data._rest())
-        return _weighted(table, weights)
+        return _weighted(data.with_columns([_of_kind(c, wanted.get(c.variable.name)) for c in data]), weights)
     columns = frame_columns(data)
     wanted = column_kinds(kinds, list(columns))
     return _weighted(Table.of(_inferred(data, columns, wanted)), weights)
@@ -307,8 +306,7 @@ def with_indicators(frame: Any, columns: Iterable[str] | None = None) -> Table:
     there = [c.variable.name for c in added if c.variable.name in table.names]
     if there:
         raise DataError(f"the table must not have the columns that are added; it has {listed(there)}. Rename them.")
-    markers = {"weights": table.weights, "read_as_missing": table.read_as_missing}
-    return Table.of([*table, *added], **markers)
+    return table.with_columns([*table, *added])
 
 
 def holes_of(column: Column) -> np.ndarray:

@@ -74,9 +74,9 @@ class UndirectedGraph(NamedGraph):
     @classmethod
     def of_valid(cls, index: dict[str, int], pairs: Iterable[tuple[int, int]]) -> UndirectedGraph:
         """Return a graph of valid parts, without checks: distinct pairs of positions, the lower first."""
-        graph = object.__new__(cls)
-        graph._fill(index, pairs)
-        return graph
+        self = object.__new__(cls)
+        self._fill(index, pairs)
+        return self
 
     @property
     def n_edges(self) -> int:

@@ -535,18 +535,19 @@ class Mixture:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Mixture):
             return NotImplemented
-        pairs = zip(self._arrays, other._arrays, strict=True)
+        pairs = zip(self.arrays, other.arrays, strict=True)
         return self.variable == other.variable and all(np.array_equal(a, b) for a, b in pairs)
 
     __hash__ = None  # type: ignore[assignment]
 
     @property
-    def _arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The weights, the means and the variances."""
         return self.weights, self.means, self.variances
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        for array in self._arrays:  # pickling loses the read-only flag
+        for array in self.arrays:  # pickling loses the read-only flag
             locked(array)
 
     def to_pandas(self) -> pandas.DataFrame:

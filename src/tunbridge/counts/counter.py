@@ -26,7 +26,7 @@ from tunbridge.counts.columns import Columns, count_pairs, families_by_planes, o
 from tunbridge.counts.extensions import Extensions
 from tunbridge.counts.radix import is_dense, joint_codes, joint_table, sparse_table
 from tunbridge.counts.records import Counts, PairCounts, TripleCounts, merge_states, number_text
-from tunbridge.data import Table, Variable, as_table
+from tunbridge.data import Frame, Table, Variable, as_table
 from tunbridge.data.columns import code_type
 from tunbridge.errors import DataError
 
@@ -58,7 +58,7 @@ class Counter:
     [[3, 3], [2, 6]]
     """
 
-    def __init__(self, data: Table | object, *, n_jobs: int | None = None) -> None:
+    def __init__(self, data: Frame, *, n_jobs: int | None = None) -> None:
         n_threads(n_jobs)
         table = data if isinstance(data, Table) else as_table(data)
         self.parts: tuple[Columns, ...] = (Columns.of(table, n_jobs),)

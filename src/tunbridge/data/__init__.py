@@ -1,5 +1,6 @@
 """Data: variables, tables, readers, discretisers and the small classic example sets."""
 
+from tunbridge.data.arrow import Frame, Values
 from tunbridge.data.columns import Column, Kind
 from tunbridge.data.discretisation import (
     Discretisation,
@@ -18,9 +19,11 @@ __all__ = [
     "MISSING",
     "Column",
     "Discretisation",
+    "Frame",
     "Kind",
     "State",
     "Table",
+    "Values",
     "Variable",
     "as_table",
     "at_cuts",

@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import ArrayLike
 
 from tunbridge._core.check import check_choice, did_you_mean, listed, shortened
 from tunbridge._core.threads import map_threads, row_pieces
-from tunbridge.data.arrow import is_pandas
+from tunbridge.data.arrow import Frame, Values, is_pandas
 from tunbridge.data.columns import (
     KINDS,
     Column,
@@ -40,7 +41,9 @@ _FRAMES = "a frame, a dict of columns, a list of rows or records, or a two-dimen
 _PIECE = 2**16
 
 
-def as_table(data: Any, *, kinds: Mapping[str, Kind] | Kind | None = None, weights: Any = None) -> Table:
+def as_table(
+    data: Frame, *, kinds: Mapping[str, Kind] | Kind | None = None, weights: str | ArrayLike | None = None
+) -> Table:
     """Return a Table of any frame: an Arrow stream, a dict of columns, a list of rows, or a NumPy array.
 
     Parameters
@@ -84,7 +87,7 @@ def as_table(data: Any, *, kinds: Mapping[str, Kind] | Kind | None = None, weigh
 
 
 def encode(
-    data: Any, variables: Sequence[Variable], *, n_jobs: int | None = None
+    data: Frame, variables: Sequence[Variable], *, n_jobs: int | None = None
 ) -> tuple[Table, dict[str, list[State]]]:
     """Return the frame's columns of known variables as a Table, and for each column the states that are unknown.
 
@@ -110,7 +113,7 @@ def encode(
     return Table.of(parts, weights=data.weights if isinstance(data, Table) else None), unseen
 
 
-def frame_columns(data: Any) -> dict[str, Any]:
+def frame_columns(data: Frame) -> dict[str, Any]:
     """Return the columns of any frame by name, as Arrow columns or one-dimensional values; raise for bad names."""
     if isinstance(data, Table):
         return {c.variable.name: column_to_arrow(c) for c in data}
@@ -162,7 +165,7 @@ def check_column_names(names: Iterable[Any]) -> None:
 # Columns of frames
 
 
-def _arrow_columns(data: Any) -> dict[str, Any]:
+def _arrow_columns(data: Frame) -> dict[str, Any]:
     try:
         table = data if isinstance(data, pa.Table) else pa.table(data)
     except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as reason:
@@ -185,7 +188,7 @@ def _row_columns(data: Sequence[Any]) -> dict[str, Any]:
     return {f"x{j}": list(values) for j, values in enumerate(zip(*data, strict=True))}
 
 
-def _array_columns(data: Any) -> dict[str, Any]:
+def _array_columns(data: Frame) -> dict[str, Any]:
     if hasattr(type(data), "columns"):  # a frame, which as an array would lose its names
         raise _no_table(data, _hint(data, 2) or "Turn it into a pyarrow.Table first.")
     array = data if np.ma.isMA(data) else _as_array(data)
@@ -196,19 +199,19 @@ def _array_columns(data: Any) -> dict[str, Any]:
     return {f"x{j}": array[:, j] for j in range(array.shape[1])}
 
 
-def _as_array(data: Any) -> np.ndarray:
+def _as_array(data: Frame) -> np.ndarray:
     try:
         return np.asarray(data)
     except (TypeError, ValueError):  # rows of different lengths
         return np.empty((), object)
 
 
-def _no_table(data: Any, hint: str) -> DataError:
+def _no_table(data: Frame, hint: str) -> DataError:
     what = f"an array of shape {data.shape}" if isinstance(data, np.ndarray) else type(data).__name__
     return DataError(f"a table must be {_FRAMES}; got {what}. {hint}".rstrip())
 
 
-def _hint(data: Any, n_dimensions: int) -> str:
+def _hint(data: Frame, n_dimensions: int) -> str:
     """Return what to do about data that are no table."""
     if isinstance(data, str | os.PathLike):
         return "read_table reads files."
@@ -225,30 +228,30 @@ def _checked_names(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _one_dimensional(name: Any, values: Any) -> Any:
-    if getattr(values, "ndim", 1) != 1:
-        raise DataError(f"column {name!r} must be one-dimensional; got shape {values.shape}.")
+def _one_dimensional(name: object, values: Values) -> Values:
+    if len(shape := getattr(values, "shape", (0,))) != 1:
+        raise DataError(f"column {name!r} must be one-dimensional; got shape {shape}.")
     if isinstance(values, str | bytes | Mapping | set | frozenset) or not hasattr(values, "__len__"):
         hint = f"A single row is written {{{name!r}: [{shortened(repr(values))}]}}." if _is_scalar(values) else ""
         raise DataError(f"column {name!r} must be a list of values; got {shortened(repr(values))}. {hint}".rstrip())
     return values
 
 
-def _is_scalar(value: Any) -> bool:
+def _is_scalar(value: object) -> bool:
     return isinstance(value, str | bytes) or not isinstance(value, Iterable)
 
 
 # Columns of tables
 
 
-def _inferred(data: Any, columns: Mapping[str, Any], kinds: Mapping[str, Kind]) -> list[Column]:
+def _inferred(data: Frame, columns: Mapping[str, Any], kinds: Mapping[str, Kind]) -> list[Column]:
     if "categorical" not in kinds.values() and _is_finite_matrix(data):
         return [Column(Variable(name), values, pa.float64()) for name, values in columns.items()]
     large = any(len(values) > _PIECE for values in columns.values())
     return map_threads(lambda c: infer_column(*c, kinds.get(c[0])), columns.items(), None if large else 1)
 
 
-def _is_finite_matrix(data: Any) -> bool:
+def _is_finite_matrix(data: Frame) -> bool:
     """Return whether data are a matrix of doubles, row after row in memory, without infinities.
 
     To look through it by rows is many times faster than column by column.
@@ -264,7 +267,7 @@ def _of_kind(column: Column, kind: Kind | None) -> Column:
     return infer_column(column.variable.name, column_to_arrow(column), kind)
 
 
-def _weighted(table: Table, weights: Any) -> Table:
+def _weighted(table: Table, weights: str | ArrayLike | None) -> Table:
     if not isinstance(weights, str):
         return table if weights is None else table.with_weights(weights)
     if weights not in table.names:
@@ -277,7 +280,7 @@ _STATES = ("no", "yes")
 _SUFFIX = " missing"
 
 
-def with_indicators(frame: Any, columns: Iterable[str] | None = None) -> Table:
+def with_indicators(frame: Frame, columns: Iterable[str] | None = None) -> Table:
     """Return the table with a column ``"X missing"``, of the states no and yes, for each column X with missing values.
 
     Parameters
@@ -368,7 +371,7 @@ def _as_classes(column: Column, hint: str) -> Column:
     return infer_column(name, values, "categorical")
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
 
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
+from numpy.typing import ArrayLike
 
 from tunbridge._core.check import check_number, listed
 from tunbridge._core.registry import entry
@@ -35,7 +35,7 @@ def read_table(
     encoding: str = "utf-8",
     delimiter: str | None = None,
     columns: Sequence[str] | Callable[[list[str]], Sequence[str]] | None = None,
-    weights: Any = None,
+    weights: str | ArrayLike | None = None,
 ) -> Table:
     r"""Return the table in a file.
 
@@ -229,7 +229,7 @@ def _rebatched(tables: Iterator[pa.Table], size: int) -> Iterator[pa.Table]:
         yield waiting
 
 
-def _as_numbers(name: str, values: Any, done: int) -> pa.Array:
+def _as_numbers(name: str, values: pa.ChunkedArray, done: int) -> pa.Array:
     """Return a column as float64, NaN as null; raise with the number of the row in the file."""
     try:
         return pa.array(to_floats(name, values), from_pandas=True)
@@ -245,7 +245,7 @@ def _as_numbers(name: str, values: Any, done: int) -> pa.Array:
         raise
 
 
-def _as_text(name: str, values: Any, markers: tuple[str, ...]) -> Any:
+def _as_text(name: str, values: pa.ChunkedArray, markers: tuple[str, ...]) -> pa.ChunkedArray:
     """Return a column as text: other values as Python writes them, which is how states are found by their text."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)

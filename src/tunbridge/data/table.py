@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike
 from tunbridge._core.check import did_you_mean, listed, shortened, warn_user
 from tunbridge._core.hashing import mixed, seeded, text_key
 from tunbridge._core.threads import map_threads
-from tunbridge.data.arrow import is_text
+from tunbridge.data.arrow import Values, is_text
 from tunbridge.data.columns import (
     Column,
     code_type,
@@ -223,11 +224,11 @@ class Table:
         gone = {self.position(name) for name in _several(names)}
         return Table.of_valid([column for i, column in enumerate(self) if i not in gone], self)
 
-    def take(self, rows: Any) -> Table:
+    def take(self, rows: slice | ArrayLike) -> Table:
         """Return the table of these rows: a slice, indices, or a mask."""
-        rows = _checked_rows(rows, self.n_rows)
-        columns = tuple(_locked(values[rows]) for values in self.columns)
-        weights = None if self.weights is None else _locked(self.weights[rows])
+        kept = _checked_rows(rows, self.n_rows)
+        columns = tuple(_locked(values[kept]) for values in self.columns)
+        weights = None if self.weights is None else _locked(self.weights[kept])
         taken = object.__new__(Table)
         taken.__dict__.update(
             variables=self.variables,
@@ -372,7 +373,9 @@ class Table:
         return f"Table: {size}, {cells}{weighted}\n{self.summary(most=_SHOWN_COLUMNS)}".rstrip()
 
 
-def encode_values(variable: Variable, values: Any, *, checked: bool = False) -> tuple[np.ndarray, list[State]]:
+def encode_values(
+    variable: Variable, values: Column | Values, *, checked: bool = False
+) -> tuple[np.ndarray, list[State]]:
     """Return codes or floats of a known variable, and the unseen categories, which are missing.
 
     Nothing is copied where a column of a Table has the same states, or is continuous as the variable is; nor are
@@ -385,7 +388,7 @@ def encode_values(variable: Variable, values: Any, *, checked: bool = False) -> 
         if variable.is_categorical and (known.states, known.cuts) == (variable.states, variable.cuts):
             return values.values, []
         values = _dictionary(values)
-    return (values, []) if checked and variable.is_continuous else encode_column(variable, values)
+    return (np.asarray(values), []) if checked and variable.is_continuous else encode_column(variable, values)
 
 
 def natural_type(variable: Variable) -> pa.DataType:
@@ -409,7 +412,7 @@ def _dictionary(column: Column) -> pa.Array:
     return column_to_arrow(column)
 
 
-def check_weights(weights: Any, n_rows: int) -> np.ndarray:
+def check_weights(weights: ArrayLike, n_rows: int) -> np.ndarray:
     """Return row weights as a read-only float64 array; raise unless each row has one, finite and not negative."""
     shape = np.shape(weights)
     if shape != (n_rows,):
@@ -467,7 +470,7 @@ def _locked(values: np.ndarray) -> np.ndarray:
     return view
 
 
-def _checked_rows(rows: Any, n_rows: int) -> Any:
+def _checked_rows(rows: slice | ArrayLike, n_rows: int) -> slice | np.ndarray:
     """Return rows as something that NumPy takes as an index; raise for rows that do not exist."""
     if isinstance(rows, slice):
         return rows
@@ -495,7 +498,7 @@ def _recoded(column: Column, variable: Variable) -> Column:
     return Column(variable, codes[column.values], arrow_type)
 
 
-def _to_pandas(array: pa.Array, pandas: Any) -> Any:
+def _to_pandas(array: pa.Array, pandas: ModuleType) -> Any:
     """Return a pandas column that holds the values as they are."""
     t = pa.types
     nullable = None
@@ -509,7 +512,7 @@ def _to_pandas(array: pa.Array, pandas: Any) -> Any:
         return pandas.Series(pandas.arrays.ArrowExtensionArray(array))
 
 
-def _enum(variable: Variable, polars: Any) -> Any:
+def _enum(variable: Variable, polars: ModuleType) -> Any:
     return polars.Enum([str(state) for state in variable.states or ()])
 
 

@@ -250,7 +250,7 @@ def _kinds(values: Iterable[object]) -> set[type]:
     return set(map(type, values))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a NumPy or Arrow scalar as the Python value it stands for."""
     if isinstance(value, np.generic):
         return value.item() if value.dtype.kind in "biufU" else value  # the item of a date may be a bare number
@@ -276,14 +276,14 @@ _MICROSECOND = datetime.timedelta(microseconds=1)
 _EPOCH = datetime.datetime(1970, 1, 1)
 
 
-def iterated_cuts(cuts: Any, whose: str = "") -> Iterable[Any]:
+def iterated_cuts(cuts: object, whose: str = "") -> Iterable[Any]:
     """Return what may be a list of bin edges; raise for what cannot be one."""
     if isinstance(cuts, (str, bytes, Mapping)) or not isinstance(cuts, Iterable):
         raise DataError(f"{_named(whose)} must be a list of numbers; got {shortened(repr(cuts))}.")
     return cuts
 
 
-def checked_cuts(cuts: Any, whose: str = "") -> tuple[float, ...]:
+def checked_cuts(cuts: object, whose: str = "") -> tuple[float, ...]:
     """Return bin edges as floats; raise unless they are finite and strictly increasing.
 
     ``whose`` is for the message, such as " of 'age'".
@@ -317,7 +317,7 @@ def interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
     return (f"≤ {texts[0]}", *between, f"> {texts[-1]}")
 
 
-def number_of(value: Any) -> float | None:
+def number_of(value: object) -> float | None:
     """Return the number that a value is or that a text spells; None for everything else, booleans included.
 
     Dates, times and durations are seconds, as they are in a continuous column: counted from 1970, in UTC where there is
@@ -346,7 +346,7 @@ def _named(whose: str) -> str:
     return f"the cuts{whose}" if whose else "cuts"
 
 
-def _seconds(value: Any) -> float | None:
+def _seconds(value: object) -> float | None:
     """Return a date, a time or a duration in seconds; None for what is none of them."""
     if isinstance(value, np.datetime64 | np.timedelta64):
         return None if np.isnat(value) else _whole_and_rest(int(value.astype(f"{value.dtype.kind}8[us]").astype(int)))

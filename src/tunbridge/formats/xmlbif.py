@@ -247,7 +247,7 @@ class _Reader:
         return flat_rows(family, values, where, _error)
 
 
-def _parser(start: Callable[..., None], end: Callable[..., None], text: Callable[[str], None]) -> Any:
+def _parser(start: Callable[..., None], end: Callable[..., None], text: Callable[[str], None]) -> expat.XMLParserType:
     parser = expat.ParserCreate()
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
     return parser
@@ -282,7 +282,7 @@ def _number_places(text: str, table: Place) -> list[Place]:
     return places
 
 
-def _place(parser: Any) -> Place:
+def _place(parser: expat.XMLParserType) -> Place:
     return parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
 
 

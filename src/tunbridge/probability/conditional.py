@@ -16,7 +16,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -292,7 +292,7 @@ def labelled(parents: Sequence[Variable], codes: np.ndarray, rows: np.ndarray) -
     ]
 
 
-def _as_code(parent: Variable, code: Any) -> int:
+def _as_code(parent: Variable, code: SupportsIndex) -> int:
     try:
         number = operator.index(code)
     except TypeError:

@@ -210,7 +210,7 @@ class Distribution(Mapping[Any, float]):
     def _value_in(self, values: Mapping[Any, float]) -> Callable[[Any], float]:
         known = {self._index(key): value for key, value in values.items()}
 
-        def value(key: Any) -> float:
+        def value(key: object) -> float:
             codes = self._index(key)
             if codes not in known:
                 raise DataError(f"values must have a value for every state; {key!r} has none.", parameter="values")
@@ -289,7 +289,7 @@ class Distribution(Mapping[Any, float]):
 
     # Checks
 
-    def _array(self, what: str, values: Any, *, absent: float | None = None, width: int | None = None) -> np.ndarray:
+    def _array(self, what: str, values: object, *, absent: float | None = None, width: int | None = None) -> np.ndarray:
         """Return values by key or position as a new array with an axis for each variable, and one of this width."""
         shape = tuple(v.n_states for v in self.variables) + (() if width is None else (width,))
         if isinstance(values, Mapping):

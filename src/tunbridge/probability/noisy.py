@@ -381,7 +381,7 @@ def _order_error(variable: Variable, argument: str) -> DataError:
     return DataError(f"{rule}. Reorder its states, or give {argument}.")
 
 
-def _or_effect(variable: Variable, parent: Variable, given: Any, none: int, low: int) -> np.ndarray:
+def _or_effect(variable: Variable, parent: Variable, given: object, none: int, low: int) -> np.ndarray:
     what = f"the effect of {parent.name!r} on {variable.name!r}"
     if isinstance(given, Mapping):
         shares = _by_code(variable, parent, given, none, 0.0)
@@ -393,7 +393,7 @@ def _or_effect(variable: Variable, parent: Variable, given: Any, none: int, low:
     return np.array([_share(check_number(what, share, low=0, high=1), low) for share in shares])
 
 
-def _by_code(variable: Variable, parent: Variable, given: Mapping[Any, Any], none: int, absent: Any) -> list[Any]:
+def _by_code(variable: Variable, parent: Variable, given: Mapping[Any, Any], none: int, absent: object) -> list[Any]:
     """Return the value for each state of a parent, in their order; only the absent state may be omitted."""
     what, found = f"the effects of {parent.name!r} on {variable.name!r}", {}
     for state, effect in given.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any
+from typing import Any, SupportsFloat, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,7 +49,7 @@ def as_floats(what: str, values: object) -> np.ndarray:
     raise DataError(f"{what} must be an array of numbers; got {shortened(repr(values))}.")
 
 
-def as_float(what: str, value: Any) -> float:
+def as_float(what: str, value: SupportsFloat | SupportsIndex | str) -> float:
     """Return one number as a float; raise if it is not a number, or too large."""
     try:
         if not _is_complex(value):

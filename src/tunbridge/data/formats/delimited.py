@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import csv
 
 from tunbridge._core.check import listed
 from tunbridge._core.registry import table_format
@@ -128,8 +129,6 @@ def read_delimited(
     Columns named in ``text`` are read as text whatever they hold. In columns of numbers and dates markers are null. The
     text of a small file comes as dictionaries, that of a large one as it is: there are faster ways to encode it.
     """
-    from pyarrow import csv
-
     check_size(source, layout.scan.n_bytes * len(columns) / len(layout.names))
     small = layout.scan.n_bytes < _LARGE
     options = csv.ConvertOptions(
@@ -152,8 +151,6 @@ def iter_delimited(
     source: Source, layout: Layout, *, numbers: Collection[str], missing: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     """Yield batches of the whole file: these columns as numbers or dates, the others as text, markers as null."""
-    from pyarrow import csv
-
     with reading(source):
         types = dict.fromkeys(layout.names, pa.string()) | _number_types(source, layout, numbers, missing)
         options = csv.ConvertOptions(**_conversion(missing), column_types=types, strings_can_be_null=True)
@@ -232,8 +229,6 @@ def _conversion(missing: Sequence[str]) -> dict[str, Any]:
 
 
 def _settings(source: Source, layout: Layout, block: int) -> dict[str, Any]:
-    from pyarrow import csv
-
     # Line ends within quotes cost a slower search for the places where a file can be cut into blocks.
     across = layout.scan.quoted_rows or source.encoding != "utf-8"
     return {
@@ -242,9 +237,7 @@ def _settings(source: Source, layout: Layout, block: int) -> dict[str, Any]:
     }
 
 
-def _read(source: Source, layout: Layout, options: Any) -> pa.Table:
-    from pyarrow import csv
-
+def _read(source: Source, layout: Layout, options: csv.ConvertOptions) -> pa.Table:
     for block in _blocks(layout):
         try:
             with source.open() as stream:
@@ -257,9 +250,7 @@ def _read(source: Source, layout: Layout, options: Any) -> pa.Table:
     raise AssertionError("there is always a last block size")
 
 
-def _open(source: Source, layout: Layout, options: Any, block: int) -> Iterator[pa.RecordBatch]:
-    from pyarrow import csv
-
+def _open(source: Source, layout: Layout, options: csv.ConvertOptions, block: int) -> Iterator[pa.RecordBatch]:
     with source.open() as stream:
         yield from csv.open_csv(stream, convert_options=options, **_settings(source, layout, block))
 
@@ -268,8 +259,6 @@ def _number_types(
     source: Source, layout: Layout, numbers: Collection[str], missing: Sequence[str]
 ) -> dict[str, pa.DataType]:
     """Return the types of columns of numbers: dates and times where the file starts with them, else float64."""
-    from pyarrow import csv
-
     types = dict.fromkeys(numbers, pa.float64())
     options = csv.ConvertOptions(**_conversion(missing), include_columns=list(numbers))
     try:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import json as arrow_json
 
 from tunbridge._core.registry import table_format
 from tunbridge.data.formats.delimited import block_sizes, row_too_long
@@ -47,8 +48,6 @@ class JSONLines:
 
 
 def _read(source: Source) -> pa.Table:
-    from pyarrow import json as arrow_json
-
     size = scan(source).n_bytes
     check_size(source, size)
     with reading(source):
@@ -137,7 +136,7 @@ def _explain_json(source: Source) -> None:
                 )
 
 
-def _json_kind(value: Any) -> str | None:
+def _json_kind(value: object) -> str | None:
     if value is None:
         return None
     return "text" if isinstance(value, str) else "a boolean" if isinstance(value, bool) else "a number"

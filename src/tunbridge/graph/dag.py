@@ -97,6 +97,8 @@ class DAG(NamedGraph):
     """
 
     arcs: tuple[Pair, ...]
+    n_arcs: int = field(init=False)
+    """The number of arcs."""
     parent_indices: IndexLists = field(init=False)
     """The positions of the parents of each node, in the order of the arcs."""
     child_indices: IndexLists = field(init=False)
@@ -105,29 +107,23 @@ class DAG(NamedGraph):
     def __init__(self, nodes: Iterable[str] | None = None, arcs: Iterable[Iterable[str]] = ()) -> None:
         given = as_pairs("arc", arcs)
         index = index_nodes(nodes, given)
-        pairs = index_pairs("arc", given, index)
-        names = tuple(index)
-        named = [(names[i], names[j]) for i, j in pairs]
-        check_distinct("arcs", named)
+        self._set_nodes(index)
+        pairs, names = index_pairs("arc", given, index), self.nodes
+        arcs = tuple([(names[i], names[j]) for i, j in pairs])
+        check_distinct("arcs", arcs)
         parents, children = _lists(len(names), pairs)
-        self.__dict__.update(nodes=names, _index=index)
-        self.__dict__.update(arcs=tuple(named), parent_indices=parents, child_indices=children)
+        self.__dict__.update(arcs=arcs, n_arcs=len(arcs), parent_indices=parents, child_indices=children)
         if len(self.order_indices) < len(names):
             raise _cycle_error(self, find_cycle(self.parent_indices, self.child_indices, self.order_indices))
 
     def _with(self, arcs: tuple[Pair, ...], parents: IndexLists, children: IndexLists) -> DAG:
         """Return a graph of the same nodes with other arcs, known to be without a cycle."""
         new = object.__new__(DAG)
-        new.__dict__.update(nodes=self.nodes, _index=self._index)
-        new.__dict__.update(arcs=arcs, parent_indices=parents, child_indices=children)
+        new.__dict__.update(nodes=self.nodes, n_nodes=self.n_nodes, _index=self._index)
+        new.__dict__.update(arcs=arcs, n_arcs=len(arcs), parent_indices=parents, child_indices=children)
         return new
 
     # Contents
-
-    @property
-    def n_arcs(self) -> int:
-        """The number of arcs."""
-        return len(self.arcs)
 
     @property
     def roots(self) -> tuple[str, ...]:
@@ -378,7 +374,11 @@ class CPDAG(NamedGraph):
     """
 
     arcs: tuple[Pair, ...]
+    n_arcs: int = field(init=False)
+    """The number of arcs."""
     edges: tuple[Pair, ...]
+    n_edges: int = field(init=False)
+    """The number of undirected edges."""
     _directed: DAG = field(init=False)
     _undirected: UndirectedGraph = field(init=False)
 
@@ -398,8 +398,9 @@ class CPDAG(NamedGraph):
             raise DataError(f"nodes must be joined by an arc or by an edge; got both for {listed(twice)}.")
 
     def _set(self, index: dict[str, int], directed: DAG, undirected: UndirectedGraph) -> None:
-        self.__dict__.update(nodes=directed.nodes, arcs=directed.arcs, edges=undirected.edges, _index=index)
-        self.__dict__.update(_directed=directed, _undirected=undirected)
+        self._set_nodes(index)
+        self.__dict__.update(arcs=directed.arcs, n_arcs=directed.n_arcs, _directed=directed)
+        self.__dict__.update(edges=undirected.edges, n_edges=undirected.n_edges, _undirected=undirected)
 
     @classmethod
     def of_valid(cls, index: dict[str, int], directed: DAG, undirected: UndirectedGraph) -> CPDAG:
@@ -407,16 +408,6 @@ class CPDAG(NamedGraph):
         self = object.__new__(cls)
         self._set(index, directed, undirected)
         return self
-
-    @property
-    def n_arcs(self) -> int:
-        """The number of arcs."""
-        return len(self.arcs)
-
-    @property
-    def n_edges(self) -> int:
-        """The number of undirected edges."""
-        return len(self.edges)
 
     @property
     def is_complete(self) -> bool:

@@ -30,12 +30,13 @@ class NamedGraph(ABC):
     """The base class of graphs over named nodes; equal if they join the same nodes, in any order."""
 
     nodes: tuple[str, ...]
+    n_nodes: int = field(init=False)
+    """The number of nodes."""
     _index: dict[str, int] = field(init=False)
 
-    @property
-    def n_nodes(self) -> int:
-        """The number of nodes."""
-        return len(self.nodes)
+    def _set_nodes(self, index: dict[str, int]) -> None:
+        """Set the nodes of a new graph: the position of each, by name."""
+        self.__dict__.update(nodes=tuple(index), n_nodes=len(index), _index=index)
 
     def index(self, node: str) -> int:
         """Return the position of a node among the nodes."""

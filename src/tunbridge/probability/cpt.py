@@ -84,20 +84,21 @@ class CPT(ConditionalTable):
         counts: ArrayLike | None = None,
     ) -> None:
         family = checked_family(variable, parents)
-        shape = (*(p.n_states for p in family), variable.n_states)
-        array = _shaped(variable, family, table, shape)
-        checked_rows(variable, family, array.reshape(-1, shape[-1]))
-        kept = None if counts is None else checked_counts(variable, counts, shape)
-        self.__dict__.update(variable=variable, parents=family, counts=kept, probabilities=locked(array))
+        self._set_family(variable, family)
+        array = _shaped(variable, family, table, self.shape)
+        checked_rows(variable, family, array.reshape(-1, variable.n_states))
+        kept = None if counts is None else checked_counts(variable, counts, self.shape)
+        self.__dict__.update(counts=kept, probabilities=locked(array))
 
     @classmethod
     def of_valid(
         cls, variable: Variable, parents: tuple[Variable, ...], array: np.ndarray, counts: np.ndarray | None = None
     ) -> CPT:
         """Return the table of a valid array of the full shape, without checks; it is made read-only, not copied."""
-        kept = None if counts is None else locked(counts)
+        kept, shape = None if counts is None else locked(counts), array.shape
         self = object.__new__(cls)
         self.__dict__.update(variable=variable, parents=parents, counts=kept, probabilities=locked(array))
+        self.__dict__.update(shape=shape, n_configurations=array.size // shape[-1])
         return self
 
     @property
@@ -260,8 +261,9 @@ class SparseCPT(ConditionalTable):
     ) -> SparseCPT:
         """Return the table of valid rows with sorted configuration numbers, without checks or copies."""
         self = object.__new__(cls)
-        self.__dict__.update(variable=variable, parents=parents, counts=None if counts is None else locked(counts))
-        self.__dict__.update(configurations=locked(configurations), probabilities=locked(probabilities))
+        kept = None if counts is None else locked(counts)
+        self._set_family(variable, parents)
+        self.__dict__.update(configurations=locked(configurations), probabilities=locked(probabilities), counts=kept)
         self.__dict__.update(default=locked(default))
         return self
 
@@ -275,7 +277,7 @@ class SparseCPT(ConditionalTable):
         default: Row | None,
         counts: ArrayLike | None,
     ) -> None:
-        self.__dict__.update(variable=variable, parents=parents)
+        self._set_family(variable, parents)
         numbers, order = self._sorted(codes)
         kept = None if counts is None else locked(checked_counts(variable, counts, rows.shape)[order])
         array = checked_rows(variable, parents, np.ascontiguousarray(rows[order]), numbers)

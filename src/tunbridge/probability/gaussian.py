@@ -116,6 +116,10 @@ class LinearGaussian(ConditionalTable):
     coefficients: np.ndarray
     variances: np.ndarray
     moments: CrossMoments | None
+    discrete_parents: tuple[Variable, ...]
+    """The categorical parents, in their order."""
+    continuous_parents: tuple[Variable, ...]
+    """The continuous parents, in their order."""
 
     def __init__(
         self,
@@ -128,7 +132,7 @@ class LinearGaussian(ConditionalTable):
         moments: CrossMoments | None = None,
     ) -> None:
         family = _checked_family(variable, parents)
-        self.__dict__.update(variable=variable, parents=family, counts=None, moments=None)
+        self._set_family(variable, family)
         if variances is None:
             raise DataError(f"the variances of {variable.name!r} must be given; got none.")
         values = {
@@ -139,8 +143,16 @@ class LinearGaussian(ConditionalTable):
         for name, array in values.items():
             self._check_finite(name, array)
         _check_variances(variable, values["variances"])
-        self.__dict__.update({name: locked(array) for name, array in values.items()})
+        self.__dict__.update({name: locked(array) for name, array in values.items()}, counts=None, moments=None)
         self._keep_moments(moments)
+
+    def _set_family(self, variable: Variable, parents: tuple[Variable, ...]) -> None:
+        """Set the variables; the shape is that of the configurations of the categorical parents."""
+        discrete = tuple(p for p in parents if p.is_categorical)
+        shape = tuple(p.n_states for p in discrete)
+        self.__dict__.update(variable=variable, parents=parents, shape=shape, n_configurations=math.prod(shape))
+        self.__dict__.update(discrete_parents=discrete)
+        self.__dict__.update(continuous_parents=tuple(p for p in parents if p.is_continuous))
 
     def _read_coefficients(self, given: ArrayLike | Mapping[str, Any] | None) -> np.ndarray:
         names = [p.name for p in self.continuous_parents]
@@ -183,26 +195,6 @@ class LinearGaussian(ConditionalTable):
         self.__dict__.update(moments=moments, counts=locked(moments.count.reshape(self.shape).copy()))
 
     # Sizes
-
-    @property
-    def discrete_parents(self) -> tuple[Variable, ...]:
-        """The categorical parents, in their order."""
-        return tuple(p for p in self.parents if p.is_categorical)
-
-    @property
-    def continuous_parents(self) -> tuple[Variable, ...]:
-        """The continuous parents, in their order."""
-        return tuple(p for p in self.parents if p.is_continuous)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The numbers of states of the categorical parents."""
-        return tuple(p.n_states for p in self.discrete_parents)
-
-    @property
-    def n_configurations(self) -> int:
-        """The number of configurations of the categorical parents."""
-        return math.prod(self.shape)
 
     @property
     def n_parameters(self) -> int:

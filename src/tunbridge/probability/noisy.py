@@ -113,8 +113,8 @@ class NoisyMaxCPT(ConditionalTable):
             raise DataError(f"the effects on {variable.name!r} {rule}; got {got}.")
         tables = tuple(_checked_effect(variable, p, e) for p, e in zip(family, effects, strict=True))
         row = _point(variable, codes[0]) if leak is None else _checked_leak(variable, leak)
-        self.__dict__.update(variable=variable, parents=family, counts=None, order=codes)
-        self.__dict__.update(effects=tables, leak=locked(row))
+        self._set_family(variable, family)
+        self.__dict__.update(effects=tables, leak=locked(row), order=codes, counts=None)
 
     @classmethod
     def of_valid(
@@ -127,8 +127,8 @@ class NoisyMaxCPT(ConditionalTable):
     ) -> NoisyMaxCPT:
         """Return the table of valid arrays, without checks; they are made read-only, not copied."""
         self = object.__new__(cls)
-        self.__dict__.update(variable=variable, parents=parents, counts=None, order=order)
-        self.__dict__.update(effects=tuple(map(locked, effects)), leak=locked(leak))
+        self._set_family(variable, parents)
+        self.__dict__.update(effects=tuple(map(locked, effects)), leak=locked(leak), order=order, counts=None)
         return self
 
     @property

@@ -10,8 +10,9 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from pathlib import Path
 
-from tunbridge.errors import DataError
+from tunbridge.errors import DataError, FileMissingError
 
 _SHOWN = 8
 _WIDTH = 60
@@ -90,6 +91,15 @@ def check_choice(what: str, value: object, choices: Sequence[object]) -> None:
     if not any(isinstance(value, type(choice)) and value == choice for choice in choices):
         hint = _nearest(value, choices)
         raise _error(what, f"{what} must be one of {listed(choices)}; got {_repr(value)}.{hint and ' ' + hint}")
+
+
+def missing_file(file: Path) -> FileMissingError:
+    """Return the error about a file that does not exist, with the nearest name in its folder."""
+    if not file.parent.is_dir():
+        return FileMissingError(f"path must be a file that exists; there is no folder {str(file.parent)!r}.")
+    near = difflib.get_close_matches(file.name, sorted(each.name for each in file.parent.iterdir()), n=1, cutoff=0.6)
+    hint = f" Did you mean {str(file.with_name(near[0]))!r}?" if near else ""
+    return FileMissingError(f"path must be a file that exists; got {str(file)!r}.{hint}")
 
 
 def check_number(

@@ -18,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from tunbridge._core.check import did_you_mean, listed, shortened, warn_user
+from tunbridge._core.grid import grid_lines
 from tunbridge._core.hashing import mixed, seeded, text_key
 from tunbridge._core.threads import map_threads
 from tunbridge.data.arrow import Values, is_text
@@ -349,8 +350,7 @@ class Table:
         """
         shown = list(self)[:most]
         lines = [(*described(c, self._facts[c.variable.name]), self._remarks(c.variable.name)) for c in shown]
-        widths = [max((len(line[i]) for line in lines), default=0) for i in range(3)]
-        texts = ["  ".join(["", *map(str.ljust, line[:3], widths), line[3]]).rstrip() for line in lines]
+        texts = [f"  {text}" for text in grid_lines(lines[0], lines[1:], left=None)] if lines else []
         if len(shown) < self.n_columns:
             texts.append(f"  … and {counted(self.n_columns - len(shown), 'more column')}")
         return "\n".join(texts)

@@ -30,6 +30,7 @@ from tunbridge.probability.reading import (
     checked_codes,
     checked_counts,
     checked_family,
+    checked_row,
     checked_rows,
     condition_text,
     configuration_of,
@@ -97,8 +98,14 @@ class CPT(ConditionalTable):
         """Return the table of a valid array of the full shape, without checks; it is made read-only, not copied."""
         kept, shape = None if counts is None else locked(counts), array.shape
         self = object.__new__(cls)
-        self.__dict__.update(variable=variable, parents=parents, counts=kept, probabilities=locked(array))
-        self.__dict__.update(shape=shape, n_configurations=array.size // shape[-1])
+        self.__dict__.update(
+            variable=variable,
+            parents=parents,
+            shape=shape,
+            n_configurations=array.size // shape[-1],
+            counts=kept,
+            probabilities=locked(array),
+        )
         return self
 
     @property
@@ -282,7 +289,9 @@ class SparseCPT(ConditionalTable):
         kept = None if counts is None else locked(checked_counts(variable, counts, rows.shape)[order])
         array = checked_rows(variable, parents, np.ascontiguousarray(rows[order]), numbers)
         self.__dict__.update(configurations=locked(numbers), probabilities=locked(array), counts=kept)
-        self.__dict__.update(default=locked(_default_row(variable, default)))
+        uniform = np.full(variable.n_states, 1.0 / variable.n_states)
+        row = uniform if default is None else checked_row("the default row", variable, default)
+        self.__dict__.update(default=locked(row))
 
     def _sorted(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the configuration numbers, sorted, and the order that sorts them."""
@@ -372,16 +381,6 @@ class SparseCPT(ConditionalTable):
         codes = configuration_codes(self.configurations[:n], self.shape[:-1])
         others = [[*("…" for _ in self.parents), *self.default.tolist()]] if self.n_rows < self.n_configurations else []
         return labelled(self.parents, codes, self.probabilities[:n]) + others, self.n_rows - n
-
-
-def _default_row(variable: Variable, default: Row | None) -> np.ndarray:
-    if default is None:
-        return np.full(variable.n_states, 1.0 / variable.n_states)
-    try:
-        row = np.array([read_row(variable, (), default, ())], np.float64)
-        return checked_rows(variable, (), row)[0].copy()
-    except DataError as error:
-        raise DataError(f"the default row: {error}") from None
 
 
 # Deterministic tables

@@ -34,9 +34,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import logsumexp, ndtr, ndtri
 
 from tunbridge._core.check import check_number, counted, listed, shortened
-from tunbridge._core.grid import html_grid, text_grid
+from tunbridge._core.grid import data_frame, html_grid, text_grid
 from tunbridge.counts.moments import CrossMoments
 from tunbridge.counts.radix import configuration_codes
 from tunbridge.data import Variable
@@ -458,8 +459,6 @@ class Mixture:
         return _plain(self._log_density(_numbers(x)))
 
     def _log_density(self, x: np.ndarray) -> np.ndarray:
-        from scipy.special import logsumexp  # heavy, and most queries are about categories
-
         with np.errstate(divide="ignore", invalid="ignore"):
             off = (x[..., None] - self.means) / np.sqrt(self.variances)
             terms = np.log(self.weights) - 0.5 * off * off - 0.5 * np.log(self.variances) - _LOG_ROOT
@@ -475,16 +474,12 @@ class Mixture:
 
     def _steps(self, x: np.ndarray) -> np.ndarray:
         """Return the distribution function of each Gaussian."""
-        from scipy.special import ndtr
-
         with np.errstate(divide="ignore", invalid="ignore"):
             off = (x[..., None] - self.means) / np.sqrt(self.variances)
         return ndtr(np.where(np.isnan(off), np.inf, off))  # 0/0: at the certain value
 
     def quantile(self, p: ArrayLike) -> Any:
         """Return the value x with P(X ≤ x) = p, for p from 0 to 1 or for each of an array."""
-        from scipy.special import ndtri
-
         share = _numbers(p, "p")
         if not ((share >= 0.0) & (share <= 1.0)).all():
             raise DataError(f"p must be from 0 to 1; got {share[~((share >= 0.0) & (share <= 1.0))].ravel()[0]:g}.")
@@ -508,8 +503,6 @@ class Mixture:
 
     def _is_below(self, x: np.ndarray, share: np.ndarray) -> np.ndarray:
         """Return whether P(X ≤ x) < share; in the upper half by the other tail, to lose no digits."""
-        from scipy.special import ndtr
-
         lower = (self.weights * self._steps(x)).sum(axis=-1) < share
         with np.errstate(divide="ignore", invalid="ignore"):
             off = (self.means - x[..., None]) / np.sqrt(self.variances)
@@ -544,10 +537,8 @@ class Mixture:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the Gaussians as a pandas DataFrame with the columns weight, mean and std."""
-        import pandas
-
         columns = (self.weights, self.means, np.sqrt(self.variances))
-        return pandas.DataFrame(dict(zip(_HEADER, columns, strict=True)))
+        return data_frame(dict(zip(_HEADER, columns, strict=True)))
 
     def _head(self) -> str:
         if len(self) == 1 and self.variance == 0.0:

@@ -36,6 +36,7 @@ from tunbridge.probability.reading import (
     Row,
     as_floats,
     checked_family,
+    checked_row,
     checked_rows,
     locked,
     read_row,
@@ -112,7 +113,7 @@ class NoisyMaxCPT(ConditionalTable):
             rule = f"must be {counted(len(family), 'table')}, one for each parent"
             raise DataError(f"the effects on {variable.name!r} {rule}; got {got}.")
         tables = tuple(_checked_effect(variable, p, e) for p, e in zip(family, effects, strict=True))
-        row = _point(variable, codes[0]) if leak is None else _checked_leak(variable, leak)
+        row = _point(variable, codes[0]) if leak is None else checked_row("the leak", variable, leak)
         self._set_family(variable, family)
         self.__dict__.update(effects=tables, leak=locked(row), order=codes, counts=None)
 
@@ -329,13 +330,6 @@ def _checked_effect(variable: Variable, parent: Variable, effect: ArrayLike) -> 
     if array.shape != shape:
         raise DataError(f"{what} must have the shape {shape}; got {array.shape}.")
     return locked(checked_rows(variable, (parent,), array))
-
-
-def _checked_leak(variable: Variable, leak: Row) -> np.ndarray:
-    try:
-        return checked_rows(variable, (), np.array([read_row(variable, (), leak, ())]))[0].copy()
-    except DataError as error:
-        raise DataError(f"the leak: {error}") from None
 
 
 def _cause_variables(causes: object) -> tuple[Variable, ...]:

@@ -307,6 +307,14 @@ def read_row(variable: Variable, parents: Sequence[Variable], row: Row, codes: S
     return [as_float(what, p) for p in row]
 
 
+def checked_row(what: str, variable: Variable, row: Row) -> np.ndarray:
+    """Return a row that is a distribution as a new array; an error begins with what it is."""
+    try:
+        return checked_rows(variable, (), np.array([read_row(variable, (), row, ())], np.float64))[0].copy()
+    except DataError as error:
+        raise DataError(f"{what}: {error}") from None
+
+
 def _mapped_row(
     variable: Variable, parents: Sequence[Variable], row: Mapping[Any, Any], codes: Sequence[int]
 ) -> list[float]:

@@ -157,7 +157,9 @@ def iter_delimited(
         floats = [name for name in numbers if types[name] == pa.float64()]
         batch = None
         try:
-            for batch in resumed(lambda block: _open(source, layout, options, block), _blocks(layout)):
+            for batch in resumed(
+                lambda block: _open(source, layout, options, block), _block_sizes(layout.scan.n_bytes)
+            ):
                 yield batch
         except pa.ArrowInvalid:
             _explain(source, layout, floats, missing)
@@ -204,24 +206,32 @@ def resumed(start: Callable[[int], Iterator[pa.RecordBatch]], blocks: Sequence[i
                 yield fresh
             return
         except pa.ArrowInvalid as error:
-            if not row_too_long(error) or block == blocks[-1]:
+            if not _row_too_long(error) or block == blocks[-1]:
                 raise
 
 
-def row_too_long(error: pa.ArrowInvalid) -> bool:
+def read_in_blocks(n_bytes: int, read: Callable[[int], pa.Table]) -> pa.Table:
+    """Return ``read(block size)``; where a row is longer than a block, try larger blocks."""
+    *smaller, largest = _block_sizes(n_bytes)
+    for block in smaller:
+        try:
+            return read(block)
+        except pa.ArrowInvalid as error:
+            if not _row_too_long(error):
+                raise
+    return read(largest)
+
+
+def _row_too_long(error: pa.ArrowInvalid) -> bool:
     """Return whether Arrow complains that a row is longer than its block of bytes."""
     return "straddl" in str(error)
 
 
-def block_sizes(n_bytes: int) -> list[int]:
+def _block_sizes(n_bytes: int) -> list[int]:
     """Return the sizes of blocks, in bytes, to try in order; the last holds the longest row that can be read."""
     first = 1 << 20 if n_bytes < _LARGE else 1 << 22
     # Text in another encoding may grow to twice its size on the way to UTF-8.
     return [first] + [min(size, 2 * n_bytes + 2) for size in (1 << 25, 1 << 30) if 2 * n_bytes > first]
-
-
-def _blocks(layout: Layout) -> list[int]:
-    return block_sizes(layout.scan.n_bytes)
 
 
 def _conversion(missing: Sequence[str]) -> dict[str, Any]:
@@ -238,16 +248,15 @@ def _settings(source: Source, layout: Layout, block: int) -> dict[str, Any]:
 
 
 def _read(source: Source, layout: Layout, options: csv.ConvertOptions) -> pa.Table:
-    for block in _blocks(layout):
-        try:
-            with source.open() as stream:
-                return csv.read_csv(stream, convert_options=options, **_settings(source, layout, block))
-        except pa.ArrowInvalid as error:
-            if row_too_long(error) and block < _blocks(layout)[-1]:
-                continue
-            _explain(source, layout)
-            raise
-    raise AssertionError("there is always a last block size")
+    def read(block: int) -> pa.Table:
+        with source.open() as stream:
+            return csv.read_csv(stream, convert_options=options, **_settings(source, layout, block))
+
+    try:
+        return read_in_blocks(layout.scan.n_bytes, read)
+    except pa.ArrowInvalid:
+        _explain(source, layout)
+        raise
 
 
 def _open(source: Source, layout: Layout, options: csv.ConvertOptions, block: int) -> Iterator[pa.RecordBatch]:

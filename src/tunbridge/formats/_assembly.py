@@ -116,12 +116,13 @@ class Declared:
 
 @dataclass(frozen=True)
 class Given:
-    """A table of a file: its variable, the parents, its place, and what the parser needs to read its rows."""
+    """A table of a file: its variable, the parents, its place, what the parser needs to read its rows, properties."""
 
     child: str
     parents: tuple[str, ...]
     place: Place
     body: Any = None
+    properties: Sequence[str] = ()
 
 
 @dataclass
@@ -184,6 +185,9 @@ def assemble(draft: Draft, read_rows: Callable[[Family], Rows], error: Error) ->
     """
     check_size(draft.length, len(draft.declared), sum(len(each.states) for each in draft.declared))
     declared = _by_name(draft, error)
+    for given in draft.given:  # the properties of a table belong to its node
+        if given.child in declared:
+            declared[given.child].properties.extend(given.properties)
     tables = _tables(draft, declared, error)
     variables = {name: _variable(each, error) for name, each in declared.items()}
     _check_distinct(variables, declared, error)

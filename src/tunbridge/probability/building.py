@@ -215,8 +215,15 @@ def _from_frame(variable: Variable, parents: tuple[Variable, ...], frame: Frame)
     n_rows = len(next(iter(columns.values())))
     numbers = numbers_of(parents, np.stack(codes, axis=1)) if parents else np.zeros(n_rows, np.int64)
     rest = {name: values for name, values in columns.items() if name not in {p.name for p in parents}}
-    fill = _from_long if _is_long(variable, rest) else _from_wide
-    return fill(variable, parents, rest, numbers)
+    table, seen = _empty(variable, parents)
+    seen[numbers] = True
+    is_long = variable.name in rest and _PROBABILITY in rest
+    fill = _fill_long if is_long else _fill_wide
+    present = fill(variable, parents, rest, numbers, table)
+    _check_complete(variable, parents, seen)
+    _check_no_counts(variable, parents, table)
+    _check_cells(variable, parents, table, present)
+    return table
 
 
 def _with_probability(variable: Variable, parents: tuple[Variable, ...], columns: dict[str, Any]) -> Mapping[str, Any]:
@@ -225,10 +232,6 @@ def _with_probability(variable: Variable, parents: tuple[Variable, ...], columns
     if taken or variable.name not in columns or _PROPORTION not in columns:
         return columns
     return {_PROBABILITY if name == _PROPORTION else name: values for name, values in columns.items()}
-
-
-def _is_long(variable: Variable, columns: Mapping[str, Any]) -> bool:
-    return variable.name in columns and _PROBABILITY in columns
 
 
 def _check_columns(variable: Variable, parents: tuple[Variable, ...], columns: Mapping[str, Any]) -> None:
@@ -252,39 +255,30 @@ def _codes(variable: Variable, column: Variable, values: Values) -> np.ndarray:
     return codes.astype(np.int64)
 
 
-def _from_long(
-    variable: Variable, parents: tuple[Variable, ...], columns: Mapping[str, Any], numbers: np.ndarray
+def _fill_long(
+    variable: Variable, parents: Sequence[Variable], columns: Mapping[str, Any], numbers: np.ndarray, table: np.ndarray
 ) -> np.ndarray:
-    """Return the table of a frame with a row for each probability; missing ones are 0 if the others sum to 1."""
+    """Fill the table from a frame with a row for each probability; return which probabilities it has."""
     extra = [name for name in columns if name not in (variable.name, _PROBABILITY)]
     if extra:
         rule = f"must have columns for the parents, {variable.name!r} and {_PROBABILITY!r}"
         raise DataError(f"the frame of {variable.name!r} {rule}; got also {listed(extra)}. Drop it.")
-    table, seen = _empty(variable, parents)
     codes = _codes(variable, variable, columns[variable.name])
     _check_once(variable, parents, numbers * variable.n_states + codes, variable.n_states)
     table[numbers, codes] = to_floats(_PROBABILITY, columns[_PROBABILITY])
-    seen[numbers] = True
-    _check_complete(variable, parents, seen)
-    _check_no_counts(variable, parents, table)
     present = np.zeros(table.shape, bool)
     present[numbers, codes] = True
-    _check_cells(variable, parents, table, present)
-    return table
+    return present
 
 
-def _from_wide(
-    variable: Variable, parents: tuple[Variable, ...], columns: Mapping[str, Any], numbers: np.ndarray
+def _fill_wide(
+    variable: Variable, parents: Sequence[Variable], columns: Mapping[str, Any], numbers: np.ndarray, table: np.ndarray
 ) -> np.ndarray:
-    """Return the table of a frame with a row for each configuration and a column for each state."""
+    """Fill the table from a frame with a row for each configuration and a column for each state."""
     names = _state_columns(variable, columns)
-    table, seen = _empty(variable, parents)
     _check_once(variable, parents, numbers, 1)
     table[numbers] = np.stack([to_floats(name, columns[name]) for name in names], axis=1)
-    seen[numbers] = True
-    _check_complete(variable, parents, seen)
-    _check_no_counts(variable, parents, table)
-    return table
+    return np.ones(table.shape, bool)
 
 
 def _state_columns(variable: Variable, columns: Mapping[str, Any]) -> list[str]:

@@ -48,10 +48,9 @@ from tunbridge.probability.reading import (
     Parents,
     as_float,
     as_floats,
-    check_distinct_names,
     condition_text,
+    distinct_variables,
     locked,
-    parents_tuple,
 )
 
 if TYPE_CHECKING:
@@ -290,16 +289,13 @@ class LinearGaussian(ConditionalTable):
 
 def _checked_family(variable: Variable, parents: Parents) -> tuple[Variable, ...]:
     """Return the parents as a tuple; raise unless the variable is continuous and all names are distinct."""
-    family = (*parents_tuple(parents), variable)
+    family = distinct_variables(variable, parents)
     for v in family:
-        if not isinstance(v, Variable):
-            raise DataError(f"variable and parents must be Variables; got {shortened(repr(v))}.")
-        if v.states is not None and not v.states:
+        if v.is_categorical and not v.n_states:
             raise DataError(f"the categorical parents of a LinearGaussian must have states; {v.name!r} has none.")
     if variable.is_categorical:
         hint = "CPT is the table of a categorical one."
         raise DataError(f"the variable of a LinearGaussian must be continuous; {variable.name!r} has states. {hint}")
-    check_distinct_names(family)
     return family[:-1]
 
 

@@ -78,24 +78,28 @@ def _is_complex(value: object) -> bool:
 
 def checked_family(variable: Variable, parents: Parents) -> tuple[Variable, ...]:
     """Return the parents as a tuple; raise unless all are distinct categorical variables with states."""
-    family = (*parents_tuple(parents), variable)
+    family = distinct_variables(variable, parents)
     for v in family:
-        if not isinstance(v, Variable):
-            raise DataError(f"variable and parents must be Variables; got {shortened(repr(v))}.")
         if not v.states:
             state = "it is continuous" if v.states is None else "it has none"
             hint = "" if v.states is not None else _about_numbers(v, variable)
             raise DataError(f"the variables of a conditional table must have states; {v.name!r}: {state}.{hint}")
-    check_distinct_names(family)
     return family[:-1]
 
 
-def check_distinct_names(family: Sequence[Variable]) -> None:
-    """Raise if a variable and its parents share a name."""
+def distinct_variables(variable: Variable, parents: Parents) -> tuple[Variable, ...]:
+    """Return the parents and the variable; raise unless they are variables with distinct names."""
+    if isinstance(parents, str) or not isinstance(parents, Variable | Iterable):
+        raise DataError(f"parents must be a list of Variables; got {shortened(repr(parents))}.")
+    family = (parents, variable) if isinstance(parents, Variable) else (*parents, variable)
+    for v in family:
+        if not isinstance(v, Variable):
+            raise DataError(f"variable and parents must be Variables; got {shortened(repr(v))}.")
     names = [v.name for v in family]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"the variable and its parents must have distinct names; got {twice!r} more than once.")
+    return family
 
 
 def _about_numbers(v: Variable, variable: Variable) -> str:
@@ -106,15 +110,6 @@ def _about_numbers(v: Variable, variable: Variable) -> str:
         f" Exact inference needs categories that do not depend on numbers: reverse the arc, so that {v.name!r} depends "
         f"on {variable.name!r}, or discretise {v.name!r}."
     )
-
-
-def parents_tuple(parents: Parents) -> tuple[Variable, ...]:
-    """Return parents as a tuple: a single one, or several."""
-    if isinstance(parents, Variable):
-        return (parents,)
-    if isinstance(parents, str) or not isinstance(parents, Iterable):
-        raise DataError(f"parents must be a list of Variables; got {shortened(repr(parents))}.")
-    return tuple(parents)
 
 
 def checked_codes(variable: Variable, parents: Sequence[Variable], codes: ArrayLike) -> np.ndarray:

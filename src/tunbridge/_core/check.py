@@ -8,11 +8,15 @@ import math
 import numbers
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import TypeVar
 
 from tunbridge.errors import DataError, FileMissingError
+
+T = TypeVar("T")
 
 _SHOWN = 8
 _WIDTH = 60
@@ -91,6 +95,17 @@ def check_choice(what: str, value: object, choices: Sequence[object]) -> None:
     if not any(isinstance(value, type(choice)) and value == choice for choice in choices):
         hint = _nearest(value, choices)
         raise _error(what, f"{what} must be one of {listed(choices)}; got {_repr(value)}.{hint and ' ' + hint}")
+
+
+def repeated(values: Iterable[T]) -> list[T]:
+    """Return the values that occur more than once.
+
+    Examples
+    --------
+    >>> repeated(["a", "b", "c", "b", "a", "b"])
+    ['a', 'b']
+    """
+    return [value for value, n in Counter(values).items() if n > 1]
 
 
 def missing_file(file: Path) -> FileMissingError:

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from tunbridge._core.check import check_choice, did_you_mean, listed, shortened
+from tunbridge._core.check import check_choice, did_you_mean, listed, repeated, shortened
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.data.arrow import Frame, Values, is_pandas
 from tunbridge.data.columns import (
@@ -155,11 +155,8 @@ def check_column_names(names: Iterable[Any]) -> None:
             raise DataError(
                 f"columns must have names; column {position} of {len(names)} has none. Name it in the header."
             )
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise DataError(f"column names must be distinct; got {name!r} more than once. Rename one.")
-        seen.add(name)
+    if len(set(names)) < len(names):
+        raise DataError(f"column names must be distinct; got {repeated(names)[0]!r} more than once. Rename one.")
 
 
 # Columns of frames

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from tunbridge._core.check import did_you_mean, listed, shortened, warn_user
+from tunbridge._core.check import did_you_mean, listed, repeated, shortened, warn_user
 from tunbridge._core.grid import grid_lines
 from tunbridge._core.hashing import mixed, seeded, text_key
 from tunbridge._core.threads import map_threads
@@ -104,8 +104,8 @@ class Table:
         names = tuple(v.name for v in self.variables)
         positions = {name: i for i, name in enumerate(names)}
         if len(positions) < len(names):
-            twice = list(dict.fromkeys(name for i, name in enumerate(names) if positions[name] != i))
-            raise DataError(f"column names must be distinct; got {listed(twice)} more than once. Rename one.")
+            twice = listed(repeated(names))
+            raise DataError(f"column names must be distinct; got {twice} more than once. Rename one.")
         markers = self.read_as_missing
         self.__dict__.update(
             names=names,

@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from tunbridge._core.check import check_number, did_you_mean, listed, shortened
+from tunbridge._core.check import check_number, did_you_mean, listed, repeated, shortened
 from tunbridge.errors import DataError
 
 State = Hashable
@@ -237,8 +237,7 @@ def _codes_of(name: str, states: tuple[State, ...]) -> dict[State, int]:
     except TypeError as error:
         raise DataError(f"the states of {name!r} must be plain values; {error}.") from None
     if len(codes) < len(states):
-        twice = [s for i, s in enumerate(states) if codes[s] != i]
-        raise DataError(f"the states of {name!r} must be distinct; got {listed(twice)} more than once.")
+        raise DataError(f"the states of {name!r} must be distinct; got {listed(repeated(states))} more than once.")
     absent = [s for s in states if is_missing(s)] if _kinds(states) - _NEVER_MISSING else []
     if absent:
         hint = "Leave it out: a missing value is in no state."

@@ -33,7 +33,7 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
-from tunbridge._core.check import did_you_mean, shortened
+from tunbridge._core.check import did_you_mean, repeated, shortened
 from tunbridge._core.memory import check_memory
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, FormatError
@@ -271,18 +271,6 @@ def shown(name: str) -> str:
     return repr(shortened(name, _SHOWN))
 
 
-def first_repeated(names: Iterable[str]) -> str:
-    """Return the first name that occurred before.
-
-    Examples
-    --------
-    >>> first_repeated(["a", "b", "a"])
-    'a'
-    """
-    seen: set[str] = set()
-    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-
-
 # Reading: the variables
 
 
@@ -363,7 +351,7 @@ def _tables(draft: Draft, declared: dict[str, Declared], error: Error) -> dict[s
                 hint = did_you_mean(name, declared)
                 raise error(f"a table must be about declared variables; got {shown(name)}. {hint}", given.place)
         if len(set(family)) < len(family):
-            twice = shown(first_repeated(family))
+            twice = shown(repeated(family)[0])
             raise error(f"the variables of a table must be distinct; got {twice} more than once.", given.place)
         if given.child in found:
             raise error(f"a variable must have one table; got another one of {shown(given.child)}.", given.place)
@@ -503,7 +491,7 @@ def _file_node(cpt: ConditionalTable, name: str, properties: Sequence[str], rule
     if len(set(texts)) < len(texts):
         raise DataError(
             f"the states of {variable.name!r} must differ when they are written as text; got "
-            f"{first_repeated(texts)!r} more than once. A native file (.tb) keeps their types."
+            f"{repeated(texts)[0]!r} more than once. A native file (.tb) keeps their types."
         )
     states = tuple(_legal_names(texts, rules.is_state))
     marks = {}

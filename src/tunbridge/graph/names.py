@@ -7,12 +7,11 @@ names; the result is a dictionary from name to position and pairs of positions.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tunbridge._core.check import did_you_mean, listed, shortened
+from tunbridge._core.check import did_you_mean, listed, repeated, shortened
 from tunbridge.errors import DataError, UnknownVariableError
 
 Names = str | Iterable[str]
@@ -142,8 +141,7 @@ def positions(what: str, names: object, index: Mapping[str, int]) -> list[int]:
 def check_distinct(what: str, values: Sequence[object]) -> None:
     """Raise if a value is repeated."""
     if len(set(values)) < len(values):
-        twice = [value for value, n in Counter(values).items() if n > 1]
-        raise DataError(f"{what} must be distinct; got {listed(twice)} more than once.")
+        raise DataError(f"{what} must be distinct; got {listed(repeated(values))} more than once.")
 
 
 def joined(names: Sequence[str], mark: str = ARC) -> str:

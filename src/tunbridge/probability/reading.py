@@ -13,7 +13,7 @@ from typing import Any, SupportsFloat, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tunbridge._core.check import did_you_mean, listed, shortened
+from tunbridge._core.check import did_you_mean, listed, repeated, shortened
 from tunbridge.counts.radix import configuration_numbers
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
@@ -95,10 +95,8 @@ def distinct_variables(variable: Variable, parents: Parents) -> tuple[Variable, 
     for v in family:
         if not isinstance(v, Variable):
             raise DataError(f"variable and parents must be Variables; got {shortened(repr(v))}.")
-    names = [v.name for v in family]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"the variable and its parents must have distinct names; got {twice!r} more than once.")
+    if twice := repeated(v.name for v in family):
+        raise DataError(f"the variable and its parents must have distinct names; got {twice[0]!r} more than once.")
     return family
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import json as arrow_json
 
+from tunbridge._core.check import repeated
 from tunbridge._core.registry import table_format
 from tunbridge.data.formats.delimited import read_in_blocks
 from tunbridge.data.formats.request import Request, typed_table
@@ -108,8 +109,7 @@ def _json_object(source: Source, number: int, body: str) -> dict[str, Any]:
 def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(k for k in keys if keys.count(k) > 1)!r} is there twice")
+        raise ValueError(f"the key {repeated(key for key, _ in pairs)[0]!r} is there twice")
     return found
 
 

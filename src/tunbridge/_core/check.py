@@ -9,7 +9,7 @@ import numbers
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TypeVar
@@ -95,6 +95,22 @@ def check_choice(what: str, value: object, choices: Sequence[object]) -> None:
     if not any(isinstance(value, type(choice)) and value == choice for choice in choices):
         hint = _nearest(value, choices)
         raise _error(what, f"{what} must be one of {listed(choices)}; got {_repr(value)}.{hint and ' ' + hint}")
+
+
+def check_known(
+    rule: str, names: Iterable[object], known: Collection[object], error: type[DataError] = DataError
+) -> None:
+    """Raise unless every name is known; the message is the rule, the name, and the nearest known one.
+
+    Examples
+    --------
+    >>> check_known("kinds must name columns", ["agee"], ["age", "sex"])
+    Traceback (most recent call last):
+    tunbridge.errors.DataError: kinds must name columns; got 'agee'. Did you mean 'age'?
+    """
+    for name in names:
+        if name not in known:
+            raise error(f"{rule}; got {name!r}. {did_you_mean(name, known)}")
 
 
 def repeated(values: Iterable[T]) -> list[T]:

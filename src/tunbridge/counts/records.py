@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 from numpy.typing import DTypeLike
 
-from tunbridge._core.check import check_number, did_you_mean, listed, shortened
+from tunbridge._core.check import check_known, check_number, did_you_mean, listed, shortened
 from tunbridge._core.grid import grid_lines
 from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import row_pieces
@@ -92,11 +92,9 @@ class Counts:
 
     def row(self, parents: Mapping[str, State]) -> np.ndarray:
         """Return the child's counts for one configuration of the parents, given by name."""
-        for name in parents:
-            if name not in [p.name for p in self.parents]:
-                hint = did_you_mean(name, [p.name for p in self.parents])
-                raise DataError(f"a configuration must name parents of {self.child.name!r}; got {name!r}. {hint}")
-        missing = [p.name for p in self.parents if p.name not in parents]
+        names = [p.name for p in self.parents]
+        check_known(f"a configuration must name parents of {self.child.name!r}", parents, names)
+        missing = [name for name in names if name not in parents]
         if missing:
             raise DataError(f"a configuration must give every parent a state; {listed(missing)} has none.")
         codes = np.array([[p.code(parents[p.name]) for p in self.parents]], np.intp)

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from tunbridge._core.check import check_choice, did_you_mean, listed, repeated, shortened
+from tunbridge._core.check import check_choice, check_known, did_you_mean, listed, repeated, shortened
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.data.arrow import Frame, Values, is_pandas
 from tunbridge.data.columns import (
@@ -136,10 +136,8 @@ def column_kinds(kinds: Mapping[str, Kind] | str | None, names: Sequence[str]) -
         return dict.fromkeys(names, kinds)
     if kinds is not None and not isinstance(kinds, Mapping):
         raise DataError(f"kinds must be a kind, or a dict from column to kind; got {shortened(repr(kinds))}.")
-    known = set(names)
+    check_known("kinds must name columns", kinds or (), dict.fromkeys(names))
     for name, kind in (kinds or {}).items():
-        if name not in known:
-            raise DataError(f"kinds must name columns; got {name!r}. {did_you_mean(name, names)}")
         check_choice(f"the kind of column {name!r}", kind, KINDS)
     return dict(kinds or {})
 
@@ -267,8 +265,7 @@ def _of_kind(column: Column, kind: Kind | None) -> Column:
 def _weighted(table: Table, weights: str | ArrayLike | None) -> Table:
     if not isinstance(weights, str):
         return table if weights is None else table.with_weights(weights)
-    if weights not in table.names:
-        raise DataError(f"weights must name a column; got {weights!r}. {did_you_mean(weights, table.names)}")
+    check_known("weights must name a column", [weights], table.positions)
     values = to_floats(weights, column_to_arrow(table.column(weights)))
     return table.drop([weights]).with_weights(values)
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from tunbridge._core.check import did_you_mean, repeated
+from tunbridge._core.check import check_known, repeated
 from tunbridge._core.registry import network_format
 from tunbridge.data import State
 from tunbridge.errors import DataError, UnknownVariableError
@@ -156,10 +156,7 @@ def write_uai_evidence(samples: Sequence[Mapping[str, object]], parts: NetworkPa
     index = {variable.name: i for i, variable in enumerate(parts.variables)}
     lines = []
     for sample in samples:
-        for name in sample:
-            if name not in index:
-                hint = did_you_mean(name, index)
-                raise UnknownVariableError(f"evidence must name variables of the network; got {name!r}. {hint}")
+        check_known("evidence must name variables of the network", sample, index, UnknownVariableError)
         pairs = [(index[name], parts.variables[index[name]].code(state)) for name, state in sample.items()]
         lines.append(" ".join(map(str, [len(pairs), *(number for pair in pairs for number in pair)])))
     if not lines:

@@ -97,6 +97,20 @@ def check_choice(what: str, value: object, choices: Sequence[object]) -> None:
         raise _error(what, f"{what} must be one of {listed(choices)}; got {_repr(value)}.{hint and ' ' + hint}")
 
 
+def as_list(what: str, values: Iterable[T], of: str = "names") -> list[T]:
+    """Return values as a list; raise for a text, whose letters would be taken for values.
+
+    Examples
+    --------
+    >>> as_list("columns", "age")
+    Traceback (most recent call last):
+    tunbridge.errors.DataError: columns must be a list of names; got the text 'age'. Write ['age'].
+    """
+    if isinstance(values, str):
+        raise _error(what, f"{what} must be a list of {of}; got the text {values!r}. Write [{values!r}].")
+    return list(values)
+
+
 def check_known(
     rule: str, names: Iterable[object], known: Collection[object], error: type[DataError] = DataError
 ) -> None:

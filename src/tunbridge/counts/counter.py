@@ -19,7 +19,7 @@ from math import prod
 
 import numpy as np
 
-from tunbridge._core.check import check_number, listed
+from tunbridge._core.check import as_list, check_number, listed
 from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import map_threads, n_threads
 from tunbridge.counts.columns import Columns, count_pairs, families_by_planes, offsets
@@ -236,12 +236,8 @@ class Counter:
         return list(range(len(self.variables))) if names is None else sorted(set(self._check_names("variables", names)))
 
     def _check_names(self, what: str, names: Iterable[str]) -> list[int]:
-        if isinstance(names, str):
-            raise DataError(
-                f"{what} must be a list of names; got the text {names!r}. Write [{names!r}].", parameter=what
-            )
         table, positions = self.parts[0].table, []
-        for name in names:
+        for name in as_list(what, names):
             if isinstance(name, str) and name in self.continuous:
                 raise DataError(f"variables must be categorical to be counted; {name!r} is continuous. Discretise it.")
             positions.append(table.position(name))

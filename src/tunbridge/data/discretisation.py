@@ -38,7 +38,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from tunbridge._core.check import check_choice, check_number
+from tunbridge._core.check import as_list, check_choice, check_number
 from tunbridge._core.memory import check_memory
 from tunbridge.data.arrow import Frame, Values
 from tunbridge.data.columns import Column, interval_codes, to_floats
@@ -304,7 +304,7 @@ def discretise(
     else:
         check_choice("method", method, METHODS)
         classes = None if target is None or method != "mdl" else table.codes(target)
-        names = _continuous_names(table, target) if columns is None else _names(columns)
+        names = _continuous_names(table, target) if columns is None else as_list("columns", columns)
         found = {
             name: learn_cuts(table.floats(name), method, classes=classes, weights=table.weights, n_bins=n_bins)
             for name in names
@@ -344,12 +344,6 @@ def _counted_rows(floats: np.ndarray, weights: ArrayLike | None) -> tuple[np.nda
     """Return a mask of the rows that are present and weigh something, and the weight of every row."""
     mass = np.ones(floats.size) if weights is None else check_weights(weights, floats.size)
     return ~np.isnan(floats) & (mass > 0), mass
-
-
-def _names(columns: Iterable[str]) -> list[str]:
-    if isinstance(columns, str):
-        raise DataError(f"columns must be a list of names; got {columns!r}. Write [{columns!r}].")
-    return list(columns)
 
 
 def _continuous_names(table: Table, target: str | None) -> list[str]:

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from tunbridge._core.check import check_choice, check_known, did_you_mean, listed, repeated, shortened
+from tunbridge._core.check import as_list, check_choice, check_known, did_you_mean, listed, repeated, shortened
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.data.arrow import Frame, Values, is_pandas
 from tunbridge.data.columns import (
@@ -294,11 +294,9 @@ def with_indicators(frame: Frame, columns: Iterable[str] | None = None) -> Table
       income missing  categorical  no, yes
     """
     table = as_table(frame)
-    if isinstance(columns, str):
-        raise DataError(f"columns must be a list of names; got the text {columns!r}. Write [{columns!r}].")
     if columns is not None and not isinstance(columns, Iterable):
         raise DataError(f"columns must be a list of names; got {columns!r}.")
-    chosen = list(table.missing) if columns is None else list(dict.fromkeys(columns))
+    chosen = list(table.missing) if columns is None else list(dict.fromkeys(as_list("columns", columns)))
     added = [_indicator(table.column(name)) for name in chosen]
     there = [c.variable.name for c in added if c.variable.name in table.names]
     if there:

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from tunbridge._core.check import did_you_mean, listed, repeated, shortened, warn_user
+from tunbridge._core.check import as_list, did_you_mean, listed, repeated, shortened, warn_user
 from tunbridge._core.grid import grid_lines
 from tunbridge._core.hashing import mixed, seeded, text_key
 from tunbridge._core.threads import map_threads
@@ -218,11 +218,11 @@ class Table:
 
     def select(self, names: Iterable[str]) -> Table:
         """Return the table of these columns, in this order."""
-        return Table.of_valid([self.column(name) for name in _several(names)], self)
+        return Table.of_valid([self.column(name) for name in as_list("names", names, "column names")], self)
 
     def drop(self, names: Iterable[str]) -> Table:
         """Return the table without these columns."""
-        gone = {self.position(name) for name in _several(names)}
+        gone = {self.position(name) for name in as_list("names", names, "column names")}
         return Table.of_valid([column for i, column in enumerate(self) if i not in gone], self)
 
     def take(self, rows: slice | ArrayLike) -> Table:
@@ -439,12 +439,6 @@ def check_lengths(columns: Iterable[tuple[str, Any]]) -> None:
 def _n_rows(columns: Sequence[np.ndarray], weights: np.ndarray | None) -> int:
     rows = columns[0] if columns else weights
     return 0 if rows is None else len(rows)
-
-
-def _several(names: Iterable[str]) -> Iterable[str]:
-    if isinstance(names, str):
-        raise DataError(f"names must be a list of column names; got the text {names!r}. Write [{names!r}].")
-    return names
 
 
 def _check_values(column: Column) -> None:

@@ -455,6 +455,11 @@ class FileNode:
         true = self.cpt.variable.name
         return None if true == self.name else true if is_line(true) else self.name
 
+    def full_name_statement(self, key: str, sign: str) -> list[str]:
+        """Return the statement that gives the full name under a key, if there is one to give and none given yet."""
+        given = self.full_name is None or any(text.startswith(f"{key} = ") for text in self.properties)
+        return [] if given else [f'{key} {sign} "{self.full_name}"']
+
     def rows(self) -> np.ndarray:
         """Return all rows of the table, of shape (n_configurations, n_states)."""
         return self.cpt.table().reshape(-1, len(self.states))

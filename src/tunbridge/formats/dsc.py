@@ -191,8 +191,7 @@ def _property_lines(network: FileNetwork) -> list[str]:
 
 def _node_statements(node: FileNode) -> list[str]:
     states = ", ".join(f'"{state}"' for state in node.states)
-    named = node.full_name is None or any(text.startswith("name = ") for text in node.properties)
-    name = [] if named else [f'name : "{node.full_name}"']
+    name = node.full_name_statement("name", ":")
     return [*name, f"type : discrete[{len(node.states)}] = {{ {states} }}", *node.properties]
 
 

@@ -202,10 +202,7 @@ _RULES = Rules(_is_name, is_line, _is_property, is_line, marker='{} = "{}"'.form
 
 def _node_statements(node: FileNode) -> list[str]:
     states = " ".join(f'"{state}"' for state in node.states)
-    properties, _ = _split(node)
-    labelled = node.full_name is None or any(text.startswith("label = ") for text in properties)
-    label = [] if labelled else [f'label = "{node.full_name}"']
-    return [f"states = ({states})", *label, *properties]
+    return [f"states = ({states})", *node.full_name_statement("label", "="), *_split(node)[0]]
 
 
 def _table_lines(node: FileNode) -> list[str]:

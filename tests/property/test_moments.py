@@ -108,7 +108,7 @@ def test_moments_of_many_rows(layout: str, weighted: bool) -> None:
     groups = rng.integers(-1, 5, len(array)).astype(np.int16)
     sample = Sample(array, groups, 5, rng.random(len(array)) if weighted else None, layout)
     one, two, three = (sample.moments(n_jobs) for n_jobs in (1, 2, 3))
-    for a, b, c in zip(one._arrays, two._arrays, three._arrays, strict=True):
+    for a, b, c in zip(one.arrays, two.arrays, three.arrays, strict=True):
         assert a.tobytes() == b.tobytes() == c.tobytes()
     present = ~np.isnan(array)
     w = np.ones(len(array)) if sample.weights is None else sample.weights

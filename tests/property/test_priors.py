@@ -47,7 +47,7 @@ def assert_same(one: np.ndarray, other: np.ndarray, rtol: float = 1e-11) -> None
 @settings(max_examples=25, deadline=None)
 def test_rows_sum_to_one_and_rest_on_counts(prior: Any, table: tb.Table) -> None:
     rule, counts = as_prior(prior), family(table)
-    for found in (table_of(counts, rule), table_of(counts._sparse(), rule)):
+    for found in (table_of(counts, rule), table_of(counts.sparse(), rule)):
         assert_same(found.table().sum(axis=-1), np.ones(found.shape[:-1]))
         totals = found.counts.sum(axis=-1)
         rows = found.probabilities if isinstance(found, tb.SparseCPT) else found.table()

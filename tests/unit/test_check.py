@@ -3,12 +3,22 @@ from __future__ import annotations
 import difflib
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tunbridge._core.check import check_choice, check_number, did_you_mean, listed, shortened
-from tunbridge.errors import DataError
+from tunbridge._core.check import (
+    check_choice,
+    check_known,
+    check_number,
+    did_you_mean,
+    listed,
+    missing_file,
+    repeated,
+    shortened,
+)
+from tunbridge.errors import DataError, FileMissingError, UnknownVariableError
 
 
 def test_shortened_cuts_long_text_only() -> None:
@@ -128,3 +138,24 @@ def test_did_you_mean_compares_with_few_of_many_names(monkeypatch: pytest.Monkey
     monkeypatch.setattr(difflib, "get_close_matches", count)
     did_you_mean("b" * 1000, [f"{i}{'a' * 1000}" for i in range(9000)])
     assert compared[0] <= 200 * 100
+
+
+def test_names_must_be_known() -> None:
+    check_known("the names must be known", ["a", "b"], {"b": 1, "a": 2})
+    with pytest.raises(UnknownVariableError) as error:
+        check_known("evidence must name variables", ["age", "smoke"], ["age", "smoker"], UnknownVariableError)
+    assert str(error.value) == "evidence must name variables; got 'smoke'. Did you mean 'smoker'?"
+
+
+def test_repeated_values_come_once_in_the_order_of_their_first_occurrence() -> None:
+    assert repeated("abcacb") == ["a", "b", "c"]
+    assert repeated(range(3)) == []
+
+
+def test_a_missing_file_is_reported_with_the_nearest_name(tmp_path: Path) -> None:
+    (tmp_path / "visits.csv").touch()
+    near = missing_file(tmp_path / "visit.csv")
+    assert isinstance(near, FileMissingError)
+    assert str(near).endswith(f"Did you mean {str(tmp_path / 'visits.csv')!r}?")
+    assert str(missing_file(tmp_path / "xyz")) == f"path must be a file that exists; got {str(tmp_path / 'xyz')!r}."
+    assert "there is no folder" in str(missing_file(tmp_path / "no" / "visits.csv"))

@@ -65,3 +65,7 @@ def test_earlier_forms_are_read():
 def test_damaged_content_is_refused(change):
     with pytest.raises((ValueError, TypeError)):
         unpack(Record, pack(RECORD) | change)
+
+
+def test_fields_that_follow_from_others_are_not_packed() -> None:
+    assert pack(Variable("x", ["a", "b"])) == {"name": "x", "states": ["a", "b"], "ordered": False, "cuts": None}

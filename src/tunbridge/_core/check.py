@@ -8,10 +8,15 @@ import inspect
 import math
 import numbers
 import warnings
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
+from pathlib import Path
+from typing import TypeVar
 
-from tunbridge.errors import DataError
+from tunbridge.errors import DataError, FileMissingError
+
+T = TypeVar("T")
 
 _SHOWN = 8
 _WIDTH = 60
@@ -90,6 +95,56 @@ def check_choice(what: str, value: object, choices: Sequence[object]) -> None:
     if not any(isinstance(value, type(choice)) and value == choice for choice in choices):
         hint = _nearest(value, choices)
         raise _error(what, f"{what} must be one of {listed(choices)}; got {_repr(value)}.{hint and ' ' + hint}")
+
+
+def as_list(what: str, values: Iterable[T], of: str = "names") -> list[T]:
+    """Return values as a list; raise for a text, whose letters would be taken for values.
+
+    Examples
+    --------
+    >>> as_list("columns", "age")
+    Traceback (most recent call last):
+    tunbridge.errors.DataError: columns must be a list of names; got the text 'age'. Write ['age'].
+    """
+    if isinstance(values, str):
+        raise _error(what, f"{what} must be a list of {of}; got the text {values!r}. Write [{values!r}].")
+    return list(values)
+
+
+def check_known(
+    rule: str, names: Iterable[object], known: Collection[object], error: type[DataError] = DataError
+) -> None:
+    """Raise unless every name is known; the message is the rule, the name, and the nearest known one.
+
+    Examples
+    --------
+    >>> check_known("kinds must name columns", ["agee"], ["age", "sex"])
+    Traceback (most recent call last):
+    tunbridge.errors.DataError: kinds must name columns; got 'agee'. Did you mean 'age'?
+    """
+    for name in names:
+        if name not in known:
+            raise error(f"{rule}; got {name!r}. {did_you_mean(name, known)}")
+
+
+def repeated(values: Iterable[T]) -> list[T]:
+    """Return the values that occur more than once.
+
+    Examples
+    --------
+    >>> repeated(["a", "b", "c", "b", "a", "b"])
+    ['a', 'b']
+    """
+    return [value for value, n in Counter(values).items() if n > 1]
+
+
+def missing_file(file: Path) -> FileMissingError:
+    """Return the error about a file that does not exist, with the nearest name in its folder."""
+    if not file.parent.is_dir():
+        return FileMissingError(f"path must be a file that exists; there is no folder {str(file.parent)!r}.")
+    near = difflib.get_close_matches(file.name, sorted(each.name for each in file.parent.iterdir()), n=1, cutoff=0.6)
+    hint = f" Did you mean {str(file.with_name(near[0]))!r}?" if near else ""
+    return FileMissingError(f"path must be a file that exists; got {str(file)!r}.{hint}")
 
 
 def check_number(

@@ -17,7 +17,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 _LEAVES = {int: (int,), float: (float, int), str: (str,), bool: (bool,)}
 
 
-def pack(value: Any) -> Any:
+def pack(value: object) -> Any:
     """Return a value as plain content.
 
     Examples
@@ -40,7 +40,7 @@ def pack(value: Any) -> Any:
     return value
 
 
-def unpack(hint: Any, content: Any) -> Any:
+def unpack(hint: object, content: object) -> Any:
     """Return the value of a type that :func:`pack` wrote; raise ValueError when the content is none.
 
     Examples
@@ -51,7 +51,8 @@ def unpack(hint: Any, content: Any) -> Any:
     Traceback (most recent call last):
     ValueError: a number was expected, not 'many'
     """
-    origin, inner = get_origin(hint), get_args(hint)
+    origin: Any = get_origin(hint)
+    inner = get_args(hint)
     if hint is Any:
         return content
     if origin in (Union, UnionType):
@@ -69,19 +70,19 @@ def unpack(hint: Any, content: Any) -> Any:
     return origin(unpack(inner[0], each) for each in content)
 
 
-def unpack_fields(record: Any, content: Mapping[str, Any]) -> dict[str, Any]:
+def unpack_fields(record: type, content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a record that are in some content, by name."""
     hints = get_type_hints(record)
     return {name: unpack(hints[name], content[name]) for name in _field_names(record) if name in content}
 
 
-def _field_names(kind: Any) -> tuple[str, ...]:
+def _field_names(kind: type) -> tuple[str, ...]:
     if is_dataclass(kind):
-        return tuple(field.name for field in fields(kind))
+        return tuple(field.name for field in fields(kind) if field.init)  # the others follow from these
     return tuple(getattr(kind, "_fields", ()))
 
 
-def _unpack_record(record: type, content: Any) -> Any:
+def _unpack_record(record: type, content: object) -> Any:
     if isinstance(content, Mapping):
         return record(**unpack_fields(record, content))
     if not isinstance(content, Sequence) or isinstance(content, str):
@@ -91,7 +92,7 @@ def _unpack_record(record: type, content: Any) -> Any:
     return record(**{name: unpack(hints[name], each) for name, each in given})
 
 
-def _unpack_leaf(kind: type, content: Any) -> Any:
+def _unpack_leaf(kind: type, content: object) -> Any:
     allowed = _LEAVES.get(kind, (kind,))
     if not isinstance(content, allowed) or (isinstance(content, bool) and kind is not bool):
         what = "a number" if kind in (int, float) else kind.__name__
@@ -99,12 +100,12 @@ def _unpack_leaf(kind: type, content: Any) -> Any:
     return float(content) if kind is float else content  # type: ignore[arg-type]
 
 
-def _unpack_union(choices: Sequence[Any], content: Any) -> Any:
+def _unpack_union(choices: Sequence[Any], content: object) -> Any:
     if content is None and NoneType in choices:
         return None
     return unpack(next(choice for choice in choices if choice is not NoneType), content)
 
 
-def _pair(item: Any) -> tuple[Any, Any]:
+def _pair(item: Mapping[str, Any] | Sequence[Any]) -> tuple[Any, Any]:
     key, value = item.values() if isinstance(item, Mapping) else item
     return key, value

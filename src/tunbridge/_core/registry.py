@@ -142,17 +142,6 @@ def file_entry(role: str, kind: str) -> Entry | None:
     return next((found for found in entries(role).values() if found.file == kind), None)
 
 
-def object_entry(role: str, name: str) -> Entry | None:
-    """Return the entry of the class or function of a name, or None.
-
-    Examples
-    --------
-    >>> object_entry("classifier", "TANClassifier").name
-    'tan'
-    """
-    return next((found for found in entries(role).values() if found.object == name), None)
-
-
 def _decorator(role: str) -> Callable[..., Callable[[T], T]]:
     def register(name: str, **details: Any) -> Callable[[T], T]:
         def add(registered: T) -> T:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ RandomState = int | np.random.Generator | None
 """A random seed, a generator, or None for a seed from the operating system."""
 
 
-def entropy_of(random_state: Any) -> int:
+def entropy_of(random_state: RandomState) -> int:
     """Return the seed that a random state stands for.
 
     Examples

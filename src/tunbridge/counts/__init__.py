@@ -1,19 +1,8 @@
-"""Counts: everything else is learned from them."""
+"""Counts: everything else is learned from them.
 
-from tunbridge.counts.counter import Counter
-from tunbridge.counts.information import conditional_mutual_information, entropy, mutual_information
-from tunbridge.counts.moments import Moments, moments_within
-from tunbridge.counts.records import Counts, PairCounts, TripleCounts, merge_states
+The names stand in ``__init__.pyi``; each is loaded when it is first used.
+"""
 
-__all__ = [
-    "Counter",
-    "Counts",
-    "Moments",
-    "PairCounts",
-    "TripleCounts",
-    "conditional_mutual_information",
-    "entropy",
-    "merge_states",
-    "moments_within",
-    "mutual_information",
-]
+from tunbridge._core.lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from math import prod
@@ -61,6 +61,29 @@ class Columns:
     weight: float
     n_jobs: int | None = None
     scale: float = 1.0
+    names: tuple[str, ...] = field(init=False)
+    """The names of the columns."""
+    codes: tuple[np.ndarray, ...] = field(init=False)
+    """The codes of each column, −1 where missing."""
+    weights: np.ndarray | None = field(init=False)
+    """The weights of the rows, if they have any."""
+    n_rows: int = field(init=False)
+    """The number of rows."""
+    n_states: list[int] = field(init=False)
+    """The number of states of each column."""
+    states: np.ndarray = field(init=False)
+    """The number of states of each column, as an array."""
+
+    def __post_init__(self) -> None:
+        table, n_states = self.table, [v.n_states for v in self.table.variables]
+        self.__dict__.update(  # the class is frozen
+            names=table.names,
+            codes=table.columns,
+            weights=table.weights,
+            n_rows=table.n_rows,
+            n_states=n_states,
+            states=np.array(n_states, np.int64),
+        )
 
     @classmethod
     def of(cls, table: Table, n_jobs: int | None = None) -> Columns:
@@ -74,26 +97,6 @@ class Columns:
         return replace(self, table=self.table.recode(variables), n_jobs=n_jobs)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return self.table.names
-
-    @property
-    def codes(self) -> tuple[np.ndarray, ...]:
-        """The codes of each column, −1 where missing."""
-        return self.table.columns
-
-    @property
-    def weights(self) -> np.ndarray | None:
-        """The weights of the rows, if they have any."""
-        return self.table.weights
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return self.table.n_rows
-
-    @property
     def total(self) -> float:
         """The number (or weight) of the rows, scaled."""
         return self.weight if self.scale == 1.0 else self.weight * self.scale
@@ -102,16 +105,6 @@ class Columns:
     def count_type(self) -> type[np.int64 | np.float64]:
         """The type of counts: integers unless rows have weights."""
         return np.int64 if self.weights is None else np.float64
-
-    @cached_property
-    def n_states(self) -> list[int]:
-        """The number of states of each column."""
-        return [v.n_states for v in self.table.variables]
-
-    @cached_property
-    def states(self) -> np.ndarray:
-        """The number of states of each column, as an array."""
-        return np.array(self.n_states, np.int64)
 
     @cached_property
     def first_states(self) -> np.ndarray:

@@ -19,14 +19,14 @@ from math import prod
 
 import numpy as np
 
-from tunbridge._core.check import check_number, listed
+from tunbridge._core.check import as_list, check_number, listed
 from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import map_threads, n_threads
 from tunbridge.counts.columns import Columns, count_pairs, families_by_planes, offsets
 from tunbridge.counts.extensions import Extensions
 from tunbridge.counts.radix import is_dense, joint_codes, joint_table, sparse_table
 from tunbridge.counts.records import Counts, PairCounts, TripleCounts, merge_states, number_text
-from tunbridge.data import Table, Variable, as_table
+from tunbridge.data import Frame, Table, Variable, as_table
 from tunbridge.data.columns import code_type
 from tunbridge.errors import DataError
 
@@ -58,11 +58,12 @@ class Counter:
     [[3, 3], [2, 6]]
     """
 
-    def __init__(self, data: Table | object, *, n_jobs: int | None = None) -> None:
+    def __init__(self, data: Frame, *, n_jobs: int | None = None) -> None:
         n_threads(n_jobs)
-        table = as_table(data)
+        table = data if isinstance(data, Table) else as_table(data)
         self.parts: tuple[Columns, ...] = (Columns.of(table, n_jobs),)
-        self._continuous = frozenset(v.name for v in table.variables if v.is_continuous)
+        self.continuous = frozenset(v.name for v in table.variables if v.is_continuous)
+        """The names of the continuous columns, which are not counted."""
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -200,17 +201,18 @@ class Counter:
             raise DataError(f"counters must have the same variables to be merged; only one of them has {differ}.")
         variables = [merge_states(v, theirs[name]) for name, v in mine.items()]
         parts = [part.recode(variables, self.n_jobs) for part in (*self.parts, *other.parts)]
-        return self._with(parts, self._continuous | other._continuous)
+        return Counter._of(parts, self.continuous | other.continuous)
 
     def decay(self, factor: float) -> Counter:
         """Return the counter in which every row so far weighs ``factor`` times as much (0 … 1)."""
         number = check_number("the factor of decay", factor, low=0, high=1)
-        return self._with([replace(part, scale=part.scale * number) for part in self.parts], self._continuous)
+        return Counter._of([replace(part, scale=part.scale * number) for part in self.parts], self.continuous)
 
-    def _with(self, parts: Sequence[Columns], continuous: frozenset[str]) -> Counter:
-        counter = Counter.__new__(Counter)
-        counter.parts, counter._continuous = tuple(parts), continuous
-        return counter
+    @classmethod
+    def _of(cls, parts: Sequence[Columns], continuous: frozenset[str]) -> Counter:
+        self = object.__new__(cls)
+        self.parts, self.continuous = tuple(parts), continuous
+        return self
 
     def __repr__(self) -> str:
         return f"Counter of {number_text(len(self.variables), 'variable')} over {number_text(self.total, 'row')}"
@@ -234,13 +236,9 @@ class Counter:
         return list(range(len(self.variables))) if names is None else sorted(set(self._check_names("variables", names)))
 
     def _check_names(self, what: str, names: Iterable[str]) -> list[int]:
-        if isinstance(names, str):
-            raise DataError(
-                f"{what} must be a list of names; got the text {names!r}. Write [{names!r}].", parameter=what
-            )
         table, positions = self.parts[0].table, []
-        for name in names:
-            if isinstance(name, str) and name in self._continuous:
+        for name in as_list(what, names):
+            if isinstance(name, str) and name in self.continuous:
                 raise DataError(f"variables must be categorical to be counted; {name!r} is continuous. Discretise it.")
             positions.append(table.position(name))
         return positions

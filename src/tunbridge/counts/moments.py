@@ -87,11 +87,12 @@ class Moments:
 
     def pooled(self) -> Moments:
         """Return the moments of all groups together, as one group."""
-        groups = (Moments(*(a[g : g + 1] for a in self._arrays)) for g in range(len(self.count)))
+        groups = (Moments(*(a[g : g + 1] for a in self.arrays)) for g in range(len(self.count)))
         return reduce(Moments.merge, groups, _no_moments(1, self.count.shape[1]))
 
     @property
-    def _arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The counts, the means and the sums of squares."""
         return self.count, self.mean, self.m2
 
 
@@ -146,11 +147,11 @@ def _piece_moments(
     rows = groups[start:stop], weights[start:stop]
     if isinstance(columns, np.ndarray) and columns.flags.c_contiguous:
         moments = _no_moments(n_groups, columns.shape[1])
-        fill_row_moments(columns[start:stop], *rows, *moments._arrays)
+        fill_row_moments(columns[start:stop], *rows, *moments.arrays)
     else:
         block = block_of(columns, start, stop)
         moments = _no_moments(n_groups, len(block))
-        fill_moments(block, *rows, *moments._arrays)
+        fill_moments(block, *rows, *moments.arrays)
     return moments
 
 

@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 from numpy.typing import DTypeLike
 
-from tunbridge._core.check import check_number, did_you_mean, listed, shortened
+from tunbridge._core.check import check_known, check_number, did_you_mean, listed, shortened
 from tunbridge._core.grid import grid_lines
 from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import row_pieces
@@ -66,6 +66,11 @@ class Counts:
     configurations: np.ndarray | None = None
 
     @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The parents in order, then the child."""
+        return (*self.parents, self.child)
+
+    @property
     def is_sparse(self) -> bool:
         """Whether only the configurations that occur have a row."""
         return self.configurations is not None
@@ -78,20 +83,18 @@ class Counts:
     @property
     def array(self) -> np.ndarray:
         """The dense table with one axis a variable: parents in order, then the child."""
-        if len(self._variables) > _MOST_AXES:
+        if len(self.variables) > _MOST_AXES:
             raise DataError(
                 f"an array must have at most {_MOST_AXES} axes; the family of {self.child.name!r} has "
-                f"{len(self._variables)} variables. Use table and configurations."
+                f"{len(self.variables)} variables. Use table and configurations."
             )
-        return self.dense().table.reshape([v.n_states for v in self._variables])
+        return self.dense().table.reshape([v.n_states for v in self.variables])
 
     def row(self, parents: Mapping[str, State]) -> np.ndarray:
         """Return the child's counts for one configuration of the parents, given by name."""
-        for name in parents:
-            if name not in [p.name for p in self.parents]:
-                hint = did_you_mean(name, [p.name for p in self.parents])
-                raise DataError(f"a configuration must name parents of {self.child.name!r}; got {name!r}. {hint}")
-        missing = [p.name for p in self.parents if p.name not in parents]
+        names = [p.name for p in self.parents]
+        check_known(f"a configuration must name parents of {self.child.name!r}", parents, names)
+        missing = [name for name in names if name not in parents]
         if missing:
             raise DataError(f"a configuration must give every parent a state; {listed(missing)} has none.")
         codes = np.array([[p.code(parents[p.name]) for p in self.parents]], np.intp)
@@ -120,21 +123,17 @@ class Counts:
 
     def merge(self, other: Counts) -> Counts:
         """Return the counts of both; states are matched by name, and new ones come after the known ones."""
-        if [v.name for v in self._variables] != [v.name for v in other._variables]:
+        if [v.name for v in self.variables] != [v.name for v in other.variables]:
             raise DataError(
-                f"counts must be of the same family to be merged; got {self._title()!r} and {other._title()!r}."
+                f"counts must be of the same family to be merged; got {_title(self)!r} and {_title(other)!r}."
             )
-        variables = [merge_states(a, b) for a, b in zip(self._variables, other._variables, strict=True)]
+        variables = [merge_states(a, b) for a, b in zip(self.variables, other.variables, strict=True)]
         if self._stays_dense(other, variables):
-            a, b = self._recoded(variables), other._recoded(variables)
+            a, b = self.over(variables), other.over(variables)
             return replace(a, table=a.table + b.table)
-        return _merge_sparse(self._sparse()._recoded(variables), other._sparse()._recoded(variables))
+        return _merge_sparse(self.sparse().over(variables), other.sparse().over(variables))
 
     __add__ = merge
-
-    @property
-    def _variables(self) -> tuple[Variable, ...]:
-        return (*self.parents, self.child)
 
     @property
     def _n_parent_states(self) -> list[int]:
@@ -144,20 +143,17 @@ class Counts:
         """Whether two dense tables are merged into one; with many new states that could be far larger than both."""
         if self.is_sparse or other.is_sparse:
             return False
-        unchanged = self._has_states_of(variables) or other._has_states_of(variables)
+        unchanged = _has_states(self, variables) or _has_states(other, variables)
         n_rows = self.total + other.total
         return unchanged or not self.parents or is_dense([v.n_states for v in variables], n_rows)
 
-    def _has_states_of(self, variables: Sequence[Variable]) -> bool:
-        return all(mine.states == v.states for mine, v in zip(self._variables, variables, strict=True))
-
-    def _recoded(self, variables: Sequence[Variable]) -> Counts:
-        """Return the counts over variables that have at least the states of ours."""
-        if self._has_states_of(variables):
+    def over(self, variables: Sequence[Variable]) -> Counts:
+        """Return the same counts over variables, in the same order, that have at least the states of ours."""
+        if _has_states(self, variables):
             return replace(self, child=variables[-1], parents=tuple(variables[:-1]))
         *maps, child_map = (
             np.array([new.code(s) for s in old.states or ()], np.int32)
-            for old, new in zip(self._variables, variables, strict=True)
+            for old, new in zip(self.variables, variables, strict=True)
         )
         *parents, child = variables
         if self.configurations is None:
@@ -170,18 +166,16 @@ class Counts:
         codes = np.column_stack([m[c] for m, c in zip(maps, self.configurations.T, strict=True)])
         return Counts(child, tuple(parents), table, codes)
 
-    def _sparse(self) -> Counts:
+    def sparse(self) -> Counts:
+        """Return the same counts with a row for each configuration that occurs only."""
         if self.configurations is not None:
             return self
         used = np.flatnonzero(self.table.any(axis=1))
         return replace(self, table=self.table[used], configurations=configuration_codes(used, self._n_parent_states))
 
-    def _title(self) -> str:
-        return self.child.name + (f" given {', '.join(p.name for p in self.parents)}" if self.parents else "")
-
     def __repr__(self) -> str:
         sparse = ", sparse" if self.is_sparse else ""
-        head = f"Counts of {self._title()} ({number_text(self.total, 'row')}{sparse})"
+        head = f"Counts of {_title(self)} ({number_text(self.total, 'row')}{sparse})"
         n_hidden = len(self.table) - _SHOWN_ROWS
         more = [f"… ({number_text(n_hidden, 'more configuration')})"] if n_hidden > 0 else []
         return "\n".join([head, *self._lines(), *more])
@@ -310,7 +304,7 @@ class TripleCounts:
     def zeros(cls, n_states: Sequence[int], n_classes: int, dtype: DTypeLike) -> TripleCounts:
         """Return counts that are all zero."""
         counts = cls(tuple(n_states), n_classes, np.empty(0))
-        size = sum(prod(counts._shape(*pair)) for pair in counts.start)
+        size = sum(prod(counts.shape(*pair)) for pair in counts.start)
         return replace(counts, cells=np.zeros(size, dtype))
 
     @cached_property
@@ -324,19 +318,20 @@ class TripleCounts:
         place, at = {}, 0
         for f, g in combinations(range(len(self.n_states)), 2):
             place[f, g] = at
-            at += prod(self._shape(f, g))
+            at += prod(self.shape(f, g))
         return place
 
-    def _shape(self, f: int, g: int) -> tuple[int, int, int, int]:
+    def shape(self, f: int, g: int) -> tuple[int, int, int, int]:
+        """Return the shape of the block of a pair."""
         return self.n_states[f], self.n_states[g], int(self.first[-1] - self.first[g + 1]), self.n_classes
 
     def flat(self, f: int, g: int) -> np.ndarray:
         """Return the block of a pair as one row of cells."""
-        return self.cells[self.start[f, g] : self.start[f, g] + prod(self._shape(f, g))]
+        return self.cells[self.start[f, g] : self.start[f, g] + prod(self.shape(f, g))]
 
     def block(self, f: int, g: int) -> np.ndarray:
         """Return the block of a pair: states of f × of g × of the features after g × classes."""
-        return self.flat(f, g).reshape(self._shape(f, g))
+        return self.flat(f, g).reshape(self.shape(f, g))
 
     def table(self, f: int, g: int, h: int) -> np.ndarray:
         """Return the counts of three features f < g < h: states of each × classes."""
@@ -390,6 +385,15 @@ def _merge_sparse(a: Counts, b: Counts) -> Counts:
     table = np.zeros((len(both), a.child.n_states), np.result_type(a.table, b.table))
     np.add.at(table, where.ravel(), np.concatenate([a.table, b.table]))
     return replace(a, table=table, configurations=both)
+
+
+def _title(counts: Counts) -> str:
+    given = f" given {', '.join(p.name for p in counts.parents)}" if counts.parents else ""
+    return counts.child.name + given
+
+
+def _has_states(counts: Counts, variables: Sequence[Variable]) -> bool:
+    return all(mine.states == v.states for mine, v in zip(counts.variables, variables, strict=True))
 
 
 def _state_text(state: State) -> str:

@@ -1,34 +1,8 @@
-"""Data: variables, tables, readers, discretisers and the small classic example sets."""
+"""Data: variables, tables, readers, discretisers and the small classic example sets.
 
-from tunbridge.data.columns import Column, Kind
-from tunbridge.data.discretisation import (
-    Discretisation,
-    at_cuts,
-    discretise,
-    equal_frequency,
-    equal_width,
-    mdl_cuts,
-)
-from tunbridge.data.frames import as_table, encode, with_indicators
-from tunbridge.data.readers import read_table
-from tunbridge.data.table import Table
-from tunbridge.data.variable import MISSING, State, Variable
+The names stand in ``__init__.pyi``; each is loaded when it is first used.
+"""
 
-__all__ = [
-    "MISSING",
-    "Column",
-    "Discretisation",
-    "Kind",
-    "State",
-    "Table",
-    "Variable",
-    "as_table",
-    "at_cuts",
-    "discretise",
-    "encode",
-    "equal_frequency",
-    "equal_width",
-    "mdl_cuts",
-    "read_table",
-    "with_indicators",
-]
+from tunbridge._core.lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

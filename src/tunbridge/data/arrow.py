@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from datetime import date, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -20,12 +20,25 @@ from tunbridge._core.check import shortened
 from tunbridge.data.variable import is_missing
 from tunbridge.errors import DataError
 
+if TYPE_CHECKING:
+    import pandas
+
+
+Values: TypeAlias = object
+"""The values of one column: a list, an array, or a series of any library. :func:`as_arrow` checks that they are."""
+
+Frame: TypeAlias = object
+"""Rows by column: a Table, a frame of any library, a dict of columns, a list of rows or records, or a matrix.
+
+:func:`tunbridge.data.frames.frame_columns` checks that it is one.
+"""
+
 _PLAIN = "text, numbers, booleans, dates or times"
 _CONVERT = "Turn it into text or numbers first."
 _REFUSED = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
-def as_arrow(name: str, values: Any) -> pa.ChunkedArray:
+def as_arrow(name: str, values: Values) -> pa.ChunkedArray:
     """Return any one-dimensional values as an Arrow column; None, NaT, pandas' NA and NaN among objects become null.
 
     The NaN of a column of floats stays as it is, so that nothing need be copied.
@@ -47,7 +60,7 @@ def as_arrow(name: str, values: Any) -> pa.ChunkedArray:
     return column
 
 
-def is_pandas(data: object, *kinds: str) -> bool:
+def is_pandas(data: object, *kinds: str) -> TypeGuard[Any]:
     """Return whether data are a pandas object of one of these classes; pandas is not imported to find out.
 
     Another thread may be importing pandas: a class that does not exist yet has no instances.
@@ -62,7 +75,7 @@ def is_text(arrow_type: pa.DataType) -> bool:
     return t.is_string(arrow_type) or t.is_large_string(arrow_type) or t.is_string_view(arrow_type)
 
 
-def _chunked(values: Any) -> pa.ChunkedArray:
+def _chunked(values: Values) -> pa.ChunkedArray:
     if isinstance(values, pa.ChunkedArray):
         return values
     if is_pandas(values, "Series"):
@@ -76,7 +89,7 @@ def _chunked(values: Any) -> pa.ChunkedArray:
     return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
 
 
-def _from_pandas(series: Any) -> Any:
+def _from_pandas(series: pandas.Series) -> np.ndarray | pa.Array:
     """Return a pandas column as NumPy where it is just that, else as Arrow."""
     if is_pandas(series.dtype, "SparseDtype"):
         series = series.sparse.to_dense()
@@ -104,7 +117,7 @@ def _arrow_knows(dtype: np.dtype) -> bool:
     return True
 
 
-def _from_objects(values: Any, mask: np.ndarray | None = None) -> pa.Array:
+def _from_objects(values: Values, mask: np.ndarray | None = None) -> pa.Array:
     try:
         return pa.array(values, mask=mask, from_pandas=True)
     except OverflowError:
@@ -123,7 +136,7 @@ def _check_type(name: str, arrow_type: pa.DataType) -> None:
     raise DataError(f"column {name!r} must hold {_PLAIN}; got {shortened(str(arrow_type))}. {hint}")
 
 
-def _is_object_array(values: Any) -> bool:
+def _is_object_array(values: object) -> TypeGuard[np.ndarray]:
     dtype = getattr(values, "dtype", None)
     return isinstance(dtype, np.dtype) and dtype.kind == "O"
 
@@ -142,10 +155,10 @@ def _is_time(value: object) -> bool:
     return isinstance(value, datetime) and not is_missing(value)
 
 
-def _why_not(name: str, values: Any, reason: Exception) -> DataError:
+def _why_not(name: str, values: Values, reason: Exception) -> DataError:
     """Return the error that says why values cannot be a column."""
-    if getattr(values, "ndim", 1) != 1:
-        return DataError(f"column {name!r} must be one-dimensional; got shape {values.shape}.")
+    if len(shape := getattr(values, "shape", (0,))) != 1:
+        return DataError(f"column {name!r} must be one-dimensional; got shape {shape}.")
     if isinstance(values, np.ndarray) and values.dtype.kind not in "OU":
         return DataError(f"column {name!r} must hold {_PLAIN}; got the NumPy type {values.dtype}. {_CONVERT}")
     if isinstance(values, str) or not isinstance(values, Iterable):

@@ -26,14 +26,14 @@ by bisection, all rows at once; of text, labels are looked up in a hash table an
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tunbridge._core.check import check_choice
-from tunbridge.data.arrow import as_arrow, is_text
+from tunbridge.data.arrow import Values, as_arrow, is_text
 from tunbridge.data.values import (
     DAY,
     as_integers,
@@ -71,7 +71,7 @@ class Column(NamedTuple):
     type: pa.DataType
 
 
-def infer_column(name: str, values: Any, kind: Kind | None = None) -> Column:
+def infer_column(name: str, values: Values, kind: Kind | None = None) -> Column:
     """Return the column's variable, codes or floats, by the rules above or as ``kind`` says.
 
     Examples
@@ -92,7 +92,7 @@ def infer_column(name: str, values: Any, kind: Kind | None = None) -> Column:
     return Column(Variable(name), to_floats(name, column), column.type if exact else pa.float64())
 
 
-def encode_column(variable: Variable, values: Any) -> tuple[np.ndarray, list[State]]:
+def encode_column(variable: Variable, values: Values) -> tuple[np.ndarray, list[State]]:
     """Return codes or floats of a known variable, and the distinct values that are none of its states.
 
     A value is in the state that it equals, or else that reads like it (see :mod:`tunbridge.data.variable`). For a
@@ -274,7 +274,7 @@ def interval_codes(cuts: tuple[float, ...], floats: np.ndarray) -> np.ndarray:
     return codes
 
 
-def cut_column(variable: Variable, values: Any) -> np.ndarray | None:
+def cut_column(variable: Variable, values: Values) -> np.ndarray | None:
     """Return the codes of a column of numbers, labels or both; None where it holds, or may hold, anything else."""
     cuts, t = variable.cuts or (), pa.types
     if is_float_array(values):

@@ -22,6 +22,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -423,7 +424,7 @@ def _from_openml(name: str, folder: Path, timeout: float) -> Path:
     return path
 
 
-def _oldest_arff(listing: Any) -> tuple[int, int]:
+def _oldest_arff(listing: Mapping[str, Any]) -> tuple[int, int]:
     """Return the numbers of the data set and of its file for the oldest version in ARFF that OpenML lists."""
     try:
         versions = [entry for entry in listing["data"]["dataset"] if entry["format"].lower() in ("arff", "sparse_arff")]
@@ -436,7 +437,7 @@ def _oldest_arff(listing: Any) -> tuple[int, int]:
     return numbers
 
 
-def _check_md5(path: Path, about: Any) -> None:
+def _check_md5(path: Path, about: Mapping[str, Any]) -> None:
     import hashlib
 
     try:

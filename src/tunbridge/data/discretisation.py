@@ -32,13 +32,15 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import ArrayLike
 
-from tunbridge._core.check import check_choice, check_number
+from tunbridge._core.check import as_list, check_choice, check_number
 from tunbridge._core.memory import check_memory
+from tunbridge.data.arrow import Frame, Values
 from tunbridge.data.columns import Column, interval_codes, to_floats
 from tunbridge.data.frames import as_table
 from tunbridge.data.mdl import mdl_gaps
@@ -86,11 +88,11 @@ class Discretisation:
         """Return the categorical variable whose states are the labels, in order, with the bin edges."""
         return Variable(name, self.labels, cuts=self.cuts)
 
-    def codes(self, values: Any) -> np.ndarray:
+    def codes(self, values: Values) -> np.ndarray:
         """Return the number of each value's interval, counted from 0; −1 where the value is missing."""
         return interval_codes(self.cuts, _floats("values", values))
 
-    def column(self, name: str, values: Any) -> Column:
+    def column(self, name: str, values: Values) -> Column:
         """Return the values as a categorical column, which goes out to frames as an ordered categorical."""
         codes = interval_codes(self.cuts, _floats(name, values))
         arrow_type = pa.dictionary(pa.from_numpy_dtype(codes.dtype), pa.string(), ordered=True)
@@ -113,7 +115,7 @@ def at_cuts(cuts: Cuts) -> Discretisation:
     return Discretisation(tuple(sorted(check_number("a bin edge", cut) for cut in iterated_cuts(cuts))))
 
 
-def equal_width(values: Any, n_bins: int = 10, weights: Any = None) -> Discretisation:
+def equal_width(values: Values, n_bins: int = 10, weights: ArrayLike | None = None) -> Discretisation:
     """Return bin edges that divide the range of the values into bins of equal width.
 
     Parameters
@@ -145,7 +147,7 @@ def equal_width(values: Any, n_bins: int = 10, weights: Any = None) -> Discretis
     return Discretisation(tuple(np.unique(cuts[(cuts >= low) & (cuts < high)]).tolist()))
 
 
-def equal_frequency(values: Any, n_bins: int = 10, weights: Any = None) -> Discretisation:
+def equal_frequency(values: Values, n_bins: int = 10, weights: ArrayLike | None = None) -> Discretisation:
     """Return bin edges that leave about the same weight of rows in every interval.
 
     Each of the n_bins − 1 wanted shares i / n_bins is cut at the gap between two distinct values that comes nearest to
@@ -187,7 +189,7 @@ def equal_frequency(values: Any, n_bins: int = 10, weights: Any = None) -> Discr
     return Discretisation(tuple(_midpoint(distinct[i], distinct[i + 1]) for i in nearest))
 
 
-def mdl_cuts(values: Any, classes: Any, weights: Any = None) -> Discretisation:
+def mdl_cuts(values: Values, classes: ArrayLike, weights: ArrayLike | None = None) -> Discretisation:
     """Return the bin edges of Fayyad and Irani's recursive minimum-description-length discretisation.
 
     A set of N rows and k classes is cut where the gain is largest, if
@@ -237,7 +239,12 @@ def mdl_cuts(values: Any, classes: Any, weights: Any = None) -> Discretisation:
 
 
 def learn_cuts(
-    values: Any, method: Method, *, classes: Any = None, weights: Any = None, n_bins: int = 10
+    values: Values,
+    method: Method,
+    *,
+    classes: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    n_bins: int = 10,
 ) -> Discretisation:
     """Return what the method of that name makes of one column; ``classes`` are for "mdl", ``n_bins`` for the others."""
     check_choice("method", method, METHODS)
@@ -249,7 +256,7 @@ def learn_cuts(
 
 
 def discretise(
-    table: Any,
+    table: Frame,
     method: Method | Mapping[str, Cuts] = "frequency",
     *,
     target: str | None = None,
@@ -297,34 +304,34 @@ def discretise(
     else:
         check_choice("method", method, METHODS)
         classes = None if target is None or method != "mdl" else table.codes(target)
-        names = _continuous_names(table, target) if columns is None else _names(columns)
+        names = _continuous_names(table, target) if columns is None else as_list("columns", columns)
         found = {
             name: learn_cuts(table.floats(name), method, classes=classes, weights=table.weights, n_bins=n_bins)
             for name in names
         }
     done = {name: each.column(name, table.floats(name)) for name, each in found.items()}
     parts = [done.get(column.variable.name, column) for column in table]
-    return Table.of(parts, weights=table.weights, read_as_missing=table.read_as_missing), found
+    return table.with_columns(parts), found
 
 
 # Checks
 
 
-def _floats(name: str, values: Any) -> np.ndarray:
+def _floats(name: str, values: Values) -> np.ndarray:
     if getattr(values, "ndim", 1) != 1 or isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         shape = getattr(values, "shape", repr(values))
         raise DataError(f"{name} must be one-dimensional; got {shape}. Give one column at a time.")
     return to_floats(name, values)
 
 
-def _check_bins(n_bins: Any) -> int:
+def _check_bins(n_bins: int) -> int:
     number = check_number("n_bins", n_bins, low=1, high=_MOST_BINS)
     if number != int(number):
         raise DataError(f"n_bins must be an integer; got {n_bins!r}.")
     return int(number)
 
 
-def _check_classes(classes: Any, n_rows: int) -> np.ndarray:
+def _check_classes(classes: ArrayLike, n_rows: int) -> np.ndarray:
     codes = np.asarray(classes)
     if codes.dtype.kind not in "biu" and codes.size:
         raise DataError(f"classes must be integer codes; got {codes.dtype}. Use the codes of a Table's column.")
@@ -333,16 +340,10 @@ def _check_classes(classes: Any, n_rows: int) -> np.ndarray:
     return codes.astype(np.int64, copy=False)
 
 
-def _counted_rows(floats: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:
+def _counted_rows(floats: np.ndarray, weights: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
     """Return a mask of the rows that are present and weigh something, and the weight of every row."""
     mass = np.ones(floats.size) if weights is None else check_weights(weights, floats.size)
     return ~np.isnan(floats) & (mass > 0), mass
-
-
-def _names(columns: Iterable[str]) -> list[str]:
-    if isinstance(columns, str):
-        raise DataError(f"columns must be a list of names; got {columns!r}. Write [{columns!r}].")
-    return list(columns)
 
 
 def _continuous_names(table: Table, target: str | None) -> list[str]:
@@ -351,7 +352,7 @@ def _continuous_names(table: Table, target: str | None) -> list[str]:
     return [v.name for v in table.variables if v.is_continuous and v.name != target]
 
 
-def _midpoint(low: Any, high: Any) -> float:
+def _midpoint(low: float, high: float) -> float:
     """Return a number m with low ≤ m < high, the middle where there is one."""
     low, high = float(low), float(high)
     middle = (low + high) / 2

@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import ArrayLike
 
-from tunbridge._core.check import check_choice, did_you_mean, listed, shortened
+from tunbridge._core.check import as_list, check_choice, check_known, did_you_mean, listed, repeated, shortened
 from tunbridge._core.threads import map_threads, row_pieces
-from tunbridge.data.arrow import is_pandas
+from tunbridge.data.arrow import Frame, Values, is_pandas
 from tunbridge.data.columns import (
     KINDS,
     Column,
@@ -40,7 +41,9 @@ _FRAMES = "a frame, a dict of columns, a list of rows or records, or a two-dimen
 _PIECE = 2**16
 
 
-def as_table(data: Any, *, kinds: Mapping[str, Kind] | Kind | None = None, weights: Any = None) -> Table:
+def as_table(
+    data: Frame, *, kinds: Mapping[str, Kind] | Kind | None = None, weights: str | ArrayLike | None = None
+) -> Table:
     """Return a Table of any frame: an Arrow stream, a dict of columns, a list of rows, or a NumPy array.
 
     Parameters
@@ -77,15 +80,14 @@ def as_table(data: Any, *, kinds: Mapping[str, Kind] | Kind | None = None, weigh
         return _weighted(data, weights)
     if isinstance(data, Table):
         wanted = column_kinds(kinds, data.names)
-        table = Table.of([_of_kind(c, wanted.get(c.variable.name)) for c in data], **data._rest())
-        return _weighted(table, weights)
+        return _weighted(data.with_columns([_of_kind(c, wanted.get(c.variable.name)) for c in data]), weights)
     columns = frame_columns(data)
     wanted = column_kinds(kinds, list(columns))
     return _weighted(Table.of(_inferred(data, columns, wanted)), weights)
 
 
 def encode(
-    data: Any, variables: Sequence[Variable], *, n_jobs: int | None = None
+    data: Frame, variables: Sequence[Variable], *, n_jobs: int | None = None
 ) -> tuple[Table, dict[str, list[State]]]:
     """Return the frame's columns of known variables as a Table, and for each column the states that are unknown.
 
@@ -111,7 +113,7 @@ def encode(
     return Table.of(parts, weights=data.weights if isinstance(data, Table) else None), unseen
 
 
-def frame_columns(data: Any) -> dict[str, Any]:
+def frame_columns(data: Frame) -> dict[str, Any]:
     """Return the columns of any frame by name, as Arrow columns or one-dimensional values; raise for bad names."""
     if isinstance(data, Table):
         return {c.variable.name: column_to_arrow(c) for c in data}
@@ -134,10 +136,8 @@ def column_kinds(kinds: Mapping[str, Kind] | str | None, names: Sequence[str]) -
         return dict.fromkeys(names, kinds)
     if kinds is not None and not isinstance(kinds, Mapping):
         raise DataError(f"kinds must be a kind, or a dict from column to kind; got {shortened(repr(kinds))}.")
-    known = set(names)
+    check_known("kinds must name columns", kinds or (), dict.fromkeys(names))
     for name, kind in (kinds or {}).items():
-        if name not in known:
-            raise DataError(f"kinds must name columns; got {name!r}. {did_you_mean(name, names)}")
         check_choice(f"the kind of column {name!r}", kind, KINDS)
     return dict(kinds or {})
 
@@ -153,17 +153,14 @@ def check_column_names(names: Iterable[Any]) -> None:
             raise DataError(
                 f"columns must have names; column {position} of {len(names)} has none. Name it in the header."
             )
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise DataError(f"column names must be distinct; got {name!r} more than once. Rename one.")
-        seen.add(name)
+    if len(set(names)) < len(names):
+        raise DataError(f"column names must be distinct; got {repeated(names)[0]!r} more than once. Rename one.")
 
 
 # Columns of frames
 
 
-def _arrow_columns(data: Any) -> dict[str, Any]:
+def _arrow_columns(data: Frame) -> dict[str, Any]:
     try:
         table = data if isinstance(data, pa.Table) else pa.table(data)
     except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as reason:
@@ -186,7 +183,7 @@ def _row_columns(data: Sequence[Any]) -> dict[str, Any]:
     return {f"x{j}": list(values) for j, values in enumerate(zip(*data, strict=True))}
 
 
-def _array_columns(data: Any) -> dict[str, Any]:
+def _array_columns(data: Frame) -> dict[str, Any]:
     if hasattr(type(data), "columns"):  # a frame, which as an array would lose its names
         raise _no_table(data, _hint(data, 2) or "Turn it into a pyarrow.Table first.")
     array = data if np.ma.isMA(data) else _as_array(data)
@@ -197,19 +194,19 @@ def _array_columns(data: Any) -> dict[str, Any]:
     return {f"x{j}": array[:, j] for j in range(array.shape[1])}
 
 
-def _as_array(data: Any) -> np.ndarray:
+def _as_array(data: Frame) -> np.ndarray:
     try:
         return np.asarray(data)
     except (TypeError, ValueError):  # rows of different lengths
         return np.empty((), object)
 
 
-def _no_table(data: Any, hint: str) -> DataError:
+def _no_table(data: Frame, hint: str) -> DataError:
     what = f"an array of shape {data.shape}" if isinstance(data, np.ndarray) else type(data).__name__
     return DataError(f"a table must be {_FRAMES}; got {what}. {hint}".rstrip())
 
 
-def _hint(data: Any, n_dimensions: int) -> str:
+def _hint(data: Frame, n_dimensions: int) -> str:
     """Return what to do about data that are no table."""
     if isinstance(data, str | os.PathLike):
         return "read_table reads files."
@@ -226,30 +223,30 @@ def _checked_names(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _one_dimensional(name: Any, values: Any) -> Any:
-    if getattr(values, "ndim", 1) != 1:
-        raise DataError(f"column {name!r} must be one-dimensional; got shape {values.shape}.")
+def _one_dimensional(name: object, values: Values) -> Values:
+    if len(shape := getattr(values, "shape", (0,))) != 1:
+        raise DataError(f"column {name!r} must be one-dimensional; got shape {shape}.")
     if isinstance(values, str | bytes | Mapping | set | frozenset) or not hasattr(values, "__len__"):
         hint = f"A single row is written {{{name!r}: [{shortened(repr(values))}]}}." if _is_scalar(values) else ""
         raise DataError(f"column {name!r} must be a list of values; got {shortened(repr(values))}. {hint}".rstrip())
     return values
 
 
-def _is_scalar(value: Any) -> bool:
+def _is_scalar(value: object) -> bool:
     return isinstance(value, str | bytes) or not isinstance(value, Iterable)
 
 
 # Columns of tables
 
 
-def _inferred(data: Any, columns: Mapping[str, Any], kinds: Mapping[str, Kind]) -> list[Column]:
+def _inferred(data: Frame, columns: Mapping[str, Any], kinds: Mapping[str, Kind]) -> list[Column]:
     if "categorical" not in kinds.values() and _is_finite_matrix(data):
         return [Column(Variable(name), values, pa.float64()) for name, values in columns.items()]
     large = any(len(values) > _PIECE for values in columns.values())
     return map_threads(lambda c: infer_column(*c, kinds.get(c[0])), columns.items(), None if large else 1)
 
 
-def _is_finite_matrix(data: Any) -> bool:
+def _is_finite_matrix(data: Frame) -> bool:
     """Return whether data are a matrix of doubles, row after row in memory, without infinities.
 
     To look through it by rows is many times faster than column by column.
@@ -265,11 +262,10 @@ def _of_kind(column: Column, kind: Kind | None) -> Column:
     return infer_column(column.variable.name, column_to_arrow(column), kind)
 
 
-def _weighted(table: Table, weights: Any) -> Table:
+def _weighted(table: Table, weights: str | ArrayLike | None) -> Table:
     if not isinstance(weights, str):
         return table if weights is None else table.with_weights(weights)
-    if weights not in table.names:
-        raise DataError(f"weights must name a column; got {weights!r}. {did_you_mean(weights, table.names)}")
+    check_known("weights must name a column", [weights], table.positions)
     values = to_floats(weights, column_to_arrow(table.column(weights)))
     return table.drop([weights]).with_weights(values)
 
@@ -278,7 +274,7 @@ _STATES = ("no", "yes")
 _SUFFIX = " missing"
 
 
-def with_indicators(frame: Any, columns: Iterable[str] | None = None) -> Table:
+def with_indicators(frame: Frame, columns: Iterable[str] | None = None) -> Table:
     """Return the table with a column ``"X missing"``, of the states no and yes, for each column X with missing values.
 
     Parameters
@@ -298,17 +294,14 @@ def with_indicators(frame: Any, columns: Iterable[str] | None = None) -> Table:
       income missing  categorical  no, yes
     """
     table = as_table(frame)
-    if isinstance(columns, str):
-        raise DataError(f"columns must be a list of names; got the text {columns!r}. Write [{columns!r}].")
     if columns is not None and not isinstance(columns, Iterable):
         raise DataError(f"columns must be a list of names; got {columns!r}.")
-    chosen = list(table.missing) if columns is None else list(dict.fromkeys(columns))
+    chosen = list(table.missing) if columns is None else list(dict.fromkeys(as_list("columns", columns)))
     added = [_indicator(table.column(name)) for name in chosen]
     there = [c.variable.name for c in added if c.variable.name in table.names]
     if there:
         raise DataError(f"the table must not have the columns that are added; it has {listed(there)}. Rename them.")
-    markers = {"weights": table.weights, "read_as_missing": table.read_as_missing}
-    return Table.of([*table, *added], **markers)
+    return table.with_columns([*table, *added])
 
 
 def holes_of(column: Column) -> np.ndarray:
@@ -370,7 +363,7 @@ def _as_classes(column: Column, hint: str) -> Column:
     return infer_column(name, values, "categorical")
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
 
 

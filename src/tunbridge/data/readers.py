@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
+from numpy.typing import ArrayLike
 
-from tunbridge._core.check import check_number, listed
+from tunbridge._core.check import as_list, check_number, listed
 from tunbridge._core.registry import entry
 from tunbridge.data.columns import Kind, distinct_values, to_floats
 from tunbridge.data.formats.request import DEFAULT_MISSING, Request, TableFormat, holds_text, nulled
@@ -35,7 +35,7 @@ def read_table(
     encoding: str = "utf-8",
     delimiter: str | None = None,
     columns: Sequence[str] | Callable[[list[str]], Sequence[str]] | None = None,
-    weights: Any = None,
+    weights: str | ArrayLike | None = None,
 ) -> Table:
     r"""Return the table in a file.
 
@@ -150,7 +150,9 @@ def iter_batches(
     source = _source(path, format, encoding, delimiter)
     markers = check_missing(missing)
     size = int(check_number("batch_rows", batch_rows, low=1))
-    as_text, as_numbers = _names("text", text), _names("numbers", numbers)
+    as_text, as_numbers = (
+        set(as_list(what, names, "column names")) for what, names in (("text", text), ("numbers", numbers))
+    )
     both = sorted(as_text & as_numbers)
     if both:
         raise DataError(f"a column must be text or numbers; got {listed(both)} in both lists.")
@@ -229,7 +231,7 @@ def _rebatched(tables: Iterator[pa.Table], size: int) -> Iterator[pa.Table]:
         yield waiting
 
 
-def _as_numbers(name: str, values: Any, done: int) -> pa.Array:
+def _as_numbers(name: str, values: pa.ChunkedArray, done: int) -> pa.Array:
     """Return a column as float64, NaN as null; raise with the number of the row in the file."""
     try:
         return pa.array(to_floats(name, values), from_pandas=True)
@@ -245,7 +247,7 @@ def _as_numbers(name: str, values: Any, done: int) -> pa.Array:
         raise
 
 
-def _as_text(name: str, values: Any, markers: tuple[str, ...]) -> Any:
+def _as_text(name: str, values: pa.ChunkedArray, markers: tuple[str, ...]) -> pa.ChunkedArray:
     """Return a column as text: other values as Python writes them, which is how states are found by their text."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
@@ -254,12 +256,6 @@ def _as_text(name: str, values: Any, markers: tuple[str, ...]) -> Any:
     distinct, codes = distinct_values(name, values)
     texts = pa.array([str(value) for value in distinct], pa.string())
     return texts.take(pa.array(codes, mask=codes < 0))
-
-
-def _names(what: str, names: Iterable[str]) -> set[str]:
-    if isinstance(names, str):
-        raise DataError(f"{what} must be a list of column names; got the text {names!r}. Write [{names!r}].")
-    return set(names)
 
 
 def _source(path: str | os.PathLike[str], format: str | None, encoding: str, delimiter: str | None) -> Source:

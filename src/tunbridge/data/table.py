@@ -7,19 +7,21 @@ something returns a new table that shares what stayed the same.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import ArrayLike
 
-from tunbridge._core.check import did_you_mean, listed, shortened, warn_user
+from tunbridge._core.check import as_list, did_you_mean, listed, repeated, shortened, warn_user
+from tunbridge._core.grid import grid_lines
 from tunbridge._core.hashing import mixed, seeded, text_key
 from tunbridge._core.threads import map_threads
-from tunbridge.data.arrow import is_text
+from tunbridge.data.arrow import Values, is_text
 from tunbridge.data.columns import (
     Column,
     code_type,
@@ -77,30 +79,53 @@ class Table:
     types: tuple[pa.DataType, ...]
     weights: np.ndarray | None = None
     read_as_missing: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    names: tuple[str, ...] = field(init=False)
+    """The column names."""
+    n_rows: int = field(init=False)
+    """The number of rows (of a table without columns: of weights)."""
+    n_columns: int = field(init=False)
+    """The number of columns."""
+    positions: Mapping[str, int] = field(init=False)
+    """The index of each column, by name."""
 
     def __post_init__(self) -> None:
-        twice = _repeated(self.names)
-        if twice:
-            raise DataError(f"column names must be distinct; got {listed(twice)} more than once. Rename one.")
+        self._derive()
         if not len(self.variables) == len(self.columns) == len(self.types):
             sizes = f"{len(self.variables)}, {len(self.columns)} and {len(self.types)}"
             raise DataError(f"variables, columns and types must be equally many; got {sizes}.")
         check_lengths(zip(self.names, self.columns, strict=True))
         for column in self:
             _check_values(column)
-        object.__setattr__(self, "columns", tuple(_locked(values) for values in self.columns))
-        markers = {name: self.read_as_missing[name] for name in self.names if name in self.read_as_missing}
-        object.__setattr__(self, "read_as_missing", markers)
-        if self.weights is not None:
-            object.__setattr__(self, "weights", check_weights(self.weights, self.n_rows))
+        weights = None if self.weights is None else check_weights(self.weights, self.n_rows)
+        self.__dict__.update(columns=tuple(map(_locked, self.columns)), weights=weights)  # the class is frozen
+
+    def _derive(self) -> None:
+        """Set what follows from the columns, and leave out markers of others; raise if two columns have one name."""
+        names = tuple(v.name for v in self.variables)
+        positions = {name: i for i, name in enumerate(names)}
+        if len(positions) < len(names):
+            twice = listed(repeated(names))
+            raise DataError(f"column names must be distinct; got {twice} more than once. Rename one.")
+        markers = self.read_as_missing
+        self.__dict__.update(
+            names=names,
+            n_rows=_n_rows(self.columns, self.weights),
+            n_columns=len(names),
+            positions=positions,
+            read_as_missing={name: markers[name] for name in names if name in markers},
+        )
 
     @classmethod
-    def of(cls, columns: Iterable[Column], **rest: Any) -> Table:
+    def of(
+        cls,
+        columns: Iterable[Column],
+        *,
+        weights: ArrayLike | None = None,
+        read_as_missing: Mapping[str, Mapping[str, int]] | None = None,
+    ) -> Table:
         """Return a table of prepared columns."""
-        parts = list(columns)
-        return cls(
-            tuple(c.variable for c in parts), tuple(c.values for c in parts), tuple(c.type for c in parts), **rest
-        )
+        variables, values, types = tuple(zip(*columns, strict=True)) or ((), (), ())
+        return cls(variables, values, types, weights, read_as_missing or {})  # type: ignore[arg-type]
 
     @classmethod
     def of_valid(cls, columns: Iterable[Column], like: Table | None = None) -> Table:
@@ -109,52 +134,27 @@ class Table:
         What classifiers read may hold numbers in other types than float64: an array of integers or of 32-bit floats is
         not copied. :meth:`floats` converts them.
         """
-        parts = list(columns)
-        names = [c.variable.name for c in parts]
-        twice = _repeated(names)
-        if twice:
-            raise DataError(f"column names must be distinct; got {listed(twice)} more than once. Rename one.")
-        markers: Mapping[str, Mapping[str, int]] = {} if like is None else like.read_as_missing
+        variables, values, types = tuple(zip(*columns, strict=True)) or ((), (), ())
         self = object.__new__(cls)
         self.__dict__.update(
-            variables=tuple(c.variable for c in parts),
-            columns=tuple(_locked(c.values) for c in parts),
-            types=tuple(c.type for c in parts),
+            variables=variables,
+            columns=tuple(map(_locked, values)),
+            types=types,
             weights=None if like is None else like.weights,
-            read_as_missing={name: markers[name] for name in names if name in markers},
+            read_as_missing={} if like is None else like.read_as_missing,
         )
+        self._derive()
         return self
 
     # What is in it
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The column names."""
-        return tuple(v.name for v in self.variables)
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows (of a table without columns: of weights)."""
-        if self.columns:
-            return len(self.columns[0])
-        return 0 if self.weights is None else len(self.weights)
-
-    @property
-    def n_columns(self) -> int:
-        """The number of columns."""
-        return len(self.columns)
-
     def __len__(self) -> int:
         return self.n_rows
-
-    @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {name: i for i, name in enumerate(self.names)}
 
     def position(self, name: str) -> int:
         """Return the index of a column; raise with a hint when there is none of that name."""
         try:
-            return self._positions[name]
+            return self.positions[name]
         except (KeyError, TypeError):
             raise DataError(
                 f"the name must be that of a column of the table; got {name!r}. {did_you_mean(name, self.names)}"
@@ -218,41 +218,51 @@ class Table:
 
     def select(self, names: Iterable[str]) -> Table:
         """Return the table of these columns, in this order."""
-        return Table.of_valid([self.column(name) for name in _several(names)], self)
+        return Table.of_valid([self.column(name) for name in as_list("names", names, "column names")], self)
 
     def drop(self, names: Iterable[str]) -> Table:
         """Return the table without these columns."""
-        gone = {self.position(name) for name in _several(names)}
-        return Table.of([column for i, column in enumerate(self) if i not in gone], **self._rest())
+        gone = {self.position(name) for name in as_list("names", names, "column names")}
+        return Table.of_valid([column for i, column in enumerate(self) if i not in gone], self)
 
-    def take(self, rows: Any) -> Table:
+    def take(self, rows: slice | ArrayLike) -> Table:
         """Return the table of these rows: a slice, indices, or a mask."""
-        rows = _checked_rows(rows, self.n_rows)
+        kept = _checked_rows(rows, self.n_rows)
+        columns = tuple(_locked(values[kept]) for values in self.columns)
+        weights = None if self.weights is None else _locked(self.weights[kept])
         taken = object.__new__(Table)
         taken.__dict__.update(
             variables=self.variables,
-            columns=tuple(_locked(values[rows]) for values in self.columns),
+            columns=columns,
             types=self.types,
-            weights=None if self.weights is None else _locked(self.weights[rows]),
+            weights=weights,
             read_as_missing=self.read_as_missing,
+            names=self.names,
+            n_rows=_n_rows(columns, weights),
+            n_columns=self.n_columns,
+            positions=self.positions,
         )
         return taken
 
-    def with_weights(self, weights: Any) -> Table:
+    def with_weights(self, weights: ArrayLike | None) -> Table:
         """Return the table with a weight for each row (``None``: without weights)."""
-        return Table.of(self, **{**self._rest(), "weights": weights})
+        return replace(self, weights=weights)  # type: ignore[arg-type]
+
+    def with_columns(self, columns: Iterable[Column]) -> Table:
+        """Return the table of other columns of the same rows."""
+        return Table.of(columns, weights=self.weights, read_as_missing=self.read_as_missing)
 
     def with_column(self, column: Column) -> Table:
         """Return the table with a column added, or put in the place of the one with the same name."""
         new = column.variable.name
         columns = [column if c.variable.name == new else c for c in self]
-        rest = self._rest()
-        rest["read_as_missing"] = {name: found for name, found in self.read_as_missing.items() if name != new}
-        return Table.of(columns if new in self._positions else [*columns, column], **rest)
+        markers = {name: found for name, found in self.read_as_missing.items() if name != new}
+        known = columns if new in self.positions else [*columns, column]
+        return Table.of(known, weights=self.weights, read_as_missing=markers)
 
     def recode(self, variables: Sequence[Variable]) -> Table:
         """Return the columns of these variables with codes in their order of states, which must contain those here."""
-        return Table.of([_recoded(self.column(v.name), v) for v in variables], **self._rest())
+        return self.with_columns([_recoded(self.column(v.name), v) for v in variables])
 
     def encode(self, variables: Sequence[Variable], *, n_jobs: int | None = None) -> Table:
         """Return the columns of these variables in their codes; unseen categories are missing, with one warning.
@@ -271,9 +281,6 @@ class Table:
                  for v, c in zip(variables, columns, strict=True)]  # fmt: skip
         parts = zip(variables, (values for values, _ in found), types, strict=True)
         return Table.of_valid((Column(*part) for part in parts), self)
-
-    def _rest(self) -> dict[str, Any]:
-        return {"weights": self.weights, "read_as_missing": self.read_as_missing}
 
     # Rows that classifiers deal to folds
 
@@ -343,8 +350,7 @@ class Table:
         """
         shown = list(self)[:most]
         lines = [(*described(c, self._facts[c.variable.name]), self._remarks(c.variable.name)) for c in shown]
-        widths = [max((len(line[i]) for line in lines), default=0) for i in range(3)]
-        texts = ["  ".join(["", *map(str.ljust, line[:3], widths), line[3]]).rstrip() for line in lines]
+        texts = [f"  {text}" for text in grid_lines(lines[0], lines[1:], left=None)] if lines else []
         if len(shown) < self.n_columns:
             texts.append(f"  … and {counted(self.n_columns - len(shown), 'more column')}")
         return "\n".join(texts)
@@ -367,7 +373,9 @@ class Table:
         return f"Table: {size}, {cells}{weighted}\n{self.summary(most=_SHOWN_COLUMNS)}".rstrip()
 
 
-def encode_values(variable: Variable, values: Any, *, checked: bool = False) -> tuple[np.ndarray, list[State]]:
+def encode_values(
+    variable: Variable, values: Column | Values, *, checked: bool = False
+) -> tuple[np.ndarray, list[State]]:
     """Return codes or floats of a known variable, and the unseen categories, which are missing.
 
     Nothing is copied where a column of a Table has the same states, or is continuous as the variable is; nor are
@@ -380,7 +388,7 @@ def encode_values(variable: Variable, values: Any, *, checked: bool = False) -> 
         if variable.is_categorical and (known.states, known.cuts) == (variable.states, variable.cuts):
             return values.values, []
         values = _dictionary(values)
-    return (values, []) if checked and variable.is_continuous else encode_column(variable, values)
+    return (np.asarray(values), []) if checked and variable.is_continuous else encode_column(variable, values)
 
 
 def natural_type(variable: Variable) -> pa.DataType:
@@ -404,7 +412,7 @@ def _dictionary(column: Column) -> pa.Array:
     return column_to_arrow(column)
 
 
-def check_weights(weights: Any, n_rows: int) -> np.ndarray:
+def check_weights(weights: ArrayLike, n_rows: int) -> np.ndarray:
     """Return row weights as a read-only float64 array; raise unless each row has one, finite and not negative."""
     shape = np.shape(weights)
     if shape != (n_rows,):
@@ -428,14 +436,9 @@ def check_lengths(columns: Iterable[tuple[str, Any]]) -> None:
             raise DataError(f"columns must be equally long; {first} and {name!r} has {size}.")
 
 
-def _repeated(names: Sequence[str]) -> list[str]:
-    return [name for name, n in Counter(names).items() if n > 1]
-
-
-def _several(names: Iterable[str]) -> Iterable[str]:
-    if isinstance(names, str):
-        raise DataError(f"names must be a list of column names; got the text {names!r}. Write [{names!r}].")
-    return names
+def _n_rows(columns: Sequence[np.ndarray], weights: np.ndarray | None) -> int:
+    rows = columns[0] if columns else weights
+    return 0 if rows is None else len(rows)
 
 
 def _check_values(column: Column) -> None:
@@ -461,7 +464,7 @@ def _locked(values: np.ndarray) -> np.ndarray:
     return view
 
 
-def _checked_rows(rows: Any, n_rows: int) -> Any:
+def _checked_rows(rows: slice | ArrayLike, n_rows: int) -> slice | np.ndarray:
     """Return rows as something that NumPy takes as an index; raise for rows that do not exist."""
     if isinstance(rows, slice):
         return rows
@@ -489,7 +492,7 @@ def _recoded(column: Column, variable: Variable) -> Column:
     return Column(variable, codes[column.values], arrow_type)
 
 
-def _to_pandas(array: pa.Array, pandas: Any) -> Any:
+def _to_pandas(array: pa.Array, pandas: ModuleType) -> Any:
     """Return a pandas column that holds the values as they are."""
     t = pa.types
     nullable = None
@@ -503,7 +506,7 @@ def _to_pandas(array: pa.Array, pandas: Any) -> Any:
         return pandas.Series(pandas.arrays.ArrowExtensionArray(array))
 
 
-def _enum(variable: Variable, polars: Any) -> Any:
+def _enum(variable: Variable, polars: ModuleType) -> Any:
     return polars.Enum([str(state) for state in variable.states or ()])
 
 

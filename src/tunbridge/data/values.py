@@ -9,14 +9,14 @@ values. No step loops over the rows in Python.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tunbridge._core.check import shortened
-from tunbridge.data.arrow import as_arrow, is_text
+from tunbridge.data.arrow import Values, as_arrow, is_text
 from tunbridge.data.variable import MISSING, State, is_missing
 from tunbridge.errors import DataError
 
@@ -28,7 +28,7 @@ def code_type(n_states: int) -> type[np.signedinteger]:
     return np.int8 if n_states <= 127 else np.int16 if n_states <= 32767 else np.int32
 
 
-def distinct_values(name: str, values: Any) -> tuple[list[Any], np.ndarray]:
+def distinct_values(name: str, values: Values) -> tuple[list[Any], np.ndarray]:
     """Return the distinct values that are present, and for each row which of them it holds (−1: missing).
 
     They are sorted; those of a categorical stand in its own order.
@@ -188,7 +188,7 @@ DAY = 86_400
 """Seconds of a day."""
 
 
-def to_floats(name: str, values: Any) -> np.ndarray:
+def to_floats(name: str, values: Values) -> np.ndarray:
     """Return values as float64 with NaN for missing; raise for text that is no number and for infinities.
 
     Nothing is copied when they are float64 already, in NumPy or in one piece of Arrow without nulls.
@@ -212,7 +212,7 @@ def to_floats(name: str, values: Any) -> np.ndarray:
     return floats
 
 
-def is_float_array(values: Any) -> bool:
+def is_float_array(values: object) -> TypeGuard[np.ndarray]:
     """Return whether values are a plain one-dimensional NumPy array of floats, which may stay where it is."""
     if not isinstance(values, np.ndarray) or np.ma.isMA(values):
         return False

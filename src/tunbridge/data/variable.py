@@ -26,7 +26,7 @@ import itertools
 import math
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from numbers import Real
@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from tunbridge._core.check import check_number, did_you_mean, listed, shortened
+from tunbridge._core.check import check_number, did_you_mean, listed, repeated, shortened
 from tunbridge.errors import DataError
 
 State = Hashable
@@ -79,6 +79,13 @@ class Variable:
     states: tuple[State, ...] | None = None
     ordered: bool = False
     cuts: tuple[float, ...] | None = None
+    is_categorical: bool = field(init=False, compare=False)
+    """Whether the variable has states."""
+    is_continuous: bool = field(init=False, compare=False)
+    """Whether the variable is a number without states."""
+    n_states: int = field(init=False, compare=False)
+    """How many states there are (0 for a continuous variable)."""
+    _codes: dict[State, int] = field(init=False, compare=False)
 
     def __init__(
         self,
@@ -87,29 +94,24 @@ class Variable:
         ordered: bool = False,
         cuts: Iterable[float] | None = None,
     ) -> None:
-        object.__setattr__(self, "name", _checked_name(name))
-        if cuts is not None:  # without them the class says None
-            object.__setattr__(self, "cuts", checked_cuts(cuts, f" of {name!r}"))
-            states, ordered = interval_labels(self.cuts or ()) if states is None else states, True
-        object.__setattr__(self, "states", None if states is None else _plain_states(name, states))
-        object.__setattr__(self, "ordered", bool(ordered))
-        self._check_states()
+        name = _checked_name(name)
+        if cuts is not None:
+            cuts = checked_cuts(cuts, f" of {name!r}")
+            states, ordered = interval_labels(cuts) if states is None else states, True
+        if states is not None:
+            states = _plain_states(name, states)
+        self.__dict__.update(  # the class is frozen
+            name=name,
+            states=states,
+            ordered=bool(ordered),
+            cuts=cuts,
+            is_categorical=states is not None,
+            is_continuous=states is None,
+            n_states=len(states or ()),
+            _codes=_codes_of(name, states or ()),
+        )
         if cuts is not None:
             self._check_intervals()
-
-    def _check_states(self) -> None:
-        states = self.states or ()
-        try:
-            n_distinct = len(self._codes)
-        except TypeError as error:
-            raise DataError(f"the states of {self.name!r} must be plain values; {error}.") from None
-        if n_distinct < len(states):
-            twice = [s for i, s in enumerate(states) if self._codes[s] != i]
-            raise DataError(f"the states of {self.name!r} must be distinct; got {listed(twice)} more than once.")
-        absent = [s for s in states if is_missing(s)] if _kinds(states) - _NEVER_MISSING else []
-        if absent:
-            hint = "Leave it out: a missing value is in no state."
-            raise DataError(f"the states of {self.name!r} must be values; got {absent[0]!r}. {hint}")
 
     def _check_intervals(self) -> None:
         """Raise unless the states can be those of the intervals between the bin edges."""
@@ -121,25 +123,6 @@ class Variable:
         if numbers:
             rule = f"the states of {self.name!r}, which has cuts, must be no numbers"
             raise DataError(f"{rule}; got {numbers[0]!r}. A number is in its interval; give names such as 'low'.")
-
-    @property
-    def is_categorical(self) -> bool:
-        """Whether the variable has states."""
-        return self.states is not None
-
-    @property
-    def is_continuous(self) -> bool:
-        """Whether the variable is a number without states."""
-        return self.states is None
-
-    @cached_property
-    def n_states(self) -> int:
-        """How many states there are (0 for a continuous variable)."""
-        return 0 if self.states is None else len(self.states)
-
-    @cached_property
-    def _codes(self) -> dict[State, int]:
-        return {state: code for code, state in enumerate(self.states or ())}
 
     @cached_property
     def _codes_of_text(self) -> dict[str, int]:
@@ -247,11 +230,26 @@ def _plain_states(name: str, states: Iterable[State]) -> tuple[State, ...]:
     return tuple(map(_plain, states)) if foreign else states
 
 
+def _codes_of(name: str, states: tuple[State, ...]) -> dict[State, int]:
+    """Return the codes of states; raise unless they are distinct values."""
+    try:
+        codes = {state: code for code, state in enumerate(states)}
+    except TypeError as error:
+        raise DataError(f"the states of {name!r} must be plain values; {error}.") from None
+    if len(codes) < len(states):
+        raise DataError(f"the states of {name!r} must be distinct; got {listed(repeated(states))} more than once.")
+    absent = [s for s in states if is_missing(s)] if _kinds(states) - _NEVER_MISSING else []
+    if absent:
+        hint = "Leave it out: a missing value is in no state."
+        raise DataError(f"the states of {name!r} must be values; got {absent[0]!r}. {hint}")
+    return codes
+
+
 def _kinds(values: Iterable[object]) -> set[type]:
     return set(map(type, values))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a NumPy or Arrow scalar as the Python value it stands for."""
     if isinstance(value, np.generic):
         return value.item() if value.dtype.kind in "biufU" else value  # the item of a date may be a bare number
@@ -277,14 +275,14 @@ _MICROSECOND = datetime.timedelta(microseconds=1)
 _EPOCH = datetime.datetime(1970, 1, 1)
 
 
-def iterated_cuts(cuts: Any, whose: str = "") -> Iterable[Any]:
+def iterated_cuts(cuts: object, whose: str = "") -> Iterable[Any]:
     """Return what may be a list of bin edges; raise for what cannot be one."""
     if isinstance(cuts, (str, bytes, Mapping)) or not isinstance(cuts, Iterable):
         raise DataError(f"{_named(whose)} must be a list of numbers; got {shortened(repr(cuts))}.")
     return cuts
 
 
-def checked_cuts(cuts: Any, whose: str = "") -> tuple[float, ...]:
+def checked_cuts(cuts: object, whose: str = "") -> tuple[float, ...]:
     """Return bin edges as floats; raise unless they are finite and strictly increasing.
 
     ``whose`` is for the message, such as " of 'age'".
@@ -318,7 +316,7 @@ def interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
     return (f"≤ {texts[0]}", *between, f"> {texts[-1]}")
 
 
-def number_of(value: Any) -> float | None:
+def number_of(value: object) -> float | None:
     """Return the number that a value is or that a text spells; None for everything else, booleans included.
 
     Dates, times and durations are seconds, as they are in a continuous column: counted from 1970, in UTC where there is
@@ -347,7 +345,7 @@ def _named(whose: str) -> str:
     return f"the cuts{whose}" if whose else "cuts"
 
 
-def _seconds(value: Any) -> float | None:
+def _seconds(value: object) -> float | None:
     """Return a date, a time or a duration in seconds; None for what is none of them."""
     if isinstance(value, np.datetime64 | np.timedelta64):
         return None if np.isnat(value) else _whole_and_rest(int(value.astype(f"{value.dtype.kind}8[us]").astype(int)))

@@ -33,7 +33,7 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
-from tunbridge._core.check import did_you_mean, shortened
+from tunbridge._core.check import did_you_mean, repeated, shortened
 from tunbridge._core.memory import check_memory
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, FormatError
@@ -116,12 +116,13 @@ class Declared:
 
 @dataclass(frozen=True)
 class Given:
-    """A table of a file: its variable, the parents, its place, and what the parser needs to read its rows."""
+    """A table of a file: its variable, the parents, its place, what the parser needs to read its rows, properties."""
 
     child: str
     parents: tuple[str, ...]
     place: Place
     body: Any = None
+    properties: Sequence[str] = ()
 
 
 @dataclass
@@ -184,6 +185,9 @@ def assemble(draft: Draft, read_rows: Callable[[Family], Rows], error: Error) ->
     """
     check_size(draft.length, len(draft.declared), sum(len(each.states) for each in draft.declared))
     declared = _by_name(draft, error)
+    for given in draft.given:  # the properties of a table belong to its node
+        if given.child in declared:
+            declared[given.child].properties.extend(given.properties)
     tables = _tables(draft, declared, error)
     variables = {name: _variable(each, error) for name, each in declared.items()}
     _check_distinct(variables, declared, error)
@@ -267,18 +271,6 @@ def shown(name: str) -> str:
     return repr(shortened(name, _SHOWN))
 
 
-def first_repeated(names: Iterable[str]) -> str:
-    """Return the first name that occurred before.
-
-    Examples
-    --------
-    >>> first_repeated(["a", "b", "a"])
-    'a'
-    """
-    seen: set[str] = set()
-    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-
-
 # Reading: the variables
 
 
@@ -359,7 +351,7 @@ def _tables(draft: Draft, declared: dict[str, Declared], error: Error) -> dict[s
                 hint = did_you_mean(name, declared)
                 raise error(f"a table must be about declared variables; got {shown(name)}. {hint}", given.place)
         if len(set(family)) < len(family):
-            twice = shown(first_repeated(family))
+            twice = shown(repeated(family)[0])
             raise error(f"the variables of a table must be distinct; got {twice} more than once.", given.place)
         if given.child in found:
             raise error(f"a variable must have one table; got another one of {shown(given.child)}.", given.place)
@@ -463,6 +455,11 @@ class FileNode:
         true = self.cpt.variable.name
         return None if true == self.name else true if is_line(true) else self.name
 
+    def full_name_statement(self, key: str, sign: str) -> list[str]:
+        """Return the statement that gives the full name under a key, if there is one to give and none given yet."""
+        given = self.full_name is None or any(text.startswith(f"{key} = ") for text in self.properties)
+        return [] if given else [f'{key} {sign} "{self.full_name}"']
+
     def rows(self) -> np.ndarray:
         """Return all rows of the table, of shape (n_configurations, n_states)."""
         return self.cpt.table().reshape(-1, len(self.states))
@@ -499,7 +496,7 @@ def _file_node(cpt: ConditionalTable, name: str, properties: Sequence[str], rule
     if len(set(texts)) < len(texts):
         raise DataError(
             f"the states of {variable.name!r} must differ when they are written as text; got "
-            f"{first_repeated(texts)!r} more than once. A native file (.tb) keeps their types."
+            f"{repeated(texts)[0]!r} more than once. A native file (.tb) keeps their types."
         )
     states = tuple(_legal_names(texts, rules.is_state))
     marks = {}

@@ -17,6 +17,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
+from math import prod
 from operator import mul
 from typing import NamedTuple
 
@@ -398,20 +399,20 @@ class TableBody:
     Parameters
     ----------
     scanner : Scanner
-        The file, at the first statement of the table.
+        The file, which is moved to the first statement of the table.
     family : Family
         The family of the table.
-    stop : int
-        The position of the token that ends the table.
     codes : StateCodes
         How the file names states.
     """
 
-    def __init__(self, scanner: Scanner, family: Family, stop: int, *, codes: StateCodes) -> None:
-        self.scanner, self.family, self.stop, self.codes = scanner, family, stop, codes
+    def __init__(self, scanner: Scanner, family: Family, codes: StateCodes) -> None:
+        self.scanner, self.family, self.codes = scanner, family, codes
+        scanner.at, self.stop = family.given.body
         check_numberable(family, scanner.error)
         self.lookups = list(map(codes.of, family.given.parents, family.parent_states))
-        self.strides = _strides(family.parent_states)
+        sizes = list(map(len, family.parent_states))
+        self.strides = [prod(sizes[i:]) for i in range(1, len(sizes) + 1)]
         self.unnumbered: list[int] = []
         self.run: list[str] = []
         self.numbers: list[int] = []
@@ -419,7 +420,20 @@ class TableBody:
         self.firsts: list[int] = []
         self.default: np.ndarray | None = None
 
-    def regular(self) -> Rows | None:
+    def read(self, read_other: Callable[[TableBody], Rows | None]) -> Rows:
+        """Return the rows; ``read_other`` reads a statement that is no row, and may return the rows of the table."""
+        if (rows := self._regular()) is not None:
+            return rows
+        while self.scanner.at < self.stop:
+            if self.scanner.next == "(":
+                self._row()
+            elif self.scanner.next == "default":
+                self._default_row()
+            elif (rows := read_other(self)) is not None:
+                return rows
+        return self._rows()
+
+    def _regular(self) -> Rows | None:
         """Return all rows at once if each has its states, its numbers and nothing else, as in most files.
 
         Rows of equal length are columns of tokens, which are converted without a loop over the rows.
@@ -445,7 +459,7 @@ class TableBody:
             values, range(start, self.stop, width).__getitem__, (np.array(self.strides) @ np.array(codes)).tolist()
         )
 
-    def row(self) -> None:
+    def _row(self) -> None:
         """Read ``( states ) numbers ;``."""
         tokens, at, stop = self.scanner.tokens, self.scanner.at, self.stop
         try:
@@ -464,7 +478,7 @@ class TableBody:
         self.firsts.append(first)
         self.scanner.at = end + 1
 
-    def default_row(self) -> None:
+    def _default_row(self) -> None:
         """Read ``default numbers ;``."""
         scanner = self.scanner
         if self.default is not None:
@@ -479,7 +493,7 @@ class TableBody:
         self.scanner.at = end + 1
         return self.scanner.numbers(self.scanner.tokens[first:end], range(first, end).__getitem__), first
 
-    def rows(self) -> Rows:
+    def _rows(self) -> Rows:
         """Return what was read."""
         n = self.family.n_states
         self._check_unnumbered()
@@ -531,11 +545,3 @@ class TableBody:
         rule = f"{shown(self.family.given.parents[i])} must be in one of its states"
         hint = did_you_mean(name, self.family.parent_states[i])
         return self.scanner.error(f"{rule}; got {shown(name)}. {hint}", first + i)
-
-
-def _strides(parent_states: Sequence[Sequence[str]]) -> list[int]:
-    """Return how much the next state of each parent adds to the number of a configuration."""
-    strides = [1]
-    for states in reversed(parent_states[1:]):
-        strides.append(strides[-1] * len(states))
-    return strides[::-1] if parent_states else []

@@ -30,7 +30,7 @@ from itertools import product
 import numpy as np
 
 from tunbridge._core.registry import network_format
-from tunbridge.formats._assembly import Family, FileNode, NetworkParts, Rows, Rules, file_network, is_line, row_text
+from tunbridge.formats._assembly import FileNode, NetworkParts, Rows, Rules, file_network, is_line, row_text
 from tunbridge.formats._scanner import Scanner, StateCodes, TableBody, grammar
 from tunbridge.probability import SparseCPT
 
@@ -69,7 +69,7 @@ def read_bif(text: str) -> NetworkParts:
         scanner.accept(";")
     _place_properties(scanner)
     codes = StateCodes()
-    return scanner.parts(lambda family: _rows(scanner, family, codes))
+    return scanner.parts(lambda family: TableBody(scanner, family, codes).read(_other_statement))
 
 
 def write_bif(parts: NetworkParts) -> str:
@@ -168,29 +168,15 @@ def _place_properties(scanner: Scanner) -> None:
             declared[given.child].properties.extend(map(_property_text, properties))
 
 
-def _rows(scanner: Scanner, family: Family, codes: StateCodes) -> Rows:
-    scanner.at, stop = family.given.body
-    body = TableBody(scanner, family, stop, codes=codes)
-    if (rows := body.regular()) is not None:
-        return rows
-    while scanner.at < stop:
-        token = scanner.next
-        if token == "(":
-            body.row()
-        elif token == "default":
-            body.default_row()
-        elif token == "table" and not body.numbers:
-            return _listed(scanner, body, stop)
-        else:
-            _property(scanner, "a row, 'table', 'default' or 'property'")
-    return body.rows()
-
-
-def _listed(scanner: Scanner, body: TableBody, stop: int) -> Rows:
-    """Return the rows of a ``table``, in which the variable itself is slowest."""
+def _other_statement(body: TableBody) -> Rows | None:
+    """Read a property, or return the rows of a ``table``, in which the variable itself is slowest."""
+    scanner = body.scanner
+    if scanner.next != "table" or body.numbers:
+        _property(scanner, "a row, 'table', 'default' or 'property'")
+        return None
     n, n_rows = body.family.n_states, body.family.n_configurations
     values, first = body.all_numbers(scanner.at + 1)
-    while scanner.at < stop:
+    while scanner.at < body.stop:
         _property(scanner, "'property' or '}'")
     return Rows(np.ascontiguousarray(values.reshape(n, n_rows).T), lambda row: first + row)
 

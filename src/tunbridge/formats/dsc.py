@@ -22,7 +22,6 @@ from itertools import product
 from tunbridge._core.registry import network_format
 from tunbridge.formats._assembly import (
     MARKER,
-    Family,
     FileNetwork,
     FileNode,
     NetworkParts,
@@ -79,7 +78,7 @@ def read_dsc(text: str) -> NetworkParts:
     draft = scanner.draft
     draft.properties = [text for text in draft.properties if not text.startswith(f"type {MARKER}")]
     codes = StateCodes(by_index=True, signs=_SIGNS)
-    return scanner.parts(lambda family: _rows(scanner, family, codes))
+    return scanner.parts(lambda family: TableBody(scanner, family, codes).read(_plain_rows))
 
 
 def write_dsc(parts: NetworkParts) -> str:
@@ -145,32 +144,18 @@ def _probability(scanner: Scanner) -> None:
     scanner.skip_table(names, place)
 
 
-def _rows(scanner: Scanner, family: Family, codes: StateCodes) -> Rows:
-    scanner.at, stop = family.given.body
-    body = TableBody(scanner, family, stop, codes=codes)
-    if (rows := body.regular()) is not None:
-        return rows
-    while scanner.at < stop:
-        if scanner.next == "(":
-            body.row()
-        elif scanner.next == "default":
-            body.default_row()
-        elif scanner.next == "function":
-            raise scanner.error("a table must be given by rows; got 'function', which is not supported.")
-        elif body.numbers or body.default is not None:
-            raise scanner.expected("a row, 'default' or '}'")
-        else:
-            return _plain_rows(scanner, family, stop)
-    return body.rows()
-
-
-def _plain_rows(scanner: Scanner, family: Family, stop: int) -> Rows:
+def _plain_rows(body: TableBody) -> Rows:
     """Return rows without states: they are in order, each with its semicolon or all with one."""
+    scanner, stop = body.scanner, body.stop
+    if scanner.next == "function":
+        raise scanner.error("a table must be given by rows; got 'function', which is not supported.")
+    if body.numbers or body.default is not None:
+        raise scanner.expected("a row, 'default' or '}'")
     places = [at for at in range(scanner.at, stop) if scanner.tokens[at] != ";"]
     if scanner.tokens[stop - 1] != ";":
         raise scanner.expected("';'", stop)
     values = scanner.numbers([scanner.tokens[at] for at in places], places.__getitem__)
-    return flat_rows(family, values, places.__getitem__, scanner.error)
+    return flat_rows(body.family, values, places.__getitem__, scanner.error)
 
 
 # Writing
@@ -206,8 +191,7 @@ def _property_lines(network: FileNetwork) -> list[str]:
 
 def _node_statements(node: FileNode) -> list[str]:
     states = ", ".join(f'"{state}"' for state in node.states)
-    named = node.full_name is None or any(text.startswith("name = ") for text in node.properties)
-    name = [] if named else [f'name : "{node.full_name}"']
+    name = node.full_name_statement("name", ":")
     return [*name, f"type : discrete[{len(node.states)}] = {{ {states} }}", *node.properties]
 
 

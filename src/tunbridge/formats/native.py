@@ -211,13 +211,12 @@ def _pack_variable(value: Variable, where: tuple[Any, ...], arrays: list[np.ndar
     return {"name": _pack_text(value.name, where), "states": states, "ordered": value.ordered, **cuts}
 
 
-def _version(value: Any) -> int:
+def _version(value: object) -> int:
     """Return the oldest version of the format that has a value."""
-    if type(value) is Variable:
+    if isinstance(value, Variable):
         return 1 if value.cuts is None else 2
-    if type(value) not in (dict, list, tuple):
-        return 1
-    return max(map(_version, value.values() if type(value) is dict else value), default=1)
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return max(map(_version, inside), default=1)
 
 
 def _pack_text(value: str, where: tuple[Any, ...]) -> str:
@@ -228,19 +227,18 @@ def _pack_text(value: str, where: tuple[Any, ...]) -> str:
     return value
 
 
-def _pack_key(key: Any, where: tuple[Any, ...]) -> str:
+def _pack_key(key: object, where: tuple[Any, ...]) -> str:
     if type(key) is not str:
         raise DataError(f"the keys of {_path(where)} must be strings; got {key!r}.")
     return _pack_text(f"${key}" if key.startswith("$") else key, (*where, key))
 
 
-def _pack_numpy(value: Any, where: tuple[Any, ...], arrays: list[np.ndarray]) -> Any:
-    is_array = isinstance(value, np.ndarray)
+def _pack_numpy(value: np.ndarray | np.generic, where: tuple[Any, ...], arrays: list[np.ndarray]) -> Any:
     descr = value.dtype.newbyteorder("<").str if value.dtype.kind in "biufU" else ""
-    if not _STORABLE.fullmatch(descr) or (is_array and value.dtype.itemsize == 0):
+    if not _STORABLE.fullmatch(descr) or (isinstance(value, np.ndarray) and value.dtype.itemsize == 0):
         rule = "booleans, integers, floats of at most 64 bits or fixed-width text"
         raise DataError(f"{_path(where)} must hold {rule}; got the NumPy type {value.dtype}.")
-    if not is_array:
+    if isinstance(value, np.generic):
         return {"$numpy": [descr, _pack(value.item(), where, arrays)]}
     if len(arrays) == _MOST_ARRAYS:
         raise DataError(f"content must hold at most {_MOST_ARRAYS} arrays; got more. Join them to larger ones.")
@@ -384,7 +382,7 @@ def _read_json(text: str, others: int, limit: int) -> Any:
     return json.loads(text, parse_constant=refuse)
 
 
-def _check_header(model: Any) -> None:
+def _check_header(model: object) -> None:
     if not isinstance(model, dict) or model.get("format") != "tunbridge":
         raise _DamageError(f"a ZIP file with another {_MODEL}", "A model is written by save().")
     version = model.get("version")
@@ -429,7 +427,7 @@ def _unpack_tagged(value: dict[str, Any], depth: int, array: Callable[[int], np.
     raise _DamageError(f"an unknown value tagged {tag[:40]!r}")
 
 
-def _unpack_scalar(descr: str, item: Any) -> Any:
+def _unpack_scalar(descr: str, item: object) -> Any:
     with np.errstate(all="raise"):
         scalar = _dtype(descr).type(item)
     if type(scalar.item()) is not type(item) or not (scalar == item or item != item):

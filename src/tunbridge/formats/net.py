@@ -72,7 +72,6 @@ def read_net(text: str) -> NetworkParts:
         if scanner.next not in blocks:
             raise scanner.expected("'net', 'node' or 'potential'")
         blocks[scanner.take()](scanner)
-    _place_properties(scanner)
     return scanner.parts(lambda family: _rows(scanner, family))
 
 
@@ -168,11 +167,11 @@ def _potential(scanner: Scanner) -> None:
     body = _statements(scanner, "data", rest)
     if body is None:
         raise scanner.error(f"the table of {shown(names[0])} must have data; there are none.", place)
-    scanner.draft.given.append(Given(names[0], tuple(names[1:]), place, (*body, rest)))
+    scanner.draft.given.append(Given(names[0], tuple(names[1:]), place, body, rest))
 
 
 def _rows(scanner: Scanner, family: Family) -> Rows:
-    start, end, _ = family.given.body
+    start, end = family.given.body
     tokens = scanner.tokens[start:end]
     if tokens.count("(") != tokens.count(")"):
         raise scanner.error(f"the data of {family.shown} must have as many '(' as ')'.", start)
@@ -182,14 +181,6 @@ def _rows(scanner: Scanner, family: Family) -> Rows:
 
     values = scanner.numbers([token for token in tokens if token not in "()"], where)
     return flat_rows(family, values, where, scanner.error)
-
-
-def _place_properties(scanner: Scanner) -> None:
-    """Move the other attributes of tables to their nodes."""
-    declared = {each.name: each for each in scanner.draft.declared}
-    for given in scanner.draft.given:
-        if given.child in declared:
-            declared[given.child].properties.extend(given.body[2])
 
 
 # Writing
@@ -211,10 +202,7 @@ _RULES = Rules(_is_name, is_line, _is_property, is_line, marker='{} = "{}"'.form
 
 def _node_statements(node: FileNode) -> list[str]:
     states = " ".join(f'"{state}"' for state in node.states)
-    properties, _ = _split(node)
-    labelled = node.full_name is None or any(text.startswith("label = ") for text in properties)
-    label = [] if labelled else [f'label = "{node.full_name}"']
-    return [f"states = ({states})", *label, *properties]
+    return [f"states = ({states})", *node.full_name_statement("label", "="), *_split(node)[0]]
 
 
 def _table_lines(node: FileNode) -> list[str]:

@@ -8,16 +8,15 @@ not UTF-8 as Windows-1252 or else Latin-1; an XML file may declare another encod
 from __future__ import annotations
 
 import codecs
-import difflib
 import gzip
 import os
 import re
 import zlib
 from pathlib import Path
 
-from tunbridge._core.check import did_you_mean, listed
+from tunbridge._core.check import did_you_mean, listed, missing_file
 from tunbridge._core.registry import Entry, entries
-from tunbridge.errors import DataError, FileMissingError, FormatError, MemoryForecastError
+from tunbridge.errors import DataError, FormatError, MemoryForecastError
 from tunbridge.formats._assembly import NetworkParts, check_size
 from tunbridge.formats._scanner import place_of
 from tunbridge.formats.native import file_name, replacement
@@ -63,7 +62,8 @@ def read_network_parts(path: str | os.PathLike[str], format: str | None = None) 
     """
     name = file_name(path, "a network")
     chosen = _format(name, format)
-    _check_exists(name)
+    if not os.path.exists(name):
+        raise missing_file(Path(name))
     reader = chosen.load()
     if chosen.details.get("binary"):
         return reader.read(name)
@@ -124,17 +124,6 @@ def _format(name: str, format: str | None) -> Entry:
             f"got {Path(name).name!r}. Give the format, as in format='bif'."
         )
     return formats[suffixes[suffix]]
-
-
-def _check_exists(name: str) -> None:
-    if os.path.exists(name):
-        return
-    folder = Path(name).parent
-    if not folder.is_dir():
-        raise FileMissingError(f"path must be a file that exists; there is no folder {str(folder)!r}.")
-    near = difflib.get_close_matches(Path(name).name, sorted(os.listdir(folder)), n=1, cutoff=0.6)
-    hint = f" Did you mean {str(folder / near[0])!r}?" if near else ""
-    raise FileMissingError(f"path must be a file that exists; got {name!r}.{hint}")
 
 
 def _bytes(name: str) -> bytes:

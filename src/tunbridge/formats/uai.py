@@ -27,7 +27,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from tunbridge._core.check import did_you_mean
+from tunbridge._core.check import check_known, repeated
 from tunbridge._core.registry import network_format
 from tunbridge.data import State
 from tunbridge.errors import DataError, UnknownVariableError
@@ -39,7 +39,6 @@ from tunbridge.formats._assembly import (
     Rows,
     check_size,
     check_text_size,
-    first_repeated,
     flat_rows,
     numbers_text,
     product_up_to,
@@ -157,10 +156,7 @@ def write_uai_evidence(samples: Sequence[Mapping[str, object]], parts: NetworkPa
     index = {variable.name: i for i, variable in enumerate(parts.variables)}
     lines = []
     for sample in samples:
-        for name in sample:
-            if name not in index:
-                hint = did_you_mean(name, index)
-                raise UnknownVariableError(f"evidence must name variables of the network; got {name!r}. {hint}")
+        check_known("evidence must name variables of the network", sample, index, UnknownVariableError)
         pairs = [(index[name], parts.variables[index[name]].code(state)) for name, state in sample.items()]
         lines.append(" ".join(map(str, [len(pairs), *(number for pair in pairs for number in pair)])))
     if not lines:
@@ -211,10 +207,8 @@ def _scopes(scanner: Scanner, sizes: Sequence[tuple[int, int]]) -> list[tuple[in
             rule = f"a variable must be a number from 0 to {len(sizes) - 1}"
             raise scanner.error(f"{rule}; got {scope[wrong]}.", scanner.at - size + wrong)
         if len(set(scope)) < size:
-            twice = first_repeated([f"x{variable}" for variable in scope])
-            raise scanner.error(
-                f"the variables of a table must be distinct; got {twice!r} more than once.", scanner.at - 1
-            )
+            rule = "the variables of a table must be distinct"
+            raise scanner.error(f"{rule}; got 'x{repeated(scope)[0]}' more than once.", scanner.at - 1)
         scopes.append((scanner.at - 1, scope))
     return scopes
 

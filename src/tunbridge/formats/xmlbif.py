@@ -160,7 +160,6 @@ class _Reader:
         self.draft = Draft(len(text))
         self.open: list[_Element] = []
         self.networks = 0
-        self.late: list[tuple[str, str]] = []
         self.parser = _parser(self._start, self._end, self._text)
         self.parser.buffer_text = True
         self.parser.CommentHandler = self._comment
@@ -176,10 +175,6 @@ class _Reader:
             raise FormatError(message, line=error.lineno, column=error.offset + 1) from None
         if not self.networks:
             raise FormatError("the file must hold a <NETWORK>; there is none.", line=1, column=1)
-        owners = {each.name: each for each in self.draft.declared}
-        for name, text in self.late:  # the properties of tables belong to their nodes
-            if name in owners:
-                owners[name].properties.append(text)
         return self.draft
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
@@ -231,9 +226,8 @@ class _Reader:
 
     def _definition(self, element: _Element) -> None:
         child, place = element.only("FOR")
-        table = element.only("TABLE")
-        self.draft.given.append(Given(child, tuple(element.all("GIVEN")), place, table))
-        self.late += [(child, text) for text in element.properties()]
+        parents, table = tuple(element.all("GIVEN")), element.only("TABLE")
+        self.draft.given.append(Given(child, parents, place, table, element.properties()))
 
     def rows(self, family: Family) -> Rows:
         """Return the rows of a table."""
@@ -247,7 +241,7 @@ class _Reader:
         return flat_rows(family, values, where, _error)
 
 
-def _parser(start: Callable[..., None], end: Callable[..., None], text: Callable[[str], None]) -> Any:
+def _parser(start: Callable[..., None], end: Callable[..., None], text: Callable[[str], None]) -> expat.XMLParserType:
     parser = expat.ParserCreate()
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
     return parser
@@ -282,7 +276,7 @@ def _number_places(text: str, table: Place) -> list[Place]:
     return places
 
 
-def _place(parser: Any) -> Place:
+def _place(parser: expat.XMLParserType) -> Place:
     return parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
 
 

@@ -97,6 +97,8 @@ class DAG(NamedGraph):
     """
 
     arcs: tuple[Pair, ...]
+    n_arcs: int = field(init=False)
+    """The number of arcs."""
     parent_indices: IndexLists = field(init=False)
     """The positions of the parents of each node, in the order of the arcs."""
     child_indices: IndexLists = field(init=False)
@@ -105,29 +107,23 @@ class DAG(NamedGraph):
     def __init__(self, nodes: Iterable[str] | None = None, arcs: Iterable[Iterable[str]] = ()) -> None:
         given = as_pairs("arc", arcs)
         index = index_nodes(nodes, given)
-        pairs = index_pairs("arc", given, index)
-        names = tuple(index)
-        named = [(names[i], names[j]) for i, j in pairs]
-        check_distinct("arcs", named)
+        self._set_nodes(index)
+        pairs, names = index_pairs("arc", given, index), self.nodes
+        arcs = tuple([(names[i], names[j]) for i, j in pairs])
+        check_distinct("arcs", arcs)
         parents, children = _lists(len(names), pairs)
-        self.__dict__.update(nodes=names, _index=index)
-        self.__dict__.update(arcs=tuple(named), parent_indices=parents, child_indices=children)
+        self.__dict__.update(arcs=arcs, n_arcs=len(arcs), parent_indices=parents, child_indices=children)
         if len(self.order_indices) < len(names):
             raise _cycle_error(self, find_cycle(self.parent_indices, self.child_indices, self.order_indices))
 
     def _with(self, arcs: tuple[Pair, ...], parents: IndexLists, children: IndexLists) -> DAG:
         """Return a graph of the same nodes with other arcs, known to be without a cycle."""
         new = object.__new__(DAG)
-        new.__dict__.update(nodes=self.nodes, _index=self._index)
-        new.__dict__.update(arcs=arcs, parent_indices=parents, child_indices=children)
+        new.__dict__.update(nodes=self.nodes, n_nodes=self.n_nodes, _index=self._index)
+        new.__dict__.update(arcs=arcs, n_arcs=len(arcs), parent_indices=parents, child_indices=children)
         return new
 
     # Contents
-
-    @property
-    def n_arcs(self) -> int:
-        """The number of arcs."""
-        return len(self.arcs)
 
     @property
     def roots(self) -> tuple[str, ...]:
@@ -268,7 +264,7 @@ class DAG(NamedGraph):
 
     def skeleton(self) -> UndirectedGraph:
         """Return the skeleton: the arcs without direction."""
-        return UndirectedGraph.of_valid(self._index, sorted(self._edges()))
+        return UndirectedGraph.of_valid(self._index, sorted(_edges(self.parent_indices)))
 
     def moral(self) -> UndirectedGraph:
         """Return the moral graph: the arcs without direction, and all parents of a node joined.
@@ -280,7 +276,7 @@ class DAG(NamedGraph):
         """
         self._check_pairs("the moral graph")
         married = (pair for parents in self.parent_indices for pair in combinations(sorted(parents), 2))
-        return UndirectedGraph.of_valid(self._index, sorted(self._edges().union(married)))
+        return UndirectedGraph.of_valid(self._index, sorted(_edges(self.parent_indices).union(married)))
 
     def v_structures(self) -> tuple[tuple[str, str, str], ...]:
         """Return every (parent, child, other parent) whose parents are not joined, in the order of the nodes.
@@ -291,7 +287,7 @@ class DAG(NamedGraph):
         (('A', 'C', 'B'),)
         """
         self._check_pairs("the list of v-structures")
-        edges, nodes = self._edges(), self.nodes
+        edges, nodes = _edges(self.parent_indices), self.nodes
         return tuple(
             (nodes[i], nodes[c], nodes[j])
             for c, parents in enumerate(self.parent_indices)
@@ -311,7 +307,8 @@ class DAG(NamedGraph):
         arcs = [(a, b) for a, b in self.arcs if self._index[a] in compelled[self._index[b]]]
         children = enumerate(self.parent_indices)
         loose = [(min(i, j), max(i, j)) for j, some in children for i in some if i not in compelled[j]]
-        return CPDAG.of_valid(DAG(self.nodes, arcs), UndirectedGraph.of_valid(self._index, sorted(loose)))
+        edges = UndirectedGraph.of_valid(self._index, sorted(loose))
+        return CPDAG.of_valid(self._index, DAG(self.nodes, arcs), edges)
 
     def to_networkx(self) -> networkx.DiGraph:
         """Return a :class:`networkx.DiGraph` with the same nodes and arcs, in the same order."""
@@ -332,10 +329,6 @@ class DAG(NamedGraph):
             rule = "graph must be a directed graph of networkx"
             raise DataError(f"{rule}; got {shortened(repr(graph))}.", parameter="graph")
         return cls(graph.nodes, graph.edges)
-
-    def _edges(self) -> set[tuple[int, int]]:
-        """Return the joined pairs of positions, the lower first."""
-        return {(i, j) if i < j else (j, i) for j, some in enumerate(self.parent_indices) for i in some}
 
     def _check_pairs(self, what: str) -> None:
         """Raise if there are too many pairs of parents to list."""
@@ -381,7 +374,11 @@ class CPDAG(NamedGraph):
     """
 
     arcs: tuple[Pair, ...]
+    n_arcs: int = field(init=False)
+    """The number of arcs."""
     edges: tuple[Pair, ...]
+    n_edges: int = field(init=False)
+    """The number of undirected edges."""
     _directed: DAG = field(init=False)
     _undirected: UndirectedGraph = field(init=False)
 
@@ -394,32 +391,23 @@ class CPDAG(NamedGraph):
         given_arcs, given_edges = as_pairs("arc", arcs), as_pairs("edge", edges)
         index = index_nodes(nodes, given_arcs, given_edges)
         directed = DAG(index, given_arcs)  # type: ignore[arg-type]
-        self._set(directed, UndirectedGraph.of_valid(index, indexed_edges(given_edges, index)))
-        twice = directed.skeleton()._lines() & self._undirected._lines()
+        self._set(index, directed, UndirectedGraph.of_valid(index, indexed_edges(given_edges, index)))
+        joined_by_arcs = set(map(frozenset, self.arcs))
+        twice = [pair for pair in self.edges if frozenset(pair) in joined_by_arcs]
         if twice:
-            pairs = [pair for pair in self.edges if frozenset(pair) in twice]
-            raise DataError(f"nodes must be joined by an arc or by an edge; got both for {listed(pairs)}.")
+            raise DataError(f"nodes must be joined by an arc or by an edge; got both for {listed(twice)}.")
 
-    def _set(self, directed: DAG, undirected: UndirectedGraph) -> None:
-        self.__dict__.update(nodes=directed.nodes, arcs=directed.arcs, edges=undirected.edges, _index=directed._index)
-        self.__dict__.update(_directed=directed, _undirected=undirected)
+    def _set(self, index: dict[str, int], directed: DAG, undirected: UndirectedGraph) -> None:
+        self._set_nodes(index)
+        self.__dict__.update(arcs=directed.arcs, n_arcs=directed.n_arcs, _directed=directed)
+        self.__dict__.update(edges=undirected.edges, n_edges=undirected.n_edges, _undirected=undirected)
 
     @classmethod
-    def of_valid(cls, directed: DAG, undirected: UndirectedGraph) -> CPDAG:
+    def of_valid(cls, index: dict[str, int], directed: DAG, undirected: UndirectedGraph) -> CPDAG:
         """Return the graph of arcs and edges over the same nodes that join no pair twice."""
-        graph = object.__new__(cls)
-        graph._set(directed, undirected)
-        return graph
-
-    @property
-    def n_arcs(self) -> int:
-        """The number of arcs."""
-        return len(self.arcs)
-
-    @property
-    def n_edges(self) -> int:
-        """The number of undirected edges."""
-        return len(self.edges)
+        self = object.__new__(cls)
+        self._set(index, directed, undirected)
+        return self
 
     @property
     def is_complete(self) -> bool:
@@ -451,7 +439,7 @@ class CPDAG(NamedGraph):
 
     def skeleton(self) -> UndirectedGraph:
         """Return all arcs and edges as edges."""
-        pairs = [*self._directed._edges(), *indexed_edges(self.edges, self._index)]
+        pairs = [*_edges(self._directed.parent_indices), *indexed_edges(self.edges, self._index)]
         return UndirectedGraph.of_valid(self._index, sorted(pairs))
 
     def to_dag(self) -> DAG:
@@ -479,7 +467,7 @@ class CPDAG(NamedGraph):
         return DAG(self.nodes, [*self.arcs, *((a, b) if when[b] < when[a] else (b, a) for a, b in self.edges)])
 
     def _lines(self) -> tuple[frozenset[Pair], frozenset[frozenset[str]]]:
-        return self._directed._lines(), self._undirected._lines()
+        return frozenset(self.arcs), frozenset(map(frozenset, self.edges))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CPDAG, (self.nodes, self.arcs, self.edges)
@@ -554,10 +542,15 @@ def _lists(n_nodes: int, pairs: Iterable[tuple[int, int]]) -> tuple[IndexLists, 
     return tuple(map(tuple, parents)), tuple(map(tuple, children))
 
 
+def _edges(parents: IndexLists) -> set[tuple[int, int]]:
+    """Return the joined pairs of positions, the lower first."""
+    return {(i, j) if i < j else (j, i) for j, some in enumerate(parents) for i in some}
+
+
 def _replaced(lists: IndexLists, at: int, value: tuple[int, ...]) -> IndexLists:
     return (*lists[:at], value, *lists[at + 1 :])
 
 
 def _cycle_error(dag: DAG, cycle: list[int]) -> DataError:
-    shown = joined(dag._named(cycle))
+    shown = joined([dag.nodes[i] for i in cycle])
     return DataError(f"arcs must form no cycle; got {shown}. Leave one out or reverse it.")

@@ -7,12 +7,11 @@ names; the result is a dictionary from name to position and pairs of positions.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tunbridge._core.check import did_you_mean, listed, shortened
+from tunbridge._core.check import did_you_mean, listed, repeated, shortened
 from tunbridge.errors import DataError, UnknownVariableError
 
 Names = str | Iterable[str]
@@ -30,12 +29,13 @@ class NamedGraph(ABC):
     """The base class of graphs over named nodes; equal if they join the same nodes, in any order."""
 
     nodes: tuple[str, ...]
+    n_nodes: int = field(init=False)
+    """The number of nodes."""
     _index: dict[str, int] = field(init=False)
 
-    @property
-    def n_nodes(self) -> int:
-        """The number of nodes."""
-        return len(self.nodes)
+    def _set_nodes(self, index: dict[str, int]) -> None:
+        """Set the nodes of a new graph: the position of each, by name."""
+        self.__dict__.update(nodes=tuple(index), n_nodes=len(index), _index=index)
 
     def index(self, node: str) -> int:
         """Return the position of a node among the nodes."""
@@ -141,8 +141,7 @@ def positions(what: str, names: object, index: Mapping[str, int]) -> list[int]:
 def check_distinct(what: str, values: Sequence[object]) -> None:
     """Raise if a value is repeated."""
     if len(set(values)) < len(values):
-        twice = [value for value, n in Counter(values).items() if n > 1]
-        raise DataError(f"{what} must be distinct; got {listed(twice)} more than once.")
+        raise DataError(f"{what} must be distinct; got {listed(repeated(values))} more than once.")
 
 
 def joined(names: Sequence[str], mark: str = ARC) -> str:

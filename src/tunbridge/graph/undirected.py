@@ -52,6 +52,8 @@ class UndirectedGraph(NamedGraph):
     """
 
     edges: tuple[Pair, ...]
+    n_edges: int = field(init=False)
+    """The number of edges."""
     neighbour_indices: tuple[tuple[int, ...], ...] = field(init=False)
     """The positions of the neighbours of each node, in order."""
 
@@ -61,27 +63,21 @@ class UndirectedGraph(NamedGraph):
         self._fill(index, indexed_edges(pairs, index))
 
     def _fill(self, index: dict[str, int], pairs: Iterable[tuple[int, int]]) -> None:
-        nodes = tuple(index)
-        neighbours: list[list[int]] = [[] for _ in nodes]
-        edges = []
+        self._set_nodes(index)
+        nodes, neighbours, edges = self.nodes, [list[int]() for _ in index], []
         for i, j in pairs:
             neighbours[i].append(j)
             neighbours[j].append(i)
             edges.append((nodes[i], nodes[j]))
-        self.__dict__.update(nodes=nodes, edges=tuple(edges), _index=index)
-        self.__dict__["neighbour_indices"] = tuple(tuple(sorted(some)) for some in neighbours)
+        lists = tuple(tuple(sorted(some)) for some in neighbours)
+        self.__dict__.update(edges=tuple(edges), n_edges=len(edges), neighbour_indices=lists)
 
     @classmethod
     def of_valid(cls, index: dict[str, int], pairs: Iterable[tuple[int, int]]) -> UndirectedGraph:
         """Return a graph of valid parts, without checks: distinct pairs of positions, the lower first."""
-        graph = object.__new__(cls)
-        graph._fill(index, pairs)
-        return graph
-
-    @property
-    def n_edges(self) -> int:
-        """The number of edges."""
-        return len(self.edges)
+        self = object.__new__(cls)
+        self._fill(index, pairs)
+        return self
 
     def neighbours(self, node: str) -> tuple[str, ...]:
         """Return the nodes that share an edge with this one."""

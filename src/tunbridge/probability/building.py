@@ -20,15 +20,15 @@ both of these are tables as well:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tunbridge._core.check import did_you_mean, listed, shortened
 from tunbridge._core.memory import check_memory
 from tunbridge.data import Table, Variable
-from tunbridge.data.arrow import is_pandas
+from tunbridge.data.arrow import Frame, Values, is_pandas
 from tunbridge.data.columns import encode_column, to_floats
 from tunbridge.data.frames import frame_columns
 from tunbridge.errors import DataError
@@ -47,6 +47,9 @@ from tunbridge.probability.reading import (
     state_code,
 )
 
+if TYPE_CHECKING:
+    import pandas
+
 _PROBABILITY = "probability"
 _PROPORTION = "proportion"  # what pandas calls it
 _WAYS_OUT = "SparseCPT stores only some rows."
@@ -54,7 +57,7 @@ _AS_SHARES = " Counts become probabilities with value_counts(normalize=True)."
 _SOME = "SparseCPT accepts some rows and a default row for the others."
 
 
-def as_cpt(variable: Variable, parents: Parents, given: Any) -> ConditionalTable:
+def as_cpt(variable: Variable, parents: Parents, given: object) -> ConditionalTable:
     """Return the conditional table of a variable from a dict, an array, a frame, or a finished table.
 
     Parameters
@@ -99,7 +102,7 @@ def as_cpt(variable: Variable, parents: Parents, given: Any) -> ConditionalTable
         _check_one_row(variable, given)
     if isinstance(given, Mapping):
         return CPT(variable, family, _from_mapping(variable, family, given))
-    return CPT(variable, family, given)
+    return CPT(variable, family, given)  # type: ignore[arg-type]
 
 
 def _same_family(variable: Variable, parents: tuple[Variable, ...], given: ConditionalTable) -> ConditionalTable:
@@ -132,7 +135,7 @@ def _from_mapping(variable: Variable, parents: tuple[Variable, ...], given: Mapp
 
 
 def _configurations(
-    variable: Variable, parents: tuple[Variable, ...], given: Any, codes: tuple[int, ...]
+    variable: Variable, parents: tuple[Variable, ...], given: object, codes: tuple[int, ...]
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Yield every configuration and its row; a key is a state of the next parent, or a tuple for the next parents."""
     if len(codes) == len(parents):
@@ -158,7 +161,7 @@ def _key_codes(variable: Variable, parents: tuple[Variable, ...], key: object) -
     return tuple(state_code(variable, p, state) for p, state in zip(parents, key, strict=False))
 
 
-def _too_shallow(variable: Variable, parents: tuple[Variable, ...], given: Any, codes: tuple[int, ...]) -> DataError:
+def _too_shallow(variable: Variable, parents: tuple[Variable, ...], given: object, codes: tuple[int, ...]) -> DataError:
     known = parents[: len(codes)]
     where = condition_text(known, number_of(known, codes))
     rule = f"the table of {variable.name!r}{where} must be a dict with the states of {parents[len(codes)].name!r}"
@@ -168,14 +171,14 @@ def _too_shallow(variable: Variable, parents: tuple[Variable, ...], given: Any, 
 # Frames
 
 
-def _is_frame(given: Any) -> bool:
+def _is_frame(given: object) -> bool:
     if isinstance(given, list) and given and all(isinstance(record, Mapping) for record in given):
         return True
     is_arrow = hasattr(given, "__arrow_c_stream__") and getattr(given, "ndim", 2) == 2
     return isinstance(given, Table) or hasattr(given, "columns") or is_arrow
 
 
-def _is_column_dict(variable: Variable, parents: tuple[Variable, ...], given: Any) -> bool:
+def _is_column_dict(variable: Variable, parents: tuple[Variable, ...], given: object) -> bool:
     """Return whether a dict is one of columns: it has a column for each parent, and all keys are strings."""
     if not isinstance(given, Mapping) or not all(p.name in given for p in parents):
         return False
@@ -186,7 +189,9 @@ def _is_column_dict(variable: Variable, parents: tuple[Variable, ...], given: An
     return all(isinstance(name, str) for name in given)
 
 
-def _from_series(variable: Variable, parents: tuple[Variable, ...], series: Any) -> Any:
+def _from_series(
+    variable: Variable, parents: tuple[Variable, ...], series: pandas.Series
+) -> pandas.DataFrame | dict[object, object]:
     """Return a pandas Series as a long frame if its index has a level for each variable, otherwise as a dict."""
     wanted = {v.name for v in (*parents, variable)}
     if not parents or set(series.index.names) != wanted:
@@ -194,7 +199,7 @@ def _from_series(variable: Variable, parents: tuple[Variable, ...], series: Any)
     return series.rename(_PROBABILITY).reset_index()
 
 
-def _with_index(variable: Variable, parents: tuple[Variable, ...], frame: Any) -> Any:
+def _with_index(variable: Variable, parents: tuple[Variable, ...], frame: pandas.DataFrame) -> pandas.DataFrame:
     """Return a pandas frame with levels of the index as columns where these are missing."""
     names = [name if isinstance(name, str) else str(name) for name in frame.columns]  # states may be numbers
     levels = [v.name for v in (*parents, variable) if v.name in frame.index.names and v.name not in names]
@@ -202,7 +207,7 @@ def _with_index(variable: Variable, parents: tuple[Variable, ...], frame: Any) -
     return plain.reset_index(level=levels) if levels else plain
 
 
-def _from_frame(variable: Variable, parents: tuple[Variable, ...], frame: Any) -> np.ndarray:
+def _from_frame(variable: Variable, parents: tuple[Variable, ...], frame: Frame) -> np.ndarray:
     frame = _with_index(variable, parents, frame) if is_pandas(frame, "DataFrame") else frame
     columns = _with_probability(variable, parents, frame_columns(frame))
     _check_columns(variable, parents, columns)
@@ -210,8 +215,15 @@ def _from_frame(variable: Variable, parents: tuple[Variable, ...], frame: Any) -
     n_rows = len(next(iter(columns.values())))
     numbers = numbers_of(parents, np.stack(codes, axis=1)) if parents else np.zeros(n_rows, np.int64)
     rest = {name: values for name, values in columns.items() if name not in {p.name for p in parents}}
-    fill = _from_long if _is_long(variable, rest) else _from_wide
-    return fill(variable, parents, rest, numbers)
+    table, seen = _empty(variable, parents)
+    seen[numbers] = True
+    is_long = variable.name in rest and _PROBABILITY in rest
+    fill = _fill_long if is_long else _fill_wide
+    present = fill(variable, parents, rest, numbers, table)
+    _check_complete(variable, parents, seen)
+    _check_no_counts(variable, parents, table)
+    _check_cells(variable, parents, table, present)
+    return table
 
 
 def _with_probability(variable: Variable, parents: tuple[Variable, ...], columns: dict[str, Any]) -> Mapping[str, Any]:
@@ -220,10 +232,6 @@ def _with_probability(variable: Variable, parents: tuple[Variable, ...], columns
     if taken or variable.name not in columns or _PROPORTION not in columns:
         return columns
     return {_PROBABILITY if name == _PROPORTION else name: values for name, values in columns.items()}
-
-
-def _is_long(variable: Variable, columns: Mapping[str, Any]) -> bool:
-    return variable.name in columns and _PROBABILITY in columns
 
 
 def _check_columns(variable: Variable, parents: tuple[Variable, ...], columns: Mapping[str, Any]) -> None:
@@ -236,7 +244,7 @@ def _check_columns(variable: Variable, parents: tuple[Variable, ...], columns: M
         )
 
 
-def _codes(variable: Variable, column: Variable, values: Any) -> np.ndarray:
+def _codes(variable: Variable, column: Variable, values: Values) -> np.ndarray:
     codes, unknown = encode_column(column, values)
     what = f"column {column.name!r} of the frame of {variable.name!r}"
     if unknown:
@@ -247,39 +255,30 @@ def _codes(variable: Variable, column: Variable, values: Any) -> np.ndarray:
     return codes.astype(np.int64)
 
 
-def _from_long(
-    variable: Variable, parents: tuple[Variable, ...], columns: Mapping[str, Any], numbers: np.ndarray
+def _fill_long(
+    variable: Variable, parents: Sequence[Variable], columns: Mapping[str, Any], numbers: np.ndarray, table: np.ndarray
 ) -> np.ndarray:
-    """Return the table of a frame with a row for each probability; missing ones are 0 if the others sum to 1."""
+    """Fill the table from a frame with a row for each probability; return which probabilities it has."""
     extra = [name for name in columns if name not in (variable.name, _PROBABILITY)]
     if extra:
         rule = f"must have columns for the parents, {variable.name!r} and {_PROBABILITY!r}"
         raise DataError(f"the frame of {variable.name!r} {rule}; got also {listed(extra)}. Drop it.")
-    table, seen = _empty(variable, parents)
     codes = _codes(variable, variable, columns[variable.name])
     _check_once(variable, parents, numbers * variable.n_states + codes, variable.n_states)
     table[numbers, codes] = to_floats(_PROBABILITY, columns[_PROBABILITY])
-    seen[numbers] = True
-    _check_complete(variable, parents, seen)
-    _check_no_counts(variable, parents, table)
     present = np.zeros(table.shape, bool)
     present[numbers, codes] = True
-    _check_cells(variable, parents, table, present)
-    return table
+    return present
 
 
-def _from_wide(
-    variable: Variable, parents: tuple[Variable, ...], columns: Mapping[str, Any], numbers: np.ndarray
+def _fill_wide(
+    variable: Variable, parents: Sequence[Variable], columns: Mapping[str, Any], numbers: np.ndarray, table: np.ndarray
 ) -> np.ndarray:
-    """Return the table of a frame with a row for each configuration and a column for each state."""
+    """Fill the table from a frame with a row for each configuration and a column for each state."""
     names = _state_columns(variable, columns)
-    table, seen = _empty(variable, parents)
     _check_once(variable, parents, numbers, 1)
     table[numbers] = np.stack([to_floats(name, columns[name]) for name in names], axis=1)
-    seen[numbers] = True
-    _check_complete(variable, parents, seen)
-    _check_no_counts(variable, parents, table)
-    return table
+    return np.ones(table.shape, bool)
 
 
 def _state_columns(variable: Variable, columns: Mapping[str, Any]) -> list[str]:
@@ -315,13 +314,13 @@ def _column_error(variable: Variable, name: str, columns: Mapping[str, Any]) -> 
 # Checks
 
 
-def _check_one_row(variable: Variable, given: Any) -> None:
+def _check_one_row(variable: Variable, given: object) -> None:
     """Raise if a variable without parents is given several rows: an arc is probably missing."""
+    rows: list[object] = []
     if isinstance(given, Mapping):
         rows = [row for key, row in given.items() if key != ()]  # {(): row} is the tuple form
-    else:
-        several = (isinstance(given, list | tuple) or getattr(given, "ndim", 0) > 1) and len(given) > 1
-        rows = list(given) if several else []
+    elif isinstance(given, list | tuple) or (isinstance(given, Collection) and getattr(given, "ndim", 0) > 1):
+        rows = list(given) if len(given) > 1 else []
     if any(isinstance(row, list | tuple | Mapping) or getattr(row, "ndim", 0) for row in rows):
         rule = f"the table of {variable.name!r} must be one row, since it has no parents"
         raise DataError(f"{rule}; got {shortened(repr(given))}. Is an arc missing?")

@@ -16,7 +16,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,18 +60,16 @@ class ConditionalTable(ABC):
     variable: Variable
     parents: tuple[Variable, ...]
     counts: np.ndarray | None
+    shape: tuple[int, ...]
+    """The shape of the dense table: the numbers of states of the parents, then of the variable."""
+    n_configurations: int
+    """The number of configurations of the parents, an integer of any size."""
 
-    # Sizes
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the dense table: the numbers of states of the parents, then of the variable."""
-        return (*(p.n_states for p in self.parents), self.variable.n_states)
-
-    @property
-    def n_configurations(self) -> int:
-        """The number of configurations of the parents, an integer of any size."""
-        return math.prod(p.n_states for p in self.parents)
+    def _set_family(self, variable: Variable, parents: tuple[Variable, ...]) -> None:
+        """Set the variables of a new table, and the sizes that follow from them."""
+        sizes = [p.n_states for p in parents]
+        shape = (*sizes, variable.n_states)
+        self.__dict__.update(variable=variable, parents=parents, shape=shape, n_configurations=math.prod(sizes))
 
     @property
     @abstractmethod
@@ -292,7 +290,7 @@ def labelled(parents: Sequence[Variable], codes: np.ndarray, rows: np.ndarray) -
     ]
 
 
-def _as_code(parent: Variable, code: Any) -> int:
+def _as_code(parent: Variable, code: SupportsIndex) -> int:
     try:
         number = operator.index(code)
     except TypeError:

@@ -30,6 +30,7 @@ from tunbridge.probability.reading import (
     checked_codes,
     checked_counts,
     checked_family,
+    checked_row,
     checked_rows,
     condition_text,
     configuration_of,
@@ -84,20 +85,27 @@ class CPT(ConditionalTable):
         counts: ArrayLike | None = None,
     ) -> None:
         family = checked_family(variable, parents)
-        shape = (*(p.n_states for p in family), variable.n_states)
-        array = _shaped(variable, family, table, shape)
-        checked_rows(variable, family, array.reshape(-1, shape[-1]))
-        kept = None if counts is None else checked_counts(variable, counts, shape)
-        self.__dict__.update(variable=variable, parents=family, counts=kept, probabilities=locked(array))
+        self._set_family(variable, family)
+        array = _shaped(variable, family, table, self.shape)
+        checked_rows(variable, family, array.reshape(-1, variable.n_states))
+        kept = None if counts is None else checked_counts(variable, counts, self.shape)
+        self.__dict__.update(counts=kept, probabilities=locked(array))
 
     @classmethod
     def of_valid(
         cls, variable: Variable, parents: tuple[Variable, ...], array: np.ndarray, counts: np.ndarray | None = None
     ) -> CPT:
         """Return the table of a valid array of the full shape, without checks; it is made read-only, not copied."""
-        kept = None if counts is None else locked(counts)
+        kept, shape = None if counts is None else locked(counts), array.shape
         self = object.__new__(cls)
-        self.__dict__.update(variable=variable, parents=parents, counts=kept, probabilities=locked(array))
+        self.__dict__.update(
+            variable=variable,
+            parents=parents,
+            shape=shape,
+            n_configurations=array.size // shape[-1],
+            counts=kept,
+            probabilities=locked(array),
+        )
         return self
 
     @property
@@ -260,8 +268,9 @@ class SparseCPT(ConditionalTable):
     ) -> SparseCPT:
         """Return the table of valid rows with sorted configuration numbers, without checks or copies."""
         self = object.__new__(cls)
-        self.__dict__.update(variable=variable, parents=parents, counts=None if counts is None else locked(counts))
-        self.__dict__.update(configurations=locked(configurations), probabilities=locked(probabilities))
+        kept = None if counts is None else locked(counts)
+        self._set_family(variable, parents)
+        self.__dict__.update(configurations=locked(configurations), probabilities=locked(probabilities), counts=kept)
         self.__dict__.update(default=locked(default))
         return self
 
@@ -275,12 +284,14 @@ class SparseCPT(ConditionalTable):
         default: Row | None,
         counts: ArrayLike | None,
     ) -> None:
-        self.__dict__.update(variable=variable, parents=parents)
+        self._set_family(variable, parents)
         numbers, order = self._sorted(codes)
         kept = None if counts is None else locked(checked_counts(variable, counts, rows.shape)[order])
         array = checked_rows(variable, parents, np.ascontiguousarray(rows[order]), numbers)
         self.__dict__.update(configurations=locked(numbers), probabilities=locked(array), counts=kept)
-        self.__dict__.update(default=locked(_default_row(variable, default)))
+        uniform = np.full(variable.n_states, 1.0 / variable.n_states)
+        row = uniform if default is None else checked_row("the default row", variable, default)
+        self.__dict__.update(default=locked(row))
 
     def _sorted(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the configuration numbers, sorted, and the order that sorts them."""
@@ -370,16 +381,6 @@ class SparseCPT(ConditionalTable):
         codes = configuration_codes(self.configurations[:n], self.shape[:-1])
         others = [[*("…" for _ in self.parents), *self.default.tolist()]] if self.n_rows < self.n_configurations else []
         return labelled(self.parents, codes, self.probabilities[:n]) + others, self.n_rows - n
-
-
-def _default_row(variable: Variable, default: Row | None) -> np.ndarray:
-    if default is None:
-        return np.full(variable.n_states, 1.0 / variable.n_states)
-    try:
-        row = np.array([read_row(variable, (), default, ())], np.float64)
-        return checked_rows(variable, (), row)[0].copy()
-    except DataError as error:
-        raise DataError(f"the default row: {error}") from None
 
 
 # Deterministic tables

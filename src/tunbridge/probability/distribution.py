@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from tunbridge._core.check import check_number, did_you_mean, listed, shortened
+from tunbridge._core.check import check_known, check_number, did_you_mean, listed, shortened
 from tunbridge._core.grid import html_grid, probability_text, text_grid
 from tunbridge.data import Variable
 from tunbridge.data.columns import Column, column_to_arrow, state_type
@@ -177,10 +177,7 @@ class Distribution(Mapping[Any, float]):
         """Return the distribution of some of the variables, in the order of the names."""
         wanted = [names] if isinstance(names, str) else list(names)
         known = [v.name for v in self.variables]
-        for name in wanted:
-            if name not in known:
-                hint = did_you_mean(name, known)
-                raise UnknownVariableError(f"names must be variables of the distribution; got {name!r}. {hint}")
+        check_known("names must be variables of the distribution", wanted, known, UnknownVariableError)
         if len(set(wanted)) < len(wanted) or not wanted:
             raise DataError(f"names must be distinct and not empty; got {listed(wanted)}.", parameter="names")
         axes = [known.index(name) for name in wanted]
@@ -210,7 +207,7 @@ class Distribution(Mapping[Any, float]):
     def _value_in(self, values: Mapping[Any, float]) -> Callable[[Any], float]:
         known = {self._index(key): value for key, value in values.items()}
 
-        def value(key: Any) -> float:
+        def value(key: object) -> float:
             codes = self._index(key)
             if codes not in known:
                 raise DataError(f"values must have a value for every state; {key!r} has none.", parameter="values")
@@ -289,7 +286,7 @@ class Distribution(Mapping[Any, float]):
 
     # Checks
 
-    def _array(self, what: str, values: Any, *, absent: float | None = None, width: int | None = None) -> np.ndarray:
+    def _array(self, what: str, values: object, *, absent: float | None = None, width: int | None = None) -> np.ndarray:
         """Return values by key or position as a new array with an axis for each variable, and one of this width."""
         shape = tuple(v.n_states for v in self.variables) + (() if width is None else (width,))
         if isinstance(values, Mapping):

@@ -34,9 +34,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import logsumexp, ndtr, ndtri
 
 from tunbridge._core.check import check_number, counted, listed, shortened
-from tunbridge._core.grid import html_grid, text_grid
+from tunbridge._core.grid import data_frame, html_grid, text_grid
 from tunbridge.counts.moments import CrossMoments
 from tunbridge.counts.radix import configuration_codes
 from tunbridge.data import Variable
@@ -47,10 +48,9 @@ from tunbridge.probability.reading import (
     Parents,
     as_float,
     as_floats,
-    check_distinct_names,
     condition_text,
+    distinct_variables,
     locked,
-    parents_tuple,
 )
 
 if TYPE_CHECKING:
@@ -116,6 +116,10 @@ class LinearGaussian(ConditionalTable):
     coefficients: np.ndarray
     variances: np.ndarray
     moments: CrossMoments | None
+    discrete_parents: tuple[Variable, ...]
+    """The categorical parents, in their order."""
+    continuous_parents: tuple[Variable, ...]
+    """The continuous parents, in their order."""
 
     def __init__(
         self,
@@ -128,7 +132,7 @@ class LinearGaussian(ConditionalTable):
         moments: CrossMoments | None = None,
     ) -> None:
         family = _checked_family(variable, parents)
-        self.__dict__.update(variable=variable, parents=family, counts=None, moments=None)
+        self._set_family(variable, family)
         if variances is None:
             raise DataError(f"the variances of {variable.name!r} must be given; got none.")
         values = {
@@ -139,8 +143,16 @@ class LinearGaussian(ConditionalTable):
         for name, array in values.items():
             self._check_finite(name, array)
         _check_variances(variable, values["variances"])
-        self.__dict__.update({name: locked(array) for name, array in values.items()})
+        self.__dict__.update({name: locked(array) for name, array in values.items()}, counts=None, moments=None)
         self._keep_moments(moments)
+
+    def _set_family(self, variable: Variable, parents: tuple[Variable, ...]) -> None:
+        """Set the variables; the shape is that of the configurations of the categorical parents."""
+        discrete = tuple(p for p in parents if p.is_categorical)
+        shape = tuple(p.n_states for p in discrete)
+        self.__dict__.update(variable=variable, parents=parents, shape=shape, n_configurations=math.prod(shape))
+        self.__dict__.update(discrete_parents=discrete)
+        self.__dict__.update(continuous_parents=tuple(p for p in parents if p.is_continuous))
 
     def _read_coefficients(self, given: ArrayLike | Mapping[str, Any] | None) -> np.ndarray:
         names = [p.name for p in self.continuous_parents]
@@ -183,26 +195,6 @@ class LinearGaussian(ConditionalTable):
         self.__dict__.update(moments=moments, counts=locked(moments.count.reshape(self.shape).copy()))
 
     # Sizes
-
-    @property
-    def discrete_parents(self) -> tuple[Variable, ...]:
-        """The categorical parents, in their order."""
-        return tuple(p for p in self.parents if p.is_categorical)
-
-    @property
-    def continuous_parents(self) -> tuple[Variable, ...]:
-        """The continuous parents, in their order."""
-        return tuple(p for p in self.parents if p.is_continuous)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The numbers of states of the categorical parents."""
-        return tuple(p.n_states for p in self.discrete_parents)
-
-    @property
-    def n_configurations(self) -> int:
-        """The number of configurations of the categorical parents."""
-        return math.prod(self.shape)
 
     @property
     def n_parameters(self) -> int:
@@ -297,16 +289,13 @@ class LinearGaussian(ConditionalTable):
 
 def _checked_family(variable: Variable, parents: Parents) -> tuple[Variable, ...]:
     """Return the parents as a tuple; raise unless the variable is continuous and all names are distinct."""
-    family = (*parents_tuple(parents), variable)
+    family = distinct_variables(variable, parents)
     for v in family:
-        if not isinstance(v, Variable):
-            raise DataError(f"variable and parents must be Variables; got {shortened(repr(v))}.")
-        if v.states is not None and not v.states:
+        if v.is_categorical and not v.n_states:
             raise DataError(f"the categorical parents of a LinearGaussian must have states; {v.name!r} has none.")
     if variable.is_categorical:
         hint = "CPT is the table of a categorical one."
         raise DataError(f"the variable of a LinearGaussian must be continuous; {variable.name!r} has states. {hint}")
-    check_distinct_names(family)
     return family[:-1]
 
 
@@ -466,8 +455,6 @@ class Mixture:
         return _plain(self._log_density(_numbers(x)))
 
     def _log_density(self, x: np.ndarray) -> np.ndarray:
-        from scipy.special import logsumexp  # heavy, and most queries are about categories
-
         with np.errstate(divide="ignore", invalid="ignore"):
             off = (x[..., None] - self.means) / np.sqrt(self.variances)
             terms = np.log(self.weights) - 0.5 * off * off - 0.5 * np.log(self.variances) - _LOG_ROOT
@@ -483,16 +470,12 @@ class Mixture:
 
     def _steps(self, x: np.ndarray) -> np.ndarray:
         """Return the distribution function of each Gaussian."""
-        from scipy.special import ndtr
-
         with np.errstate(divide="ignore", invalid="ignore"):
             off = (x[..., None] - self.means) / np.sqrt(self.variances)
         return ndtr(np.where(np.isnan(off), np.inf, off))  # 0/0: at the certain value
 
     def quantile(self, p: ArrayLike) -> Any:
         """Return the value x with P(X ≤ x) = p, for p from 0 to 1 or for each of an array."""
-        from scipy.special import ndtri
-
         share = _numbers(p, "p")
         if not ((share >= 0.0) & (share <= 1.0)).all():
             raise DataError(f"p must be from 0 to 1; got {share[~((share >= 0.0) & (share <= 1.0))].ravel()[0]:g}.")
@@ -516,8 +499,6 @@ class Mixture:
 
     def _is_below(self, x: np.ndarray, share: np.ndarray) -> np.ndarray:
         """Return whether P(X ≤ x) < share; in the upper half by the other tail, to lose no digits."""
-        from scipy.special import ndtr
-
         lower = (self.weights * self._steps(x)).sum(axis=-1) < share
         with np.errstate(divide="ignore", invalid="ignore"):
             off = (self.means - x[..., None]) / np.sqrt(self.variances)
@@ -535,26 +516,25 @@ class Mixture:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Mixture):
             return NotImplemented
-        pairs = zip(self._arrays, other._arrays, strict=True)
+        pairs = zip(self.arrays, other.arrays, strict=True)
         return self.variable == other.variable and all(np.array_equal(a, b) for a, b in pairs)
 
     __hash__ = None  # type: ignore[assignment]
 
     @property
-    def _arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The weights, the means and the variances."""
         return self.weights, self.means, self.variances
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        for array in self._arrays:  # pickling loses the read-only flag
+        for array in self.arrays:  # pickling loses the read-only flag
             locked(array)
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the Gaussians as a pandas DataFrame with the columns weight, mean and std."""
-        import pandas
-
         columns = (self.weights, self.means, np.sqrt(self.variances))
-        return pandas.DataFrame(dict(zip(_HEADER, columns, strict=True)))
+        return data_frame(dict(zip(_HEADER, columns, strict=True)))
 
     def _head(self) -> str:
         if len(self) == 1 and self.variance == 0.0:

@@ -36,6 +36,7 @@ from tunbridge.probability.reading import (
     Row,
     as_floats,
     checked_family,
+    checked_row,
     checked_rows,
     locked,
     read_row,
@@ -112,9 +113,9 @@ class NoisyMaxCPT(ConditionalTable):
             rule = f"must be {counted(len(family), 'table')}, one for each parent"
             raise DataError(f"the effects on {variable.name!r} {rule}; got {got}.")
         tables = tuple(_checked_effect(variable, p, e) for p, e in zip(family, effects, strict=True))
-        row = _point(variable, codes[0]) if leak is None else _checked_leak(variable, leak)
-        self.__dict__.update(variable=variable, parents=family, counts=None, order=codes)
-        self.__dict__.update(effects=tables, leak=locked(row))
+        row = _point(variable, codes[0]) if leak is None else checked_row("the leak", variable, leak)
+        self._set_family(variable, family)
+        self.__dict__.update(effects=tables, leak=locked(row), order=codes, counts=None)
 
     @classmethod
     def of_valid(
@@ -127,8 +128,8 @@ class NoisyMaxCPT(ConditionalTable):
     ) -> NoisyMaxCPT:
         """Return the table of valid arrays, without checks; they are made read-only, not copied."""
         self = object.__new__(cls)
-        self.__dict__.update(variable=variable, parents=parents, counts=None, order=order)
-        self.__dict__.update(effects=tuple(map(locked, effects)), leak=locked(leak))
+        self._set_family(variable, parents)
+        self.__dict__.update(effects=tuple(map(locked, effects)), leak=locked(leak), order=order, counts=None)
         return self
 
     @property
@@ -331,13 +332,6 @@ def _checked_effect(variable: Variable, parent: Variable, effect: ArrayLike) -> 
     return locked(checked_rows(variable, (parent,), array))
 
 
-def _checked_leak(variable: Variable, leak: Row) -> np.ndarray:
-    try:
-        return checked_rows(variable, (), np.array([read_row(variable, (), leak, ())]))[0].copy()
-    except DataError as error:
-        raise DataError(f"the leak: {error}") from None
-
-
 def _cause_variables(causes: object) -> tuple[Variable, ...]:
     if not isinstance(causes, Mapping):
         raise DataError(f"causes must map parents to their effects; got {shortened(repr(causes))}.")
@@ -381,7 +375,7 @@ def _order_error(variable: Variable, argument: str) -> DataError:
     return DataError(f"{rule}. Reorder its states, or give {argument}.")
 
 
-def _or_effect(variable: Variable, parent: Variable, given: Any, none: int, low: int) -> np.ndarray:
+def _or_effect(variable: Variable, parent: Variable, given: object, none: int, low: int) -> np.ndarray:
     what = f"the effect of {parent.name!r} on {variable.name!r}"
     if isinstance(given, Mapping):
         shares = _by_code(variable, parent, given, none, 0.0)
@@ -393,7 +387,7 @@ def _or_effect(variable: Variable, parent: Variable, given: Any, none: int, low:
     return np.array([_share(check_number(what, share, low=0, high=1), low) for share in shares])
 
 
-def _by_code(variable: Variable, parent: Variable, given: Mapping[Any, Any], none: int, absent: Any) -> list[Any]:
+def _by_code(variable: Variable, parent: Variable, given: Mapping[Any, Any], none: int, absent: object) -> list[Any]:
     """Return the value for each state of a parent, in their order; only the absent state may be omitted."""
     what, found = f"the effects of {parent.name!r} on {variable.name!r}", {}
     for state, effect in given.items():

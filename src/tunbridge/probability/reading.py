@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any
+from typing import Any, SupportsFloat, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tunbridge._core.check import did_you_mean, listed, shortened
+from tunbridge._core.check import did_you_mean, listed, repeated, shortened
 from tunbridge.counts.radix import configuration_numbers
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
@@ -49,7 +49,7 @@ def as_floats(what: str, values: object) -> np.ndarray:
     raise DataError(f"{what} must be an array of numbers; got {shortened(repr(values))}.")
 
 
-def as_float(what: str, value: Any) -> float:
+def as_float(what: str, value: SupportsFloat | SupportsIndex | str) -> float:
     """Return one number as a float; raise if it is not a number, or too large."""
     try:
         if not _is_complex(value):
@@ -78,24 +78,26 @@ def _is_complex(value: object) -> bool:
 
 def checked_family(variable: Variable, parents: Parents) -> tuple[Variable, ...]:
     """Return the parents as a tuple; raise unless all are distinct categorical variables with states."""
-    family = (*parents_tuple(parents), variable)
+    family = distinct_variables(variable, parents)
     for v in family:
-        if not isinstance(v, Variable):
-            raise DataError(f"variable and parents must be Variables; got {shortened(repr(v))}.")
         if not v.states:
             state = "it is continuous" if v.states is None else "it has none"
             hint = "" if v.states is not None else _about_numbers(v, variable)
             raise DataError(f"the variables of a conditional table must have states; {v.name!r}: {state}.{hint}")
-    check_distinct_names(family)
     return family[:-1]
 
 
-def check_distinct_names(family: Sequence[Variable]) -> None:
-    """Raise if a variable and its parents share a name."""
-    names = [v.name for v in family]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"the variable and its parents must have distinct names; got {twice!r} more than once.")
+def distinct_variables(variable: Variable, parents: Parents) -> tuple[Variable, ...]:
+    """Return the parents and the variable; raise unless they are variables with distinct names."""
+    if isinstance(parents, str) or not isinstance(parents, Variable | Iterable):
+        raise DataError(f"parents must be a list of Variables; got {shortened(repr(parents))}.")
+    family = (parents, variable) if isinstance(parents, Variable) else (*parents, variable)
+    for v in family:
+        if not isinstance(v, Variable):
+            raise DataError(f"variable and parents must be Variables; got {shortened(repr(v))}.")
+    if twice := repeated(v.name for v in family):
+        raise DataError(f"the variable and its parents must have distinct names; got {twice[0]!r} more than once.")
+    return family
 
 
 def _about_numbers(v: Variable, variable: Variable) -> str:
@@ -106,15 +108,6 @@ def _about_numbers(v: Variable, variable: Variable) -> str:
         f" Exact inference needs categories that do not depend on numbers: reverse the arc, so that {v.name!r} depends "
         f"on {variable.name!r}, or discretise {v.name!r}."
     )
-
-
-def parents_tuple(parents: Parents) -> tuple[Variable, ...]:
-    """Return parents as a tuple: a single one, or several."""
-    if isinstance(parents, Variable):
-        return (parents,)
-    if isinstance(parents, str) or not isinstance(parents, Iterable):
-        raise DataError(f"parents must be a list of Variables; got {shortened(repr(parents))}.")
-    return tuple(parents)
 
 
 def checked_codes(variable: Variable, parents: Sequence[Variable], codes: ArrayLike) -> np.ndarray:
@@ -305,6 +298,14 @@ def read_row(variable: Variable, parents: Sequence[Variable], row: Row, codes: S
         raise DataError(f"{_named(variable, parents, codes)} {rule}; got {len(row)}.")
     what = _named(variable, parents, codes)
     return [as_float(what, p) for p in row]
+
+
+def checked_row(what: str, variable: Variable, row: Row) -> np.ndarray:
+    """Return a row that is a distribution as a new array; an error begins with what it is."""
+    try:
+        return checked_rows(variable, (), np.array([read_row(variable, (), row, ())], np.float64))[0].copy()
+    except DataError as error:
+        raise DataError(f"{what}: {error}") from None
 
 
 def _mapped_row(

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -100,7 +100,7 @@ class Laplace:
 Smoothing = MEstimate | Laplace
 
 
-def as_smoothing(value: Any, what: str = "smoothing") -> Smoothing:
+def as_smoothing(value: object, what: str = "smoothing") -> Smoothing:
     """Return a rule: itself, or Laplace's rule for a number γ."""
     if isinstance(value, (MEstimate, Laplace)):
         return value

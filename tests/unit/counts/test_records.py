@@ -209,3 +209,25 @@ def test_pair_counts() -> None:
     within = PairCounts((WIND, SKY), np.stack([matrix, matrix]), Variable("c", ["p", "q"]))
     assert within.table("wind", "wind").shape == (2, 2, 2)
     assert repr(within) == "PairCounts of 2 variables within c: 1 pair"
+
+
+# Other forms of the same counts
+
+
+def test_sparse_counts_have_the_rows_that_occur_and_become_dense_again() -> None:
+    empty = Counts(SKY, (WIND,), np.array([[0, 0, 0], [0, 3, 2]]))
+    sparse = empty.sparse()
+    assert sparse.is_sparse
+    assert sparse.configurations is not None
+    assert sparse.configurations.tolist() == [[1]]
+    assert sparse.dense().table.tolist() == empty.table.tolist()
+    assert sparse.sparse() is sparse
+
+
+@pytest.mark.parametrize("counts", [DENSE, DENSE.sparse()])
+def test_counts_over_variables_with_more_states(counts: Counts) -> None:
+    wind, sky = Variable("wind", ["none", "weak", "strong"]), Variable("sky", ["rain", "snow", "cloudy", "clear"])
+    wider = counts.over([wind, sky])
+    assert [v.name for v in wider.variables] == ["wind", "sky"]
+    assert wider.is_sparse == counts.is_sparse
+    assert wider.dense().table.tolist() == [[0, 0, 0, 0], [2, 0, 0, 0], [4, 0, 0, 1]]

@@ -428,7 +428,7 @@ class TestDiscretise:
             ("width", {"target": "drugs"}, "Did you mean 'drug'"),
             ("width", {"columns": ["sex"]}, "column 'sex' must be continuous"),
             ("width", {"columns": ["agee"]}, "Did you mean 'age'"),
-            ("width", {"columns": "age"}, r"columns must be a list of names; got 'age'. Write \['age'\]"),
+            ("width", {"columns": "age"}, r"columns must be a list of names; got the text 'age'. Write \['age'\]"),
             ({"sex": [1]}, {}, "column 'sex' must be continuous"),
             ({"ag": [1]}, {}, "Did you mean 'age'"),
             ({"age": [1]}, {"columns": ["age"]}, "columns must be None"),

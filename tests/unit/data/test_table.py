@@ -403,3 +403,46 @@ def test_complete_rows_have_no_hole_in_any_kind_of_column():
     table = as_table({"a": ["x", None, "y", "x"], "b": [1.5, 2.5, float("nan"), -3.0]})
     assert table.complete.tolist() == [True, False, False, True]
     assert table.select([]).complete.tolist() == []
+
+
+# Names and sizes
+
+
+def test_names_sizes_and_positions_follow_the_columns_of_every_new_table(weather: Table) -> None:
+    made = {
+        "itself": weather,
+        "select": weather.select(["day", "sky"]),
+        "drop": weather.drop(["sky"]),
+        "take": weather.take([0, 2]),
+        "take none": weather.take([]),
+        "with_weights": weather.with_weights(None),
+        "with_column": weather.with_column(coded("new", ["a"], [0, 0, -1, 0])),
+        "with_columns": weather.with_columns([weather.column("day")]),
+        "recode": weather.recode([Variable("sky", ["rain", "cloudy", "clear"])]),
+        "encode": weather.encode([weather.variable("wind")]),
+        "pickle": pickle.loads(pickle.dumps(weather)),
+        "copy": copy.copy(weather),
+    }
+    for how, table in made.items():
+        assert table.names == tuple(v.name for v in table.variables), how
+        assert table.positions == {name: i for i, name in enumerate(table.names)}, how
+        assert (table.n_columns, table.n_rows) == (len(table.columns), len(table.columns[0])), how
+        assert len(table) == table.n_rows, how
+
+
+def test_rows_of_a_table_without_columns_are_taken_by_its_weights() -> None:
+    assert Table.of([], weights=np.ones(3)).take([0]).n_rows == 1
+
+
+def test_with_columns_keeps_weights_and_the_markers_of_columns_that_stay(weather: Table) -> None:
+    marked = Table.of(weather, weights=weather.weights, read_as_missing={"sky": {"?": 1}, "wind": {"NA": 1}})
+    other = marked.with_columns([marked.column("wind")])
+    assert other.read_as_missing == {"wind": {"NA": 1}}
+    assert other.weights is not None
+    assert other.weights.tolist() == [1, 2, 3, 4]
+
+
+def test_names_and_sizes_cannot_be_changed(weather: Table) -> None:
+    for name in ("names", "n_rows", "n_columns", "positions"):
+        with pytest.raises(AttributeError):
+            setattr(weather, name, None)

@@ -196,3 +196,20 @@ def test_a_million_states() -> None:
     assert len(repr(variable)) < 200
     with pytest.raises(DataError, match=r"… \(1000000 in all\)"):
         variable.code("nobody")
+
+
+@pytest.mark.parametrize(
+    ("variable", "n_states"),
+    [(Variable("x"), 0), (Variable("x", []), 0), (Variable("x", ["ab"]), 1), (Variable("x", cuts=[1, 2]), 3)],
+)
+def test_the_kind_and_the_number_of_states_are_attributes_that_cannot_be_changed(
+    variable: Variable, n_states: int
+) -> None:
+    for same in (variable, pickle.loads(pickle.dumps(variable)), copy.deepcopy(variable)):
+        assert (same.is_continuous, same.is_categorical) == (same.states is None, same.states is not None)
+        assert same.n_states == n_states
+        assert same == variable
+        assert hash(same) == hash(variable)
+    for name in ("is_categorical", "is_continuous", "n_states"):
+        with pytest.raises(AttributeError):
+            setattr(variable, name, None)

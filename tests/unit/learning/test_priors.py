@@ -329,7 +329,7 @@ def test_pseudo_counts_of_every_cell_make_a_family_dense() -> None:
     table = tb.as_table(frame, kinds="categorical")
     counts = tb.Counter(table).family("c", ["a", "b"])
     if not counts.is_sparse:
-        counts = counts._sparse()
+        counts = counts.sparse()
     shape = tuple(table.variable(v).n_states for v in "abc")
     alpha = rng.random(shape)
     cpt = table_of(counts, tb.Dirichlet({"c": alpha}))

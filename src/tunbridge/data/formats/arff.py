@@ -38,7 +38,7 @@ from typing import Literal, NamedTuple, NoReturn
 import numpy as np
 import pyarrow as pa
 
-from tunbridge._core.check import did_you_mean, listed
+from tunbridge._core.check import did_you_mean, listed, repeated
 from tunbridge._core.registry import table_format
 from tunbridge.data.columns import Kind, code_type
 from tunbridge.data.formats.request import Request, typed_table
@@ -255,9 +255,7 @@ def _states(line: str, number: int, at: int) -> tuple[str, ...]:
             break
     _check_end(line, number, at)
     if len(set(states)) < len(states):
-        seen: set[str] = set()
-        twice = [s for s in states if s in seen or seen.add(s)]  # type: ignore[func-returns-value]
-        _fail(f"the states of an attribute must be distinct; got {listed(twice)} more than once.", number)
+        _fail(f"the states of an attribute must be distinct; got {listed(repeated(states))} more than once.", number)
     return tuple(states)
 
 

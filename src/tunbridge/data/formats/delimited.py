@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import csv
 
 from tunbridge._core.check import listed
 from tunbridge._core.registry import table_format
@@ -128,8 +129,6 @@ def read_delimited(
     Columns named in ``text`` are read as text whatever they hold. In columns of numbers and dates markers are null. The
     text of a small file comes as dictionaries, that of a large one as it is: there are faster ways to encode it.
     """
-    from pyarrow import csv
-
     check_size(source, layout.scan.n_bytes * len(columns) / len(layout.names))
     small = layout.scan.n_bytes < _LARGE
     options = csv.ConvertOptions(
@@ -152,15 +151,15 @@ def iter_delimited(
     source: Source, layout: Layout, *, numbers: Collection[str], missing: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     """Yield batches of the whole file: these columns as numbers or dates, the others as text, markers as null."""
-    from pyarrow import csv
-
     with reading(source):
         types = dict.fromkeys(layout.names, pa.string()) | _number_types(source, layout, numbers, missing)
         options = csv.ConvertOptions(**_conversion(missing), column_types=types, strings_can_be_null=True)
         floats = [name for name in numbers if types[name] == pa.float64()]
         batch = None
         try:
-            for batch in resumed(lambda block: _open(source, layout, options, block), _blocks(layout)):
+            for batch in resumed(
+                lambda block: _open(source, layout, options, block), _block_sizes(layout.scan.n_bytes)
+            ):
                 yield batch
         except pa.ArrowInvalid:
             _explain(source, layout, floats, missing)
@@ -207,24 +206,32 @@ def resumed(start: Callable[[int], Iterator[pa.RecordBatch]], blocks: Sequence[i
                 yield fresh
             return
         except pa.ArrowInvalid as error:
-            if not row_too_long(error) or block == blocks[-1]:
+            if not _row_too_long(error) or block == blocks[-1]:
                 raise
 
 
-def row_too_long(error: pa.ArrowInvalid) -> bool:
+def read_in_blocks(n_bytes: int, read: Callable[[int], pa.Table]) -> pa.Table:
+    """Return ``read(block size)``; where a row is longer than a block, try larger blocks."""
+    *smaller, largest = _block_sizes(n_bytes)
+    for block in smaller:
+        try:
+            return read(block)
+        except pa.ArrowInvalid as error:
+            if not _row_too_long(error):
+                raise
+    return read(largest)
+
+
+def _row_too_long(error: pa.ArrowInvalid) -> bool:
     """Return whether Arrow complains that a row is longer than its block of bytes."""
     return "straddl" in str(error)
 
 
-def block_sizes(n_bytes: int) -> list[int]:
+def _block_sizes(n_bytes: int) -> list[int]:
     """Return the sizes of blocks, in bytes, to try in order; the last holds the longest row that can be read."""
     first = 1 << 20 if n_bytes < _LARGE else 1 << 22
     # Text in another encoding may grow to twice its size on the way to UTF-8.
     return [first] + [min(size, 2 * n_bytes + 2) for size in (1 << 25, 1 << 30) if 2 * n_bytes > first]
-
-
-def _blocks(layout: Layout) -> list[int]:
-    return block_sizes(layout.scan.n_bytes)
 
 
 def _conversion(missing: Sequence[str]) -> dict[str, Any]:
@@ -232,8 +239,6 @@ def _conversion(missing: Sequence[str]) -> dict[str, Any]:
 
 
 def _settings(source: Source, layout: Layout, block: int) -> dict[str, Any]:
-    from pyarrow import csv
-
     # Line ends within quotes cost a slower search for the places where a file can be cut into blocks.
     across = layout.scan.quoted_rows or source.encoding != "utf-8"
     return {
@@ -242,24 +247,19 @@ def _settings(source: Source, layout: Layout, block: int) -> dict[str, Any]:
     }
 
 
-def _read(source: Source, layout: Layout, options: Any) -> pa.Table:
-    from pyarrow import csv
+def _read(source: Source, layout: Layout, options: csv.ConvertOptions) -> pa.Table:
+    def read(block: int) -> pa.Table:
+        with source.open() as stream:
+            return csv.read_csv(stream, convert_options=options, **_settings(source, layout, block))
 
-    for block in _blocks(layout):
-        try:
-            with source.open() as stream:
-                return csv.read_csv(stream, convert_options=options, **_settings(source, layout, block))
-        except pa.ArrowInvalid as error:
-            if row_too_long(error) and block < _blocks(layout)[-1]:
-                continue
-            _explain(source, layout)
-            raise
-    raise AssertionError("there is always a last block size")
+    try:
+        return read_in_blocks(layout.scan.n_bytes, read)
+    except pa.ArrowInvalid:
+        _explain(source, layout)
+        raise
 
 
-def _open(source: Source, layout: Layout, options: Any, block: int) -> Iterator[pa.RecordBatch]:
-    from pyarrow import csv
-
+def _open(source: Source, layout: Layout, options: csv.ConvertOptions, block: int) -> Iterator[pa.RecordBatch]:
     with source.open() as stream:
         yield from csv.open_csv(stream, convert_options=options, **_settings(source, layout, block))
 
@@ -268,8 +268,6 @@ def _number_types(
     source: Source, layout: Layout, numbers: Collection[str], missing: Sequence[str]
 ) -> dict[str, pa.DataType]:
     """Return the types of columns of numbers: dates and times where the file starts with them, else float64."""
-    from pyarrow import csv
-
     types = dict.fromkeys(numbers, pa.float64())
     options = csv.ConvertOptions(**_conversion(missing), include_columns=list(numbers))
     try:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import json as arrow_json
 
+from tunbridge._core.check import repeated
 from tunbridge._core.registry import table_format
-from tunbridge.data.formats.delimited import block_sizes, row_too_long
+from tunbridge.data.formats.delimited import read_in_blocks
 from tunbridge.data.formats.request import Request, typed_table
 from tunbridge.data.formats.source import Source, check_size, reading, scan
 from tunbridge.data.table import Table
@@ -42,26 +45,25 @@ class JSONLines:
         scan(source)
         with reading(source):
             names = list(dict.fromkeys(name for _, row in _json_rows(source) for name in row))
-            for rows in _grouped((row for _, row in _json_rows(source)), request.batch_rows):
+            left = (row for _, row in _json_rows(source))
+            while rows := list(islice(left, request.batch_rows)):
                 yield pa.table({n: _json_column([row.get(n) for row in rows], n in request.numbers) for n in names})
 
 
 def _read(source: Source) -> pa.Table:
-    from pyarrow import json as arrow_json
+    def read(block: int) -> pa.Table:
+        with _utf8(source) as stream:
+            return arrow_json.read_json(stream, arrow_json.ReadOptions(block_size=block))
 
     size = scan(source).n_bytes
     check_size(source, size)
     with reading(source):
         _check_json_lines(source)
-        for block in block_sizes(size):
-            try:
-                with _utf8(source) as stream:
-                    return arrow_json.read_json(stream, arrow_json.ReadOptions(block_size=block))
-            except pa.ArrowInvalid as error:
-                if not row_too_long(error) or block == block_sizes(size)[-1]:
-                    _explain_json(source)
-                    raise
-    raise AssertionError("there is always a last block size")
+        try:
+            return read_in_blocks(size, read)
+        except pa.ArrowInvalid:
+            _explain_json(source)
+            raise
 
 
 def _utf8(source: Source) -> pa.NativeFile:
@@ -107,8 +109,7 @@ def _json_object(source: Source, number: int, body: str) -> dict[str, Any]:
 def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(k for k in keys if keys.count(k) > 1)!r} is there twice")
+        raise ValueError(f"the key {repeated(key for key, _ in pairs)[0]!r} is there twice")
     return found
 
 
@@ -137,7 +138,7 @@ def _explain_json(source: Source) -> None:
                 )
 
 
-def _json_kind(value: Any) -> str | None:
+def _json_kind(value: object) -> str | None:
     if value is None:
         return None
     return "text" if isinstance(value, str) else "a boolean" if isinstance(value, bool) else "a number"
@@ -158,14 +159,3 @@ def _to_float(value: float) -> float:
         return float(value)
     except OverflowError:
         return float("inf")
-
-
-def _grouped(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:
-    group = []
-    for row in rows:
-        group.append(row)
-        if len(group) == size:
-            yield group
-            group = []
-    if group:
-        yield group

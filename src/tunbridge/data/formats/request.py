@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tunbridge._core.check import did_you_mean
+from tunbridge._core.check import check_known
 from tunbridge.data.arrow import is_text
 from tunbridge.data.columns import Column, Kind, code_type, infer_column
 from tunbridge.data.formats.source import Source
@@ -70,18 +70,13 @@ class Request:
         chosen = list(names if wanted is None else wanted)
         if not chosen:
             raise DataError(f"{'columns' if names else 'a file'} must name at least one column; got none.")
-        self._check_known("columns", chosen, names)
+        known = dict.fromkeys(names)
+        check_known("columns must name columns of the file", chosen, known)
         check_column_names(chosen)
         if self.weights is None or self.weights in chosen:
             return chosen
-        self._check_known("weights", [self.weights], names)
+        check_known("weights must name columns of the file", [self.weights], known)
         return [*chosen, self.weights]
-
-    def _check_known(self, what: str, chosen: Sequence[str], names: Sequence[str]) -> None:
-        known = set(names)
-        for name in chosen:
-            if name not in known:
-                raise DataError(f"{what} must name columns of the file; got {name!r}. {did_you_mean(name, names)}")
 
 
 def text_column(name: str, values: pa.ChunkedArray) -> Column:

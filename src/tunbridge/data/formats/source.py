@@ -10,7 +10,6 @@ only when there is one.
 from __future__ import annotations
 
 import codecs
-import difflib
 import io
 import os
 from collections.abc import Iterator
@@ -22,10 +21,10 @@ from typing import NamedTuple, TextIO
 import numpy as np
 import pyarrow as pa
 
-from tunbridge._core.check import did_you_mean, listed
+from tunbridge._core.check import did_you_mean, listed, missing_file
 from tunbridge._core.memory import check_memory
 from tunbridge._core.registry import entries
-from tunbridge.errors import DataError, FileMissingError, FormatError
+from tunbridge.errors import DataError, FormatError
 
 _PACKED = {
     b"PK\x03\x04": "a zip archive",
@@ -220,11 +219,7 @@ def _check_is_file(file: Path) -> None:
         raise DataError(
             f"path must be the name of a regular file; got {str(file)!r}. Write its content to a file first."
         )
-    if not file.parent.is_dir():
-        raise FileMissingError(f"path must be a file that exists; there is no folder {str(file.parent)!r}.")
-    near = difflib.get_close_matches(file.name, [f.name for f in file.parent.iterdir()], n=1, cutoff=0.6)
-    hint = f" Did you mean {str(file.with_name(near[0]))!r}?" if near else ""
-    raise FileMissingError(f"path must be a file that exists; got {str(file)!r}.{hint}")
+    raise missing_file(file)
 
 
 def _known_format(format: str) -> str:

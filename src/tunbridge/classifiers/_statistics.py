@@ -24,6 +24,9 @@ from tunbridge.classifiers._encoding import Encoding
 from tunbridge.classifiers._rows import Examples
 from tunbridge.data import Variable
 
+Structure = tuple[tuple[int, ...] | None, ...]
+"""The parents of each feature, the most telling first; None where a feature is not used."""
+
 
 class Part:
     """A part of the statistics of a classifier: a dataclass. By default it stays as the first rows made it."""
@@ -126,6 +129,13 @@ class Statistics:
         for part in parts:
             part.check(found)
         return found
+
+
+def inner_statistics(learned: Any) -> Any:
+    """Return what a classifier has learned; of one around another one, what that one has learned."""
+    while hasattr(learned, "fitted"):
+        learned = learned.fitted.statistics_
+    return learned
 
 
 def placed(array: np.ndarray, old: Sequence[Variable], new: Sequence[Variable]) -> np.ndarray:

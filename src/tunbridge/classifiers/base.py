@@ -39,6 +39,8 @@ from tunbridge.classifiers._reading import TableReader
 from tunbridge.classifiers._rows import Examples, Reader
 from tunbridge.classifiers._statistics import Part, Statistics
 from tunbridge.classifiers.explanation.contributions import compared_classes, explanations
+from tunbridge.classifiers.explanation.importance import importance_of
+from tunbridge.classifiers.explanation.what_if import changes
 from tunbridge.data import Variable
 from tunbridge.data.table import check_weights
 from tunbridge.decisions import Decisions, decide
@@ -430,8 +432,6 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         humidity  High   unknown   yes          0.433
         outlook   Sunny  Rain      yes          0.409
         """
-        from tunbridge.classifiers.explanation.what_if import changes  # it imports much
-
         check_is_fitted(self)
         if len(self.classes_) < 2:
             raise DataError(f"a what-if must have another class; the model knows only {self.classes_.tolist()[0]!r}.")
@@ -466,8 +466,6 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         wind         0.0334   5.1 %  +++++
         temperature  0.0203   3.1 %  +++
         """
-        from tunbridge.classifiers.explanation.importance import importance_of  # it imports much
-
         check_is_fitted(self)
         check_choice("method", method, METHODS)
         return importance_of(self.model_, self.statistics_, method)

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from tunbridge._core.check import listed, shortened, warn_user
 from tunbridge.classifiers._reading import chosen_column, is_list, split_column
+from tunbridge.classifiers._statistics import inner_statistics
 from tunbridge.data.arrow import is_pandas, is_text
 from tunbridge.data.variable import is_missing
 from tunbridge.errors import DataError, UnseenStateWarning
@@ -79,9 +80,7 @@ class SequenceReader:
 
     def known(self, estimator: Any, X: Any) -> Sequences:
         """Return sequences to predict; one warning names unseen symbols."""
-        learned = estimator.statistics_
-        while hasattr(learned, "fitted"):  # of a classifier around another
-            learned = learned.fitted.statistics_
+        learned = inner_statistics(estimator.statistics_)
         reader = replace(self, learned_column=learned.column)
         row = reader._row(X)
         if reader.is_one(X):

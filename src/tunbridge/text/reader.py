@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from tunbridge._core.check import shortened
 from tunbridge.classifiers._reading import chosen_column, split_column
+from tunbridge.classifiers._statistics import inner_statistics
 from tunbridge.data.arrow import is_pandas
 from tunbridge.data.variable import is_missing
 from tunbridge.errors import DataError, FileMissingError
@@ -54,9 +55,7 @@ class TextReader:
             X = read_documents(X)["text"]
         if self.is_one(X):
             X = [X]
-        statistics = estimator.statistics_
-        while hasattr(statistics, "fitted"):  # of a classifier around another
-            statistics = statistics.fitted.statistics_
+        statistics = inner_statistics(estimator.statistics_)
         return replace(self, tokens=statistics.tokens)._read(X, estimator.target_name_, statistics.column)
 
     def is_one(self, X: Any) -> bool:

@@ -42,7 +42,8 @@ from tunbridge.classifiers.averages._members import (
     training_rows,
 )
 from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.explanation.contributions import terms_in_order
+from tunbridge.classifiers.explanation.contributions import Ranges, TableModel, terms_in_order
+from tunbridge.classifiers.explanation.importance import ranges_of_cuts
 from tunbridge.data import Table
 from tunbridge.errors import DataError
 from tunbridge.kernels.classifiers import forests
@@ -79,7 +80,7 @@ class Members(Part):
 
 
 @dataclass(frozen=True, eq=False)
-class ForestModel:
+class ForestModel(TableModel):
     """The average of networks.
 
     Parameters
@@ -89,6 +90,8 @@ class ForestModel:
     members : tuple of Member
         The networks.
     """
+
+    parents = None
 
     log_prior: np.ndarray
     members: tuple[Member, ...]
@@ -118,6 +121,10 @@ class ForestModel:
         """
         mean = np.mean([member.told for member in self.members], axis=0)[0 if method == "information" else 1]
         return {j: max(0.0, float(value)) for j, value in enumerate(mean)}
+
+    def ranges(self, statistics: Statistics) -> Ranges:
+        """Return between which values the networks cut each number."""
+        return ranges_of_cuts(member.encoding.cuts for member in self.members)
 
     def _order(self) -> list[int]:
         """Return the features by the sum of their exponents, largest first."""

@@ -38,12 +38,12 @@ from tunbridge.classifiers._encoding import Encoding
 from tunbridge.classifiers._parameters import class_of, parameters_content, parameters_of
 from tunbridge.classifiers._reading import TableReader, seen_values
 from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Part, Statistics, placed
+from tunbridge.classifiers._statistics import Part, Statistics, inner_statistics, placed
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence.kdb import KDBClassifier
 from tunbridge.classifiers.dependence.tan import TANClassifier
-from tunbridge.classifiers.explanation.contributions import Given, conditional_terms, given_before
-from tunbridge.classifiers.explanation.importance import cuts_of, ranges_of, ranges_of_cuts
+from tunbridge.classifiers.explanation.contributions import Given, Ranges, TableModel, conditional_terms, given_before
+from tunbridge.classifiers.explanation.importance import ranges_of_cuts
 from tunbridge.classifiers.naive.naive_bayes import NaiveBayesClassifier
 from tunbridge.data import Column, Table, Variable
 from tunbridge.errors import DataError, TunbridgeWarning
@@ -426,7 +426,7 @@ def shares_of(what: str, given: Any, names: list[str]) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class ModelAverage:
+class ModelAverage(TableModel):
     """The average of several models.
 
     Parameters
@@ -438,6 +438,8 @@ class ModelAverage:
     weights : ndarray of shape (n_models,)
         P(h | D).
     """
+
+    parents = None
 
     target: Variable
     fitted: tuple[BayesClassifier, ...]
@@ -468,7 +470,7 @@ class ModelAverage:
         """Return for each row and feature the features that its term is conditional on: those before it."""
         return [given_before(row, range(len(row))) for row in seen_values(rows).T]
 
-    def importances(self, statistics: Any, method: str) -> dict[int, float]:
+    def importances(self, statistics: Statistics, method: str) -> dict[int, float]:
         """Return what each feature tells about the class, averaged over the models."""
         names = [v.name for v in statistics.variables]
         found = dict.fromkeys(range(len(names)), 0.0)
@@ -478,12 +480,13 @@ class ModelAverage:
                 found[j] += weight * told[name]
         return found
 
-    def ranges(self) -> dict[int, tuple[float, float]]:
+    def ranges(self, statistics: Statistics) -> Ranges:
         """Return between which values the numbers lie, with a density or discretized."""
         ends: dict[int, list[float]] = {}
         models = [model for model, _ in self._present()]
-        known = [ranges_of(model.model_, model.statistics_) for model in models]
-        for found in (*known, ranges_of_cuts([cuts_of(model.model_) for model in models])):
+        learned = [inner_statistics(model.statistics_) for model in models]
+        known = [model.model_.ranges(each) for model, each in zip(models, learned, strict=True)]
+        for found in (*known, ranges_of_cuts(each.encoding.cuts for each in learned)):
             for j, pair in found.items():
                 ends.setdefault(j, []).extend(pair)
         return {j: (min(pairs), max(pairs)) for j, pairs in ends.items()}

@@ -18,11 +18,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tunbridge._core.memory import check_memory
-from tunbridge._core.threads import map_threads, row_pieces
-from tunbridge.classifiers._classes import Finish
 from tunbridge.classifiers._encoding import Encoding
-from tunbridge.classifiers._statistics import Part, Statistics, are_weights, parents_first, placed
-from tunbridge.classifiers.explanation.contributions import conditional_terms
+from tunbridge.classifiers._statistics import Part, Statistics, Structure, are_weights, parents_first, placed
+from tunbridge.classifiers.explanation.contributions import CodedModel, Given, conditional_terms, structure_conditions
+from tunbridge.classifiers.explanation.importance import family_counts, information_of, weights_of
 from tunbridge.counts import Counter, Counts
 from tunbridge.counts.moments import CrossMoments
 from tunbridge.counts.radix import SMALL_CELLS
@@ -33,12 +32,7 @@ from tunbridge.learning.parameters.backoff import BackOff
 from tunbridge.learning.parameters.priors import as_prior, tables_of
 from tunbridge.probability import CPT, ConditionalTable
 
-_PIECE_ROWS = 8192
-
 HIERARCHICAL = "hierarchical"
-
-Structure = tuple[tuple[int, ...] | None, ...]
-"""The parents of each feature, the most telling first; None where a feature is not used."""
 
 
 # What is kept
@@ -193,7 +187,7 @@ def named_parents(variables: Sequence[Variable], parents: Structure) -> dict[str
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyModel:
+class FamilyModel(CodedModel):
     """A class, and features that depend on it and on each other.
 
     Parameters
@@ -219,9 +213,10 @@ class FamilyModel:
     cpts: Mapping[int, CPT]
     weights: np.ndarray | None = None
 
-    def joint(self, rows: Table, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
-        """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); missing values are summed out."""
-        return joint_of_codes(self, rows, finish, n_jobs, _PIECE_ROWS)
+    @property
+    def is_naive(self) -> bool:  # type: ignore[override]
+        """Whether no feature depends on another one."""
+        return not any(self.parents)
 
     def log_joint(self, codes: np.ndarray) -> np.ndarray:
         """Return log P(x, c) for rows of codes, (n_rows, n_classes)."""
@@ -252,6 +247,18 @@ class FamilyModel:
         if hidden.any():
             out[..., hidden] = conditional_terms(self, rows.take(hidden), parents_first(self.parents))
         return out
+
+    def conditions(self, rows: Table) -> list[Given] | None:
+        """Return for each row what the term of each feature is conditional on; None where no feature has parents."""
+        return None if self.is_naive else structure_conditions(self.parents, self.encoding.codes(rows) >= 0)
+
+    def importances(self, statistics: Statistics, method: str) -> dict[int, float]:
+        """Return what each feature tells about the class given its parents."""
+        counts = family_counts(statistics, self.parents)
+        if method == "information":
+            return information_of(counts, len(self.log_prior))
+        found = weights_of(counts, {j: cpt.probabilities for j, cpt in self.cpts.items()})
+        return found if self.weights is None else {j: float(self.weights[j]) * v for j, v in found.items()}
 
     @cached_property
     def flat(self) -> FamilyTables:
@@ -319,18 +326,6 @@ def as_table_prior(smoothing: Any) -> Any:
     if isinstance(smoothing, str) and smoothing == HIERARCHICAL:
         return BackOff(drop="last")
     return as_prior(smoothing)
-
-
-def joint_of_codes(model: Any, rows: Table, finish: Finish, n_jobs: int | None, piece_rows: int) -> np.ndarray:
-    """Return ``finish(log P(x, c))`` for each row of a model that has an encoding and ``log_joint(codes)``."""
-    out = np.empty((rows.n_rows, len(model.log_prior)))
-
-    def fill(piece: tuple[int, int]) -> None:
-        some = slice(*piece)
-        out[some] = finish(model.log_joint(model.encoding.codes(rows, some)).T).T
-
-    map_threads(fill, row_pieces(rows.n_rows, piece_rows), n_jobs)
-    return out
 
 
 def _kernel() -> Any:

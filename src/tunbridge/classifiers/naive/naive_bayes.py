@@ -35,6 +35,15 @@ from tunbridge.classifiers._rows import Examples
 from tunbridge.classifiers._statistics import Part, Statistics, are_weights, placed
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence._families import Families
+from tunbridge.classifiers.explanation.contributions import Changes, Ranges, TableModel, changed
+from tunbridge.classifiers.explanation.importance import (
+    information_of,
+    kernel_importance,
+    kernel_range,
+    normal_importance,
+    normal_ranges,
+    weights_of,
+)
 from tunbridge.counts import Counter, Moments, moments_within
 from tunbridge.counts.radix import SMALL_CELLS
 from tunbridge.data import Table, Variable
@@ -350,7 +359,7 @@ class Gaussian:
 
 
 @dataclass(frozen=True, eq=False)
-class Likelihood:
+class Likelihood(TableModel):
     """log P(c) and log P(x_f | c) for every class and feature.
 
     Parameters
@@ -369,6 +378,9 @@ class Likelihood:
     roles : tuple of str
         How each feature is modelled.
     """
+
+    is_naive = True
+    parents = None
 
     log_prior: np.ndarray
     tables: Mapping[int, np.ndarray]
@@ -415,6 +427,46 @@ class Likelihood:
             if role != "gaussian":
                 self._add_feature(j, rows, block, 0, out[j])
         return out
+
+    def importances(self, statistics: Statistics, method: str) -> dict[int, float]:
+        """Return what each feature tells about the class: from counts, or by an integral over densities."""
+        counts, kept = statistics.families.counts, statistics.densities
+        if method == "information":
+            found = information_of(counts, len(self.log_prior))
+        else:
+            found = weights_of(counts, {j: np.exp(table[:, 1:]) for j, table in self.tables.items()})
+        for j, mean, variance, weight in zip(
+            self.normal, self.gaussian.mean.T, self.gaussian.variance.T, kept.moments.count.T, strict=True
+        ):
+            found[j] = normal_importance(mean, variance, weight, method)
+        for j, densities in self.densities.items():
+            found[j] = kernel_importance(densities, np.array([p.total for p in kept.points[j]]), method)
+        return found
+
+    def ranges(self, statistics: Statistics) -> Ranges:
+        """Return between which values nearly all of each number with a density lie."""
+        normal = normal_ranges(self.gaussian.mean, self.gaussian.variance, statistics.densities.extent)
+        found = dict(zip(self.normal, normal, strict=True))
+        found |= {j: kernel_range(densities) for j, densities in self.densities.items()}
+        return {j: (low, high) for j, (low, high) in found.items() if low < high}
+
+    def changed_joint(self, row: Table, changes: Changes, n_jobs: int | None = None) -> np.ndarray:
+        """Return log P(x, c) of one row with one value changed, for each change: one term is replaced.
+
+        The i-th changes of all features share a row, because their terms do not depend on each other.
+        """
+        features = changes.features
+        order = np.argsort(features, kind="stable")
+        first = np.searchsorted(features[order], features[order])
+        slot = np.empty(len(features), np.intp)
+        slot[order] = np.arange(len(features)) - first
+        several = row.take(np.zeros(int(slot.max()) + 1, np.intp))
+        new = self.terms(changed(several, slot, changes))[features, :, slot]
+        old = self.terms(row)[:, :, 0]
+        gone = np.isneginf(old)
+        finite = np.where(gone, 0.0, old)
+        rest = self.log_prior + finite.sum(axis=0) - finite[features]
+        return np.where(gone.sum(axis=0) - gone[features] > 0, -np.inf, rest) + new
 
     def _block(self, rows: Table, numbers: Any, start: int, stop: int) -> np.ndarray:
         return number_block(numbers, start, stop) if self.numeric else np.empty((0, stop - start))

@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from tunbridge._core.check import shortened
-from tunbridge.classifiers._rows import Reader
+from tunbridge.classifiers._rows import Reader, Rows
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.naive.naive_bayes import NaiveBayesClassifier
 from tunbridge.data import Variable
+from tunbridge.decisions import Explanation
+from tunbridge.decisions.importance import Importance
 from tunbridge.errors import DataError
 
 
@@ -87,6 +90,15 @@ class WrapperClassifier(BayesClassifier):
         """Return log P(c) of the estimator."""
         found: np.ndarray = statistics.fitted.class_log_prior_
         return found
+
+    def reasons(self, rows: Rows, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Explanation]:
+        """Return why each row has one class rather than another, as the estimator explains it."""
+        return self.estimator_.reasons(rows, compared, probabilities)
+
+    def importance(self, method: str = "information") -> Importance:
+        """Return what each feature tells about the class: :meth:`importance` of the estimator inside."""
+        check_is_fitted(self)
+        return self.estimator_.importance(method)
 
     def adopt(self, statistics: Any, target_name: str | None) -> Any:
         """Take the statistics; the estimator inside gets the names of the columns."""

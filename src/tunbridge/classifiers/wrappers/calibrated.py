@@ -30,8 +30,8 @@ from tunbridge._core.seeds import entropy_of
 from tunbridge.classifiers._classes import Finish, log_posterior
 from tunbridge.classifiers._parameters import fitted_content, fitted_of
 from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers.explanation.contributions import conditions
-from tunbridge.classifiers.explanation.importance import cuts_of, importance_of
+from tunbridge.classifiers._statistics import Statistics
+from tunbridge.classifiers.explanation.contributions import Ranges, TableModel
 from tunbridge.classifiers.wrappers._calibration import (
     METHODS,
     Calibration,
@@ -41,7 +41,6 @@ from tunbridge.classifiers.wrappers._calibration import (
 )
 from tunbridge.classifiers.wrappers._wrapper import Wrapped, WrapperClassifier
 from tunbridge.data import Table
-from tunbridge.data.discretisation import Discretisation
 from tunbridge.decisions import Evidence, Explanation
 from tunbridge.errors import TunbridgeWarning
 
@@ -82,39 +81,26 @@ class CalibratedStatistics(Wrapped):
 
 
 @dataclass(frozen=True, eq=False)
-class CalibratedModel:
+class CalibratedModel(TableModel):
     """The joint distribution of an estimator with calibrated P(c | x); P(x) is the estimator's."""
 
-    inner: Any
+    parents = None
+
+    inner: TableModel
     calibration: Calibration
     log_prior: np.ndarray
 
     def joint(self, rows: Table, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
         """Return ``finish(log P(x, c))`` for each row; rows that are impossible under every class stay so."""
-        return np.asarray(self.inner.joint(rows, lambda joint: finish(self._calibrated(joint)), n_jobs))
+        return self.inner.joint(rows, lambda joint: finish(self._calibrated(joint)), n_jobs)
 
     def terms(self, rows: Table) -> np.ndarray:
         """Return what each feature adds to the estimator's log P(x, c)."""
-        return np.asarray(self.inner.terms(rows))
+        return self.inner.terms(rows)
 
-    def conditions(self, rows: Table) -> Any:
-        """Return what the term of each feature is conditional on."""
-        return conditions(self.inner, rows) or [[()] * len(rows.variables)] * rows.n_rows
-
-    def importances(self, statistics: CalibratedStatistics, method: str) -> dict[int, float]:
-        """Return what each feature tells about the class, which calibration leaves alone."""
-        found = importance_of(self.inner, statistics.fitted.statistics_, method)
-        return {j: found[v.name] for j, v in enumerate(statistics.variables)}
-
-    @property
-    def cuts(self) -> Mapping[int, Discretisation]:
-        """The bins of the numbers that the estimator discretizes."""
-        return cuts_of(self.inner)
-
-    @property
-    def parents(self) -> Any:
-        """What depends on what, where the estimator has a structure."""
-        return getattr(self.inner, "parents", None)
+    def ranges(self, statistics: Statistics) -> Ranges:
+        """Return between which values nearly all of each number with a density lie."""
+        return self.inner.ranges(statistics)
 
     def _calibrated(self, joint: np.ndarray) -> np.ndarray:
         lost = np.isneginf(joint.max(axis=0))

@@ -49,7 +49,6 @@ from tunbridge.classifiers.wrappers._wrapper import Wrapped, WrapperClassifier
 from tunbridge.counts import Counts
 from tunbridge.data import Variable
 from tunbridge.decisions.evidence import WhatIf
-from tunbridge.decisions.importance import Importance
 from tunbridge.errors import ConvergenceWarning, DataError, DataWarning, TunbridgeWarning
 from tunbridge.learning.parameters.priors import added_counts, depends_on_counts
 
@@ -267,15 +266,6 @@ class SemiSupervisedClassifier(WrapperClassifier):
             raise DataError("some row must have a class to be compared with what is predicted; got none.")
         right = self.predict(X)[known] == plain_labels(np.asarray(y).reshape(-1)[known])
         return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)[known]))
-
-    def reasons(self, rows: Any, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Any]:
-        """Return why each row has one class rather than another: as the estimator explains it."""
-        return self.estimator_.reasons(rows, compared, probabilities)
-
-    def importance(self, method: str = "information") -> Importance:
-        """Return what each feature tells about the class: :meth:`importance` of the estimator inside."""
-        check_is_fitted(self)
-        return self.estimator_.importance(method)
 
     def what_if(self, X: Any, *, to: Any = None, features: Any = None) -> WhatIf | list[WhatIf]:
         """Return which single changes would give each row another class: :meth:`what_if` of the estimator inside."""

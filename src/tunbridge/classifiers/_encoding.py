@@ -7,7 +7,7 @@ tell as much as an answer.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,7 @@ from tunbridge.classifiers._rows import Examples
 from tunbridge.counts.records import merge_states
 from tunbridge.data import Column, Table, Variable
 from tunbridge.data.columns import code_type
-from tunbridge.data.discretisation import Discretisation, mdl_cuts
+from tunbridge.data.discretisation import Discretisation
 from tunbridge.data.table import natural_type
 
 MISSING_STATE = "(missing)"
@@ -154,27 +154,6 @@ class Encoding:
         if not set(cuts) <= continuous or not found.missing <= set(found.categories) or numbers != found.numbers:
             raise ValueError("its bins do not belong to its features")
         return found
-
-
-def learn_encoding(
-    examples: Examples, before: Encoding | None, *, missing: str, numbers: Collection[int] = ()
-) -> Encoding:
-    """Return how the features of training rows are encoded: as before, with the states of these rows, or learned.
-
-    ``numbers`` are the features that stay numbers.
-    """
-    table, kept = examples.rows, set(numbers)
-    if before is not None:
-        return replace(before, variables=table.variables)
-    cuts = {
-        j: mdl_cuts(numbers_of(table, j), examples.classes, examples.weights)
-        for j, v in enumerate(table.variables)
-        if not v.is_categorical and j not in kept
-    }
-    plain = Encoding(table.variables, cuts)
-    if missing != "state":
-        return plain
-    return replace(plain, missing=frozenset(j for j in plain.categories if (plain.column(table, j) < 0).any()))
 
 
 def numeric_features(table: Table) -> tuple[int, ...]:

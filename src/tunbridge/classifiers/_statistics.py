@@ -9,7 +9,7 @@ A :class:`Part` is one kind of counts or moments. Its fields are written to file
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,8 +21,10 @@ import numpy as np
 from tunbridge._core.packing import pack, unpack_fields
 from tunbridge.classifiers._classes import sorted_target
 from tunbridge.classifiers._encoding import Encoding
+from tunbridge.classifiers._reading import numbers_of
 from tunbridge.classifiers._rows import Examples
 from tunbridge.data import Variable
+from tunbridge.data.discretisation import mdl_cuts
 
 Structure = tuple[tuple[int, ...] | None, ...]
 """The parents of each feature, the most telling first; None where a feature is not used."""
@@ -129,6 +131,27 @@ class Statistics:
         for part in parts:
             part.check(found)
         return found
+
+
+def learn_encoding(
+    examples: Examples, before: Statistics | None, *, missing: str, numbers: Collection[int] = ()
+) -> Encoding:
+    """Return how the features of training rows are encoded: as before, with the states of these rows, or learned.
+
+    ``numbers`` are the features that stay numbers.
+    """
+    table, kept = examples.rows, set(numbers)
+    if before is not None:
+        return replace(before.encoding, variables=table.variables)
+    cuts = {
+        j: mdl_cuts(numbers_of(table, j), examples.classes, examples.weights)
+        for j, v in enumerate(table.variables)
+        if not v.is_categorical and j not in kept
+    }
+    plain = Encoding(table.variables, cuts)
+    if missing != "state":
+        return plain
+    return replace(plain, missing=frozenset(j for j in plain.categories if (plain.column(table, j) < 0).any()))
 
 
 def inner_statistics(learned: Any) -> Any:

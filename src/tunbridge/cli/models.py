@@ -138,7 +138,7 @@ def check_settings(names: Sequence[str], settings: Mapping[str, Any], usual: fro
         family = evaluation.families.find_family(name)
         try:
             if family.is_ours:
-                family.make().set_params(**_fitting(name, settings, lenient=name in usual))._check_parameters()
+                family.make().set_params(**_fitting(name, settings, lenient=name in usual)).check_parameters()
         except DataError as error:
             raise UsageError(f"{error} These are the values for {name}.") from None
     deaf = {p: [n for n in names if p not in _fitting(n, settings, lenient=True)] for p in settings}
@@ -193,7 +193,7 @@ def _has(family: Family, parameter: str) -> bool:
 def _takes(family: Family, parameter: str, value: Any) -> bool:
     """Return whether a model takes a value for a parameter that its name does not set."""
     try:
-        family.make().set_params(**{parameter: value})._check_parameters()
+        family.make().set_params(**{parameter: value}).check_parameters()
     except DataError:
         return False
     return parameter not in family.settings
@@ -220,7 +220,7 @@ def text_model(name: str, kind: str, settings: Mapping[str, Any]) -> Any:
     maker: Any = tb.TextClassifier if kind == TEXT else tb.SequenceClassifier
     model = maker(name, **given)
     try:
-        model._check_parameters()
+        model.check_parameters()
     except DataError as error:
         raise UsageError(in_options(str(error))) from None
     return model

@@ -48,9 +48,8 @@ from tunbridge.sequences.contexts import (
     merged,
     summed,
 )
-from tunbridge.sequences.reader import symbol_list
 from tunbridge.sequences.smoothing import Chain, Level, estimates_of, levels_of, table_of
-from tunbridge.sequences.symbols import Rules, Sequences, Symbol, check_symbols
+from tunbridge.sequences.symbols import Rules, Sequences, Symbol, check_symbols, symbol_list
 
 FOLDS = 5
 """Folds of the cross-validation of the order."""

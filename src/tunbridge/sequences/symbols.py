@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tunbridge._core.check import shortened
+from tunbridge._core.check import listed, shortened
 from tunbridge._core.hashing import seeded, text_key
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.data import Variable
@@ -238,6 +238,11 @@ def _symbols(what: str, values: Any) -> tuple[Symbol, ...]:
             f"{what} must name symbols; got a missing value among them. It is unknown anyway.", parameter=what
         )
     return tuple(s for s in symbols if s is not None)
+
+
+def symbol_list(symbols: Iterable[Symbol]) -> str:
+    """Return symbols as a message lists them."""
+    return listed(sorted(symbols), most=10)
 
 
 def check_symbols(symbols: Iterable[Symbol]) -> None:

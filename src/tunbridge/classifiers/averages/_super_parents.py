@@ -55,7 +55,7 @@ from tunbridge.counts.radix import SMALL_CELLS
 from tunbridge.data import Table, Variable
 from tunbridge.errors import DataError
 from tunbridge.learning.parameters.backoff import BackOff
-from tunbridge.learning.parameters.priors import as_prior
+from tunbridge.learning.parameters.priors import Prior, as_prior
 from tunbridge.probability.smoothing import Laplace, MEstimate
 
 INFORMATION = "mutual information"
@@ -72,13 +72,13 @@ _COPIES = 2  # the counts as floats, and the tables
 _LOOKS = 10  # NumPy is quick enough for so many times the cells if each is looked at once for every feature
 
 
-class AverageClassifier(BayesClassifier):
+class AverageClassifier(BayesClassifier[Statistics]):
     """Base class of averages over super-parents: their parameters."""
 
     weighting: str | None
     subsumption: bool | float
     min_count: float
-    smoothing: Any
+    smoothing: Prior
     missing: str
 
     def _check_parameters(self) -> None:
@@ -360,7 +360,7 @@ class Guess(NamedTuple):
     backs_off: bool
 
 
-def as_rule(smoothing: Any) -> Rule:
+def as_rule(smoothing: Prior) -> Rule:
     """Return the smoothing rule that a parameter names.
 
     Examples
@@ -381,7 +381,7 @@ def as_rule(smoothing: Any) -> Rule:
     return rule
 
 
-def _refused(smoothing: Any) -> DataError:
+def _refused(smoothing: Prior) -> DataError:
     return DataError(
         "smoothing must be 'm-estimate', 'hierarchical', a number that is not negative (Laplace's γ), or one of "
         f"Laplace, MEstimate and BackOff with a number as its strength; got {shortened(repr(smoothing))}."

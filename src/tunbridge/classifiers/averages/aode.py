@@ -19,12 +19,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from tunbridge._core.registry import classifier
-from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples
 from tunbridge.classifiers._statistics import Statistics
 from tunbridge.classifiers.averages._super_parents import (
     M_ESTIMATE,
@@ -35,6 +34,7 @@ from tunbridge.classifiers.averages._super_parents import (
     one_model,
 )
 from tunbridge.classifiers.dependence._pairs import Pairs, collect_pairs
+from tunbridge.learning.parameters.priors import Prior
 
 
 @classifier("aode", rank=30, default="aode", help="averaged one-dependence estimators")
@@ -98,9 +98,9 @@ class AODEClassifier(AverageClassifier):
     weighting: str | None = None
     subsumption: bool | float = False
     min_count: float = 0
-    categorical: Any = None
-    smoothing: Any = M_ESTIMATE
-    class_prior: Any = None
+    categorical: Categorical = None
+    smoothing: Prior = M_ESTIMATE
+    class_prior: ClassPrior = None
     missing: str = "marginal"
     n_jobs: int | None = None
 

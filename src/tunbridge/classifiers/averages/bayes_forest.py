@@ -26,12 +26,12 @@ import numpy as np
 from tunbridge._core.check import check_integer, check_number, counted
 from tunbridge._core.memory import check_memory
 from tunbridge._core.registry import classifier
-from tunbridge._core.seeds import entropy_of
+from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge._core.threads import map_threads, n_threads, row_pieces
 from tunbridge.classifiers._classes import Finish, log_class_prior, posterior
 from tunbridge.classifiers._encoding import ALL_ROWS, Encoding
 from tunbridge.classifiers._reading import seen_values
-from tunbridge.classifiers._rows import Examples, distinct_rows
+from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples, distinct_rows
 from tunbridge.classifiers._statistics import Part, Statistics
 from tunbridge.classifiers.averages._members import (
     Member,
@@ -147,7 +147,7 @@ class ForestModel(TableModel):
 
 @classifier("bayes-forest", rank=60, default="bayes-forest", help="the average of many randomised Bayesian networks")
 @dataclass(eq=False, repr=False)
-class BayesForestClassifier(BayesClassifier):
+class BayesForestClassifier(BayesClassifier[Statistics]):
     """The average of many randomised Bayesian networks around the class: the strongest single choice.
 
     Each network has its own bins of numbers, its own order of the features and its own parents, up to five for each
@@ -211,9 +211,9 @@ class BayesForestClassifier(BayesClassifier):
     _: KW_ONLY
     max_parents: int = 5
     penalty: float = 5.0
-    categorical: Any = None
-    class_prior: Any = None
-    random_state: Any = None
+    categorical: Categorical = None
+    class_prior: ClassPrior = None
+    random_state: RandomState = None
     n_jobs: int | None = None
 
     def _check_parameters(self) -> None:

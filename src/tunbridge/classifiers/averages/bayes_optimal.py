@@ -28,16 +28,17 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from tunbridge._core.check import check_integer, did_you_mean, listed, shortened
 from tunbridge._core.registry import classifier
-from tunbridge._core.seeds import entropy_of
+from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge.classifiers._classes import Finish, log_posterior, posterior, sorted_target
 from tunbridge.classifiers._encoding import Encoding
 from tunbridge.classifiers._parameters import class_of, parameters_content, parameters_of
 from tunbridge.classifiers._reading import TableReader, seen_values
-from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._rows import Categorical, Examples, Frame
 from tunbridge.classifiers._statistics import Part, Statistics, inner_statistics, placed
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence.kdb import KDBClassifier
@@ -52,6 +53,13 @@ CROSS_VALIDATED, TRAINING = "cross-validated", "training"
 
 _CONFIDENT = 1e-15
 _NOTHING = 1e-17  # a model less probable than this changes no digit
+
+
+Estimators = Sequence[tuple[str, BayesClassifier]] | Mapping[str, BayesClassifier] | None
+"""Classifiers by name."""
+
+Shares = str | ArrayLike | Mapping[str, float] | None
+"""A number for each classifier, in their order or by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +79,7 @@ class Hypotheses(Part):
     name: ClassVar[str] = "hypotheses"
 
     makers: tuple[BayesClassifier, ...]
-    statistics: tuple[Any, ...]
+    statistics: tuple[Statistics, ...]
     log_likelihoods: np.ndarray
 
     def merge(self, other: Hypotheses) -> Hypotheses:
@@ -112,7 +120,7 @@ class Hypotheses(Part):
 
 @classifier("bayes-optimal", compared=False)
 @dataclass(eq=False, repr=False)
-class BayesOptimalClassifier(BayesClassifier):
+class BayesOptimalClassifier(BayesClassifier[Statistics]):
     """The average of several classifiers, each weighted by its posterior probability (Bayesian model averaging).
 
     Parameters
@@ -181,14 +189,14 @@ class BayesOptimalClassifier(BayesClassifier):
 
     parts = (Hypotheses,)
 
-    estimators: Any = None
+    estimators: Estimators = None
     _: KW_ONLY
-    weights: Any = CROSS_VALIDATED
-    prior: Any = None
+    weights: Shares = CROSS_VALIDATED
+    prior: Shares = None
     prefit: bool = False
     gibbs: bool = False
     folds: int = 5
-    random_state: Any = 0
+    random_state: RandomState = 0
     n_jobs: int | None = None
 
     @property
@@ -225,9 +233,9 @@ class BayesOptimalClassifier(BayesClassifier):
             if not isinstance(value, (bool, np.bool_)):
                 raise DataError(f"{what} must be True or False; got {shortened(repr(value))}.", parameter=what)
         for estimator in found.values():
-            estimator._check_parameters()
+            estimator.check_parameters()
 
-    def categorical_columns(self) -> Any:
+    def categorical_columns(self) -> Categorical:
         """Return which columns are categorical, for all hypotheses alike."""
         members = named_estimators(self.estimators)
         if self.prefit:
@@ -295,7 +303,7 @@ class BayesOptimalClassifier(BayesClassifier):
         return not isinstance(self.weights, str)
 
     def _first_log_likelihoods(
-        self, examples: Examples, makers: Sequence[BayesClassifier], new: tuple[Any, ...]
+        self, examples: Examples, makers: Sequence[BayesClassifier], new: tuple[Statistics, ...]
     ) -> np.ndarray:
         if self._is_given():
             return np.zeros(len(makers))
@@ -360,20 +368,20 @@ class BayesOptimalClassifier(BayesClassifier):
 
     # Prediction
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Frame) -> np.ndarray:
         """Return P(c | x) for each row and class, as in ``classes_``; with ``gibbs`` that of a drawn hypothesis."""
         return self._drawn(X, posterior) if self.gibbs else super().predict_proba(X)
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Frame) -> np.ndarray:
         """Return log P(c | x) for each row and class; with ``gibbs`` that of a drawn hypothesis."""
         return self._drawn(X, log_posterior) if self.gibbs else super().predict_log_proba(X)
 
-    def _drawn(self, X: Any, finish: Finish) -> np.ndarray:
+    def _drawn(self, X: Frame, finish: Finish) -> np.ndarray:
         model: ModelAverage = self.model_
         return model.drawn(self._rows(X), finish, self.n_jobs, entropy_of(self.random_state))
 
 
-def named_estimators(estimators: Any) -> dict[str, BayesClassifier]:
+def named_estimators(estimators: Estimators) -> dict[str, BayesClassifier]:
     """Return the hypotheses by name; raise unless they are classifiers of Tunbridge with different names."""
     if estimators is None:
         return {"naive Bayes": NaiveBayesClassifier(), "TAN": TANClassifier(), "k-DB": KDBClassifier()}
@@ -396,7 +404,7 @@ def named_estimators(estimators: Any) -> dict[str, BayesClassifier]:
     return found
 
 
-def shares_of(what: str, given: Any, names: list[str]) -> np.ndarray:
+def shares_of(what: str, given: Shares, names: list[str]) -> np.ndarray:
     """Return a share for each hypothesis, which sum to one; default: uniform."""
     if given is None:
         return np.full(len(names), 1.0 / len(names))

@@ -29,7 +29,7 @@ from tunbridge.data import Table, Variable
 from tunbridge.inference import Engine, batches
 from tunbridge.kernels.classifiers.records import FamilyTables
 from tunbridge.learning.parameters.backoff import BackOff
-from tunbridge.learning.parameters.priors import as_prior, tables_of
+from tunbridge.learning.parameters.priors import Prior, Rule, as_prior, tables_of
 from tunbridge.probability import CPT, ConditionalTable
 
 HIERARCHICAL = "hierarchical"
@@ -302,7 +302,7 @@ def family_model(
     statistics: Statistics,
     families: Families,
     log_prior: np.ndarray,
-    smoothing: Any,
+    smoothing: Prior,
     weights: np.ndarray | None = None,
 ) -> FamilyModel:
     """Return the model whose tables are estimated from the counts of families."""
@@ -317,7 +317,7 @@ def family_model(
     )
 
 
-def as_table_prior(smoothing: Any) -> Any:
+def as_table_prior(smoothing: Prior) -> Rule:
     """Return the rule for class-conditional tables.
 
     ``"hierarchical"`` backs off from (class, parents) over ever fewer parents to the class, and from the class to the

@@ -31,13 +31,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.classifiers._classes import log_class_prior
+from tunbridge.classifiers._rows import ClassPrior
 from tunbridge.classifiers._statistics import Part, Statistics
 from tunbridge.classifiers.dependence._families import Families, as_table_prior
 from tunbridge.counts import Counter, Counts
@@ -45,7 +46,7 @@ from tunbridge.counts.radix import SMALL_CELLS
 from tunbridge.data import Table
 from tunbridge.kernels.classifiers.records import CodedRows, PrefixTables, Shares
 from tunbridge.learning.parameters.backoff import BackOff
-from tunbridge.learning.parameters.priors import Rule, pseudo_counts, unseen_row
+from tunbridge.learning.parameters.priors import Prior, Rule, pseudo_counts, unseen_row
 from tunbridge.learning.searches.trees import Pairs
 from tunbridge.probability import MEstimate
 
@@ -116,8 +117,8 @@ def select(
     max_k: int,
     max_cells: int,
     criterion: str,
-    smoothing: Any,
-    class_prior: Any,
+    smoothing: Prior,
+    class_prior: ClassPrior,
     n_jobs: int | None,
 ) -> tuple[Families, Selection]:
     """Return the model of least leave-one-out loss: two passes, one to count and one to leave out.

@@ -14,15 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 
 from tunbridge._core.check import check_choice, check_integer
 from tunbridge._core.registry import classifier
-from tunbridge.classifiers._encoding import MISSING_RULES, NUMERIC_RULES, Encoding, learn_encoding, numeric_features
-from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Statistics
+from tunbridge.classifiers._encoding import MISSING_RULES, NUMERIC_RULES, Encoding, numeric_features
+from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples
+from tunbridge.classifiers._statistics import Statistics, learn_encoding
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence._families import (
     HIERARCHICAL,
@@ -40,6 +39,7 @@ from tunbridge.classifiers.networks._model import NetworkModel
 from tunbridge.counts import Counter
 from tunbridge.counts.information import pair_information
 from tunbridge.data import Table
+from tunbridge.learning.parameters.priors import Prior
 from tunbridge.learning.searches.trees import Pairs as PairInformation
 
 
@@ -56,7 +56,7 @@ from tunbridge.learning.searches.trees import Pairs as PairInformation
     },
 )
 @dataclass(eq=False, repr=False)
-class KDBClassifier(BayesClassifier):
+class KDBClassifier(BayesClassifier[Statistics]):
     """k-dependence Bayes: each feature depends on the class and on up to k other features.
 
     Parameters
@@ -97,10 +97,10 @@ class KDBClassifier(BayesClassifier):
 
     k: int = 2
     _: KW_ONLY
-    categorical: Any = None
+    categorical: Categorical = None
     numeric: str = "discretise"
-    smoothing: Any = HIERARCHICAL
-    class_prior: Any = None
+    smoothing: Prior = HIERARCHICAL
+    class_prior: ClassPrior = None
     missing: str = "marginal"
     n_jobs: int | None = None
 
@@ -117,9 +117,8 @@ class KDBClassifier(BayesClassifier):
 
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the structure and the counts of its families; further rows keep the structure."""
-        known = None if before is None else before.encoding
         numbers = numeric_features(examples.rows) if self.numeric == "gaussian" else ()
-        encoding = learn_encoding(examples, known, missing=self.missing, numbers=numbers)
+        encoding = learn_encoding(examples, before, missing=self.missing, numbers=numbers)
         table = encoding.table(examples)
         if encoding.numbers:
             structure = self._mixed_structure(examples, encoding) if before is None else before.families.parents

@@ -33,7 +33,7 @@ import numpy as np
 from tunbridge._core.check import check_choice
 from tunbridge._core.registry import classifier
 from tunbridge.classifiers._encoding import MISSING_RULES, Encoding
-from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples
 from tunbridge.classifiers._statistics import Statistics
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence._families import HIERARCHICAL, FamilyModel, as_table_prior
@@ -42,7 +42,7 @@ from tunbridge.classifiers.explanation.contributions import CodedModel
 from tunbridge.classifiers.explanation.importance import pair_importances
 from tunbridge.counts import PairCounts
 from tunbridge.data import Variable
-from tunbridge.learning.parameters.priors import tables_of
+from tunbridge.learning.parameters.priors import Prior, tables_of
 from tunbridge.learning.searches.trees import Forest, check_forest, pairs_within
 from tunbridge.probability import CPT
 
@@ -88,7 +88,7 @@ class MultinetModel(CodedModel):
 
 @classifier("multinet", rank=40, help="a Chow–Liu tree for each class")
 @dataclass(kw_only=True, eq=False, repr=False)
-class MultinetClassifier(BayesClassifier):
+class MultinetClassifier(BayesClassifier[Statistics]):
     """A Bayesian multinet: for each class a Chow–Liu tree of the features, learned from the rows of that class.
 
     Parameters
@@ -130,9 +130,9 @@ class MultinetClassifier(BayesClassifier):
     parts = (Pairs,)
 
     forest: Forest = False
-    categorical: Any = None
-    smoothing: Any = HIERARCHICAL
-    class_prior: Any = None
+    categorical: Categorical = None
+    smoothing: Prior = HIERARCHICAL
+    class_prior: ClassPrior = None
     missing: str = "marginal"
     n_jobs: int | None = None
 
@@ -170,7 +170,7 @@ def class_tree(pairs: PairCounts, c: int, forest: Forest) -> Tree:
     return tuple((p if p >= 0 and used[p] else -1) if used[j] else None for j, p in enumerate(parents))
 
 
-def class_models(statistics: Statistics, trees: list[Tree], smoothing: Any) -> tuple[FamilyModel, ...]:
+def class_models(statistics: Statistics, trees: list[Tree], smoothing: Prior) -> tuple[FamilyModel, ...]:
     """Return the models of the features given each class; arcs that several trees have are estimated once."""
     arcs = sorted({(j, p) for tree in trees for j, p in enumerate(tree) if p is not None})
     counts = [statistics.pairs.family(j, None if p < 0 else p) for j, p in arcs]

@@ -24,10 +24,9 @@ import numpy as np
 
 from tunbridge._core.check import check_choice, check_integer
 from tunbridge._core.registry import classifier
-from tunbridge._core.threads import n_threads
-from tunbridge.classifiers._encoding import MISSING_RULES, learn_encoding
-from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Statistics
+from tunbridge.classifiers._encoding import MISSING_RULES
+from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples
+from tunbridge.classifiers._statistics import Statistics, learn_encoding
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence._families import (
     HIERARCHICAL,
@@ -41,6 +40,7 @@ from tunbridge.classifiers.dependence._families import (
 from tunbridge.classifiers.dependence._leave_one_out import CRITERIA, Problem, Selection, select
 from tunbridge.classifiers.dependence._passes import BATCH_ROWS, SAMPLE_ROWS, look, rereadable, sum_pairs
 from tunbridge.classifiers.dependence.kdb import class_pairs
+from tunbridge.learning.parameters.priors import Prior
 from tunbridge.learning.searches.trees import pairs_within
 
 
@@ -52,7 +52,7 @@ from tunbridge.learning.searches.trees import pairs_within
     help="selective k-dependence Bayes: chooses k and the features",
 )
 @dataclass(eq=False, repr=False)
-class SelectiveKDBClassifier(BayesClassifier):
+class SelectiveKDBClassifier(BayesClassifier[Statistics]):
     """k-dependence Bayes with the number of features and of parents chosen by leave-one-out.
 
     Parameters
@@ -115,9 +115,9 @@ class SelectiveKDBClassifier(BayesClassifier):
     _: KW_ONLY
     criterion: str = "log-loss"
     max_cells: int = 1_000_000
-    categorical: Any = None
-    smoothing: Any = HIERARCHICAL
-    class_prior: Any = None
+    categorical: Categorical = None
+    smoothing: Prior = HIERARCHICAL
+    class_prior: ClassPrior = None
     missing: str = "marginal"
     n_jobs: int | None = None
 
@@ -191,18 +191,14 @@ class SelectiveKDBClassifier(BayesClassifier):
         """
         with self.all_or_nothing():
             self._forget()
-            self._fit_source(source, y, weights, batch_rows, sample_rows)
-        return self
-
-    def _fit_source(self, source: Any, y: Any, weights: Any, batch_rows: int, sample_rows: int) -> None:
-        n_threads(self.n_jobs)
-        self._check_parameters()
-        check_integer("batch_rows", batch_rows, low=1)
-        check_integer("sample_rows", sample_rows, low=1)
-        batches = rereadable(source, y, weights=weights, batch_rows=batch_rows)
-        seen = look(self, batches, missing=self.missing, sample_rows=sample_rows, n_jobs=self.n_jobs)
-        pairs = pairs_within(sum_pairs(seen, self.n_jobs))
-        self.adopt(self._selected(Problem(seen.statistics, seen.tables, pairs, seen.missing)), seen.target_name)
+            self.check_parameters()
+            check_integer("batch_rows", batch_rows, low=1)
+            check_integer("sample_rows", sample_rows, low=1)
+            batches = rereadable(source, y, weights=weights, batch_rows=batch_rows)
+            seen = look(self, batches, missing=self.missing, sample_rows=sample_rows, n_jobs=self.n_jobs)
+            pairs = pairs_within(sum_pairs(seen, self.n_jobs))
+            found = self._selected(Problem(seen.statistics, seen.tables, pairs, seen.missing))
+            return self.adopt(found, seen.target_name)
 
     def _check_parameters(self) -> None:
         check_integer("max_k", self.max_k, low=0)
@@ -213,8 +209,7 @@ class SelectiveKDBClassifier(BayesClassifier):
 
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the features and parents of least leave-one-out loss; further rows keep the choice."""
-        known = None if before is None else before.encoding
-        encoding = learn_encoding(examples, known, missing=self.missing)
+        encoding = learn_encoding(examples, before, missing=self.missing)
         table = encoding.table(examples)
         if before is not None:
             further = collect_families(table, before.families.parents, settled=True, n_jobs=self.n_jobs)

@@ -17,7 +17,6 @@ the smoothing of section 4.2 is ``MEstimate(5, "marginal")``).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -25,13 +24,14 @@ from tunbridge._core.check import check_choice
 from tunbridge._core.registry import classifier
 from tunbridge.classifiers._encoding import MISSING_RULES, NUMERIC_RULES
 from tunbridge.classifiers._reading import check_columns
-from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples
 from tunbridge.classifiers._statistics import Statistics
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence._families import HIERARCHICAL, Families, FamilyModel, as_table_prior, family_model
 from tunbridge.classifiers.dependence._pairs import Pairs, collect_pairs
 from tunbridge.classifiers.networks._mixed import check_root, class_network, mixed_information, tree_network
 from tunbridge.classifiers.networks._model import NetworkModel
+from tunbridge.learning.parameters.priors import Prior
 from tunbridge.learning.searches.trees import Forest, check_forest, pairs_within
 
 
@@ -43,7 +43,7 @@ from tunbridge.learning.searches.trees import Forest, check_forest, pairs_within
     variants={"fan": ("TAN as a forest, without the arcs that BIC rejects", {"forest": "bic"})},
 )
 @dataclass(kw_only=True, eq=False, repr=False)
-class TANClassifier(BayesClassifier):
+class TANClassifier(BayesClassifier[Statistics]):
     """Tree-augmented naive Bayes: the class, and a tree of dependences between the features.
 
     Parameters
@@ -103,10 +103,10 @@ class TANClassifier(BayesClassifier):
 
     forest: Forest = False
     root: str | None = None
-    categorical: Any = None
+    categorical: Categorical = None
     numeric: str = "discretise"
-    smoothing: Any = HIERARCHICAL
-    class_prior: Any = None
+    smoothing: Prior = HIERARCHICAL
+    class_prior: ClassPrior = None
     missing: str = "marginal"
     n_jobs: int | None = None
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -32,9 +32,9 @@ from tunbridge._core.check import check_choice, check_integer
 from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.classifiers._classes import log_class_prior
-from tunbridge.classifiers._encoding import MISSING_RULES, Encoding, learn_encoding
-from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Part, Statistics
+from tunbridge.classifiers._encoding import MISSING_RULES, Encoding
+from tunbridge.classifiers._rows import ClassPrior, Examples
+from tunbridge.classifiers._statistics import Part, Statistics, learn_encoding
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence._families import (
     Families,
@@ -46,7 +46,7 @@ from tunbridge.classifiers.dependence._families import (
 from tunbridge.counts import Counts
 from tunbridge.data import Variable
 from tunbridge.learning.parameters.backoff import BackOff
-from tunbridge.learning.parameters.priors import Rule, table_of, unseen_row
+from tunbridge.learning.parameters.priors import Prior, Rule, table_of, unseen_row
 
 Group = tuple[int, ...]
 """Features that are joined, in the order of the chain that stands for them."""
@@ -144,7 +144,7 @@ class LeftOut:
 
 
 def left_out_rows(
-    examples: Examples, encoding: Encoding, codes: np.ndarray, *, class_prior: Any, smoothing: Any
+    examples: Examples, encoding: Encoding, codes: np.ndarray, *, class_prior: ClassPrior, smoothing: Prior
 ) -> LeftOut:
     """Return the rows of codes that have weight, to be left out one by one."""
     target, classes, w = examples.target, examples.classes, examples.mass
@@ -351,14 +351,14 @@ class Steps(Part):
             raise ValueError("its structure is not one of groups of features")
 
 
-class SearchedClassifier(BayesClassifier):
+class SearchedClassifier(BayesClassifier[Statistics]):
     """Base class of naive Bayes classifiers that choose or join features by leave-one-out."""
 
     parts = (Families, Steps)
 
     criterion: str
     patience: int
-    smoothing: Any
+    smoothing: Prior
     missing: str
 
     def search_groups(self, rows: LeftOut) -> tuple[Groups, list[SearchStep]]:
@@ -379,11 +379,11 @@ class SearchedClassifier(BayesClassifier):
 
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the counts of the structure that the search finds; further rows keep it."""
-        encoding = learn_encoding(examples, None if before is None else before.encoding, missing=self.missing)
+        encoding = learn_encoding(examples, before, missing=self.missing)
         codes = encoding.codes(examples.rows)
         if before is None:
-            options = {"class_prior": self.class_prior, "smoothing": self.smoothing}
-            groups, steps = self.search_groups(left_out_rows(examples, encoding, codes, **options))
+            rows = left_out_rows(examples, encoding, codes, class_prior=self.class_prior, smoothing=self.smoothing)
+            groups, steps = self.search_groups(rows)
             parents, search = parents_of(groups, len(codes)), Steps(tuple(steps))
         else:
             parents, search = before.families.parents, before.search

@@ -22,6 +22,7 @@ from typing import Any
 
 from tunbridge._core.check import check_choice, check_integer
 from tunbridge._core.registry import classifier
+from tunbridge.classifiers._rows import Categorical, ClassPrior
 from tunbridge.classifiers.naive._left_out import (
     Group,
     Groups,
@@ -33,6 +34,7 @@ from tunbridge.classifiers.naive._left_out import (
     n_cells,
     search_groups,
 )
+from tunbridge.learning.parameters.priors import Prior
 
 _SEARCHES = ("backward", "forward")
 
@@ -98,9 +100,9 @@ class JoinedNaiveBayesClassifier(SearchedClassifier):
     criterion: str = "accuracy"
     patience: int = 1
     max_states: int = 4096
-    categorical: Any = None
-    smoothing: Any = 1.0
-    class_prior: Any = None
+    categorical: Categorical = None
+    smoothing: Prior = 1.0
+    class_prior: ClassPrior = None
     missing: str = "marginal"
     n_jobs: int | None = None
 

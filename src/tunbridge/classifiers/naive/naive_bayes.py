@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,10 +29,10 @@ from tunbridge._core.check import check_choice, check_number
 from tunbridge._core.registry import classifier
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.classifiers._classes import Finish
-from tunbridge.classifiers._encoding import Encoding, learn_encoding
+from tunbridge.classifiers._encoding import Encoding
 from tunbridge.classifiers._reading import check_columns, number_block, number_columns, numbers_of
-from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Part, Statistics, are_weights, placed
+from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples
+from tunbridge.classifiers._statistics import Part, Statistics, are_weights, learn_encoding, placed
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence._families import Families
 from tunbridge.classifiers.explanation.contributions import Changes, Ranges, TableModel, changed
@@ -195,7 +195,7 @@ def _extent(examples: Examples, normal: Sequence[int]) -> np.ndarray:
     },
 )
 @dataclass(kw_only=True, eq=False, repr=False)
-class NaiveBayesClassifier(BayesClassifier):
+class NaiveBayesClassifier(BayesClassifier[Statistics]):
     """Naive Bayes for mixed tables: text, categories, numbers, missing values, weights, batches of rows.
 
     Rows to predict, decide or explain may be a frame, dict of columns, Table or array, or one row as a mapping of
@@ -264,10 +264,10 @@ class NaiveBayesClassifier(BayesClassifier):
 
     parts = (Families, Densities)
 
-    categorical: Any = None
+    categorical: Categorical = None
     numeric: str | Mapping[str, str] = "gaussian"
-    smoothing: Any = 1.0
-    class_prior: Any = None
+    smoothing: float | Smoothing | Mapping[str, float | Smoothing] = 1.0
+    class_prior: ClassPrior = None
     variance: str = "unbiased"
     variance_floor: float = 1e-9
     n_jobs: int | None = None
@@ -279,7 +279,7 @@ class NaiveBayesClassifier(BayesClassifier):
             numbers = [j for j, role in enumerate(roles) if role in ("gaussian", "kernel")]
             encoding = learn_encoding(examples, None, missing="marginal", numbers=numbers)
         else:
-            roles, encoding = before.densities.roles, learn_encoding(examples, before.encoding, missing="marginal")
+            roles, encoding = before.densities.roles, learn_encoding(examples, before, missing="marginal")
         counts = _class_counts(examples, encoding, self.n_jobs)
         return Statistics.of(examples, encoding, counts, _densities_of(examples, roles, self.n_jobs))
 
@@ -468,10 +468,10 @@ class Likelihood(TableModel):
         rest = self.log_prior + finite.sum(axis=0) - finite[features]
         return np.where(gone.sum(axis=0) - gone[features] > 0, -np.inf, rest) + new
 
-    def _block(self, rows: Table, numbers: Any, start: int, stop: int) -> np.ndarray:
+    def _block(self, rows: Table, numbers: np.ndarray | list[np.ndarray], start: int, stop: int) -> np.ndarray:
         return number_block(numbers, start, stop) if self.numeric else np.empty((0, stop - start))
 
-    def _piece(self, rows: Table, numbers: Any, start: int, stop: int) -> np.ndarray:
+    def _piece(self, rows: Table, numbers: np.ndarray | list[np.ndarray], start: int, stop: int) -> np.ndarray:
         out, block = np.repeat(self.log_prior[:, None], stop - start, axis=1), self._block(rows, numbers, start, stop)
         if self.normal:
             normal = [self.numeric[j] for j in self.normal]

@@ -18,6 +18,7 @@ from typing import Any
 
 from tunbridge._core.check import check_choice, check_integer
 from tunbridge._core.registry import classifier
+from tunbridge.classifiers._rows import Categorical, ClassPrior
 from tunbridge.classifiers.naive._left_out import (
     Groups,
     LeftOut,
@@ -27,6 +28,7 @@ from tunbridge.classifiers.naive._left_out import (
     groups_of,
     search_groups,
 )
+from tunbridge.learning.parameters.priors import Prior
 
 _SEARCHES = ("forward", "backward")
 
@@ -91,9 +93,9 @@ class SelectiveNaiveBayesClassifier(SearchedClassifier):
     criterion: str = "accuracy"
     patience: int = 2
     max_features: int | None = None
-    categorical: Any = None
-    smoothing: Any = 1.0
-    class_prior: Any = None
+    categorical: Categorical = None
+    smoothing: Prior = 1.0
+    class_prior: ClassPrior = None
     missing: str = "marginal"
     n_jobs: int | None = None
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
@@ -36,9 +36,9 @@ from scipy.sparse import csr_array
 from tunbridge._core.check import check_choice, check_integer, check_number, counted, warn_user
 from tunbridge._core.memory import check_memory
 from tunbridge._core.registry import classifier
-from tunbridge.classifiers._encoding import MISSING_RULES, learn_encoding
-from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Part, Statistics
+from tunbridge.classifiers._encoding import MISSING_RULES
+from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples
+from tunbridge.classifiers._statistics import Part, Statistics, learn_encoding
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence._families import (
     Families,
@@ -50,6 +50,7 @@ from tunbridge.classifiers.dependence._families import (
 )
 from tunbridge.classifiers.naive._left_out import LeftOut, factor, left_out_rows
 from tunbridge.errors import ConvergenceWarning, DataError
+from tunbridge.learning.parameters.priors import Prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +73,7 @@ class Weights(Part):
 
 @classifier("wnb", file="weighted-naive-bayes", rank=13, default="wnb", help="weighted naive Bayes")
 @dataclass(kw_only=True, eq=False, repr=False)
-class WeightedNaiveBayesClassifier(BayesClassifier):
+class WeightedNaiveBayesClassifier(BayesClassifier[Statistics]):
     """Naive Bayes with an exponent for each feature, found by maximum conditional likelihood (WANBIA).
 
     Parameters
@@ -131,9 +132,9 @@ class WeightedNaiveBayesClassifier(BayesClassifier):
     leave_one_out: bool = True
     max_iter: int = 200
     tol: float = 1e-6
-    categorical: Any = None
-    smoothing: Any = 1.0
-    class_prior: Any = None
+    categorical: Categorical = None
+    smoothing: Prior = 1.0
+    class_prior: ClassPrior = None
     missing: str = "marginal"
     n_jobs: int | None = None
 
@@ -161,17 +162,15 @@ class WeightedNaiveBayesClassifier(BayesClassifier):
 
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the counts of the features within the classes, and their weights; further rows keep the weights."""
-        encoding = learn_encoding(examples, None if before is None else before.encoding, missing=self.missing)
+        encoding = learn_encoding(examples, before, missing=self.missing)
         codes = encoding.codes(examples.rows)
         table = encoding.table(examples, codes=list(codes))
         parents: Structure = ((),) * len(codes) if before is None else before.families.parents
         families = collect_families(table, parents, settled=before is not None, n_jobs=self.n_jobs)
         if before is not None:
             return Statistics.of(examples, encoding, families, before.exponents)
-        options = {"class_prior": self.class_prior, "smoothing": self.smoothing}
-        return Statistics.of(
-            examples, encoding, families, self._weights(left_out_rows(examples, encoding, codes, **options))
-        )
+        rows = left_out_rows(examples, encoding, codes, class_prior=self.class_prior, smoothing=self.smoothing)
+        return Statistics.of(examples, encoding, families, self._weights(rows))
 
     def _weights(self, rows: LeftOut) -> Weights:
         found, n_iterations = np.zeros(len(rows.variables)), 1

@@ -50,6 +50,7 @@ from typing import Any
 
 import numpy as np
 
+from tunbridge._core.seeds import RandomState
 from tunbridge.classifiers._encoding import Encoding
 from tunbridge.classifiers._statistics import Statistics
 from tunbridge.classifiers.dependence._families import Families, Structure, as_table_prior, check_tables
@@ -62,7 +63,7 @@ from tunbridge.errors import DataError
 from tunbridge.graph import DAG
 from tunbridge.learning import fit_parameters
 from tunbridge.learning.missing.mixed import MixedProblem
-from tunbridge.learning.parameters.priors import DEFAULT_PRIOR, pseudo_counts, tables_of
+from tunbridge.learning.parameters.priors import DEFAULT_PRIOR, Prior, pseudo_counts, tables_of
 from tunbridge.learning.parameters.regression import family_moments, least_variance, regressions
 from tunbridge.learning.searches.trees import Forest, Pairs as PairInformation, pairs_within
 from tunbridge.probability import CPT, ConditionalTable, LinearGaussian
@@ -364,7 +365,9 @@ def network_tables(statistics: Statistics, families: Families, rule: Any) -> dic
     return dict(sorted(found.items()))
 
 
-def filled_in(families: Families, table: Table, *, random_state: Any = None, n_jobs: int | None = None) -> Families:
+def filled_in(
+    families: Families, table: Table, *, random_state: RandomState = None, n_jobs: int | None = None
+) -> Families:
     """Return the counts and moments that EM expects of the rows of a table with missing values."""
     used = sorted({*families.counts, *families.moments})
     parents = {i: families.parents[i] or () for i in used}
@@ -389,7 +392,7 @@ def filled_in(families: Families, table: Table, *, random_state: Any = None, n_j
     )
 
 
-def class_network(statistics: Statistics, log_prior: np.ndarray, smoothing: Any) -> NetworkModel:
+def class_network(statistics: Statistics, log_prior: np.ndarray, smoothing: Prior) -> NetworkModel:
     """Return the model of a class that has no parents, with P(c) as given."""
     families: Families = statistics.families
     tables = network_tables(statistics, families, as_table_prior(smoothing))

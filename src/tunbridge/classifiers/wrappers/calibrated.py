@@ -26,11 +26,12 @@ from scipy.special import logsumexp
 from tunbridge._core.check import check_choice, check_integer
 from tunbridge._core.memory import check_memory
 from tunbridge._core.registry import classifier
-from tunbridge._core.seeds import entropy_of
+from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge.classifiers._classes import Finish, log_posterior
 from tunbridge.classifiers._parameters import fitted_content, fitted_of
-from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._rows import Examples, Rows
 from tunbridge.classifiers._statistics import Statistics
+from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.explanation.contributions import Ranges, TableModel
 from tunbridge.classifiers.wrappers._calibration import (
     METHODS,
@@ -111,7 +112,7 @@ class CalibratedModel(TableModel):
 
 @classifier("calibrated", compared=False)
 @dataclass(eq=False, repr=False)
-class CalibratedClassifier(WrapperClassifier):
+class CalibratedClassifier(WrapperClassifier[CalibratedStatistics]):
     """Any classifier with calibrated probabilities: of the rows with P(c | x) = 70 %, about 70 % have class c.
 
     Parameters
@@ -165,11 +166,11 @@ class CalibratedClassifier(WrapperClassifier):
     ([[0.06, 0.94]], [[0.33, 0.67]])
     """
 
-    estimator: Any = None
+    estimator: BayesClassifier | None = None
     _: KW_ONLY
     method: str = _AUTO
     folds: int = 5
-    random_state: Any = 0
+    random_state: RandomState = 0
     n_jobs: int | None = None
 
     @property
@@ -188,7 +189,7 @@ class CalibratedClassifier(WrapperClassifier):
         entropy_of(self.random_state)
         self.check_estimator("scikit-learn's CalibratedClassifierCV takes others.")
 
-    def collect(self, examples: Examples, before: Any) -> CalibratedStatistics:
+    def collect(self, examples: Examples, before: CalibratedStatistics | None) -> CalibratedStatistics:
         """Return the estimator fitted with all rows, and the map learned by cross-validation."""
         fitted = self.unfitted().fit_examples(examples)
         held_out = self._held_out(examples, fitted.class_log_prior_)
@@ -235,7 +236,7 @@ class CalibratedClassifier(WrapperClassifier):
         """Return the model of the estimator with calibrated posteriors."""
         return CalibratedModel(statistics.fitted.model_, statistics.calibration, log_prior)
 
-    def reasons(self, rows: Any, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Any]:
+    def reasons(self, rows: Rows, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Explanation]:
         """Return the evidence of the estimator, and one line more, which leads to the calibrated log-odds."""
         log_shares = self.posteriors(rows, log_posterior)
         inner = self.estimator_.reasons(rows, compared, probabilities)

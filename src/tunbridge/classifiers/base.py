@@ -49,7 +49,7 @@ from tunbridge.classifiers._rows import (
     SampleWeight,
 )
 from tunbridge.classifiers._statistics import Part, Statistics, inner_statistics
-from tunbridge.classifiers.explanation.contributions import compared_classes, explanations
+from tunbridge.classifiers.explanation.contributions import Compared, compared_rows, explanations
 from tunbridge.classifiers.explanation.importance import importance_of
 from tunbridge.classifiers.explanation.what_if import Changeable, changes
 from tunbridge.data import State, Variable
@@ -391,13 +391,11 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         return found[0] if self.reader().is_one(X) else found
 
     def _explained(self, rows: Rows, label: State | None, against: State | None) -> list[Any]:
-        probabilities = self.posteriors(rows, posterior)
-        target = self.statistics_.target
-        return self.reasons(rows, [compared_classes(target, p, label, against) for p in probabilities], probabilities)
+        return self.reasons(rows, compared_rows(self, self.posteriors(rows, posterior), label, against))
 
-    def reasons(self, rows: Any, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Any]:
-        """Return why each row has one class rather than another, given the positions of both."""
-        return explanations(self, rows, compared, probabilities)
+    def reasons(self, rows: Any, compared: list[Compared]) -> list[Any]:
+        """Return why each row has one class rather than another."""
+        return explanations(self.model_, rows, compared)
 
     def what_if(self, X: Frame, *, to: State | None = None, features: Changeable = None) -> WhatIf | list[WhatIf]:
         """Return which single changes would give each row another class.

@@ -13,11 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from tunbridge._core.check import check_choice, did_you_mean, listed
 from tunbridge.classifiers._classes import encode_target

@@ -36,7 +36,7 @@ from tunbridge._core.check import check_choice, check_integer, check_number
 from tunbridge._core.registry import classifier
 from tunbridge.classifiers._rows import ClassPrior, Examples, Frame
 from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.explanation.contributions import difference
+from tunbridge.classifiers.explanation.contributions import Compared
 from tunbridge.data import State
 from tunbridge.errors import DataError
 from tunbridge.sequences.explanation import SequenceExplanation, log_ratios, sequence_explanation
@@ -263,23 +263,21 @@ class SequenceClassifier(BayesClassifier[SequenceStatistics]):
         """
         return super().explain(X, label, against)
 
-    def reasons(
-        self, batch: Sequences, compared: list[tuple[int, int]], probabilities: np.ndarray
-    ) -> list[SequenceExplanation]:
+    def reasons(self, batch: Sequences, compared: list[Compared]) -> list[SequenceExplanation]:
         """Return why each sequence has one class rather than another."""
-        model, classes = self._fitted, self.classes_.tolist()
+        model = self._fitted
         own, rows = set(model.statistics.alphabet), model.coded(batch)
         known = {s for s in batch.alphabet if model.rules.symbol(s) in own}
         found = []
-        for row, (c, d) in enumerate(compared):
+        for row, two in enumerate(compared):
             terms, symbols = model.symbol_terms(rows, row), batch.symbols(row)
             one = sequence_explanation(
-                (classes[c], classes[d]),
-                prior=difference(self.class_log_prior_[c], self.class_log_prior_[d]),
+                (two.label, two.against),
+                prior=two.prior,
                 symbols=symbols,
-                weights=log_ratios(terms[:, c], terms[:, d]),
+                weights=log_ratios(terms[:, two.c], terms[:, two.d]),
                 ends=model.statistics.ends,
-                probabilities=dict(zip(classes, probabilities[row].tolist(), strict=True)),
+                probabilities=two.probabilities,
                 unknown=[i for i, s in enumerate(symbols, start=1) if s not in known],
             )
             found.append(one)

@@ -18,6 +18,7 @@ from tunbridge._core.check import check_choice, check_integer, check_number, sho
 from tunbridge._core.registry import classifier
 from tunbridge.classifiers._rows import ClassPrior, Examples, Frame, Labels, SampleWeight
 from tunbridge.classifiers.base import BayesClassifier
+from tunbridge.classifiers.explanation.contributions import Compared
 from tunbridge.classifiers.explanation.what_if import Changeable
 from tunbridge.data import State
 from tunbridge.decisions.importance import METHODS, Importance
@@ -25,11 +26,19 @@ from tunbridge.errors import DataError
 from tunbridge.probability.smoothing import Laplace, MEstimate, as_smoothing
 from tunbridge.text.documents import Background, Documents
 from tunbridge.text.explanation import TextExplanation, text_explanations
-from tunbridge.text.importance import heaviest_words, word_importance
-from tunbridge.text.naive import DenseWeights, Weights, WordScores, bernoulli, complement, multinomial, scaled
+from tunbridge.text.naive import (
+    DenseWeights,
+    Weights,
+    WordScores,
+    bernoulli,
+    complement,
+    heaviest_words,
+    multinomial,
+    scaled,
+)
 from tunbridge.text.nb_svm import check_settings, features, fit_linear, linear_weights, log_count_ratios
 from tunbridge.text.reader import TextReader, parts_of_batch
-from tunbridge.text.statistics import TextStatistics, collect, overall_of
+from tunbridge.text.statistics import TextStatistics, collect, overall_of, word_importance
 from tunbridge.text.tokens import Tokens
 from tunbridge.text.weighting import Selection, Weighting
 
@@ -344,19 +353,10 @@ class TextClassifier(BayesClassifier[TextStatistics]):
         """
         return super().explain(X, label, against)
 
-    def reasons(
-        self, batch: Documents, compared: list[tuple[int, int]], probabilities: np.ndarray
-    ) -> list[TextExplanation]:
+    def reasons(self, batch: Documents, compared: list[Compared]) -> list[TextExplanation]:
         """Return why each document has one class rather than another."""
-        return text_explanations(
-            self._model,
-            self.statistics_.tokens,
-            batch,
-            compared,
-            classes=self.classes_.tolist(),
-            probabilities=probabilities,
-            absence_counts=self.model == BERNOULLI,
-        )
+        absence = self.model == BERNOULLI
+        return text_explanations(self._model, self.statistics_.tokens, batch, compared, absence_counts=absence)
 
     def importance(self, method: str = "information") -> Importance:
         """Return how much each word says about the class over all training documents.

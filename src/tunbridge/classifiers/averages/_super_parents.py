@@ -44,10 +44,8 @@ import numpy as np
 
 from tunbridge._core.check import check_choice, check_number, shortened
 from tunbridge._core.memory import check_memory
-from tunbridge.classifiers._encoding import MISSING_RULES, Encoding
-from tunbridge.classifiers._statistics import Statistics
-from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.dependence._families import HIERARCHICAL
+from tunbridge.classifiers._statistics import MISSING_RULES, Encoding, Statistics
+from tunbridge.classifiers.dependence._families import HIERARCHICAL, CountedClassifier
 from tunbridge.classifiers.explanation.contributions import CodedModel, Given, given_before
 from tunbridge.classifiers.explanation.importance import pair_importances
 from tunbridge.counts.information import information_with_given
@@ -72,14 +70,14 @@ _COPIES = 2  # the counts as floats, and the tables
 _LOOKS = 10  # NumPy is quick enough for so many times the cells if each is looked at once for every feature
 
 
-class AverageClassifier(BayesClassifier[Statistics]):
+@dataclass(kw_only=True, eq=False, repr=False)
+class AverageClassifier(CountedClassifier):
     """Base class of averages over super-parents: their parameters."""
 
-    weighting: str | None
-    subsumption: bool | float
-    min_count: float
-    smoothing: Prior
-    missing: str
+    weighting: str | None = None
+    subsumption: bool | float = False
+    min_count: float = 0
+    smoothing: Prior = M_ESTIMATE
 
     def _check_parameters(self) -> None:
         check_choice("weighting", self.weighting, (None, INFORMATION))

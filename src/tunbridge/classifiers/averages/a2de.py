@@ -27,11 +27,9 @@ from tunbridge._core.check import check_integer, counted
 from tunbridge._core.memory import check_memory, memory_limit, size_text
 from tunbridge._core.registry import classifier
 from tunbridge._core.threads import map_threads, n_threads
-from tunbridge.classifiers._encoding import Encoding
-from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples
-from tunbridge.classifiers._statistics import Part, Statistics, are_weights
+from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._statistics import Encoding, Part, Statistics, are_weights
 from tunbridge.classifiers.averages._super_parents import (
-    M_ESTIMATE,
     NOISE,
     AverageClassifier,
     Estimates,
@@ -50,7 +48,6 @@ from tunbridge.counts.information import mutual_information
 from tunbridge.counts.records import TripleCounts
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
-from tunbridge.learning.parameters.priors import Prior
 
 _WAYS_OUT = "Use AODEClassifier, leave out columns with many states, or give wide columns fewer states."
 PIECE_CELLS = 1 << 18
@@ -155,15 +152,6 @@ class A2DEClassifier(AverageClassifier):
     """
 
     parts = (Pairs, Triples)
-
-    weighting: str | None = None
-    subsumption: bool | float = False
-    min_count: float = 0
-    categorical: Categorical = None
-    smoothing: Prior = M_ESTIMATE
-    class_prior: ClassPrior = None
-    missing: str = "marginal"
-    n_jobs: int | None = None
 
     @staticmethod
     def forecast(features: Any, n_classes: int) -> TripleForecast:

@@ -23,18 +23,10 @@ from itertools import pairwise
 import numpy as np
 
 from tunbridge._core.registry import classifier
-from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples
+from tunbridge.classifiers._rows import Examples
 from tunbridge.classifiers._statistics import Statistics
-from tunbridge.classifiers.averages._super_parents import (
-    M_ESTIMATE,
-    AverageClassifier,
-    OneModel,
-    as_rule,
-    estimates,
-    one_model,
-)
+from tunbridge.classifiers.averages._super_parents import AverageClassifier, OneModel, as_rule, estimates, one_model
 from tunbridge.classifiers.dependence._pairs import Pairs, collect_pairs
-from tunbridge.learning.parameters.priors import Prior
 
 
 @classifier("aode", rank=30, default="aode", help="averaged one-dependence estimators")
@@ -94,15 +86,6 @@ class AODEClassifier(AverageClassifier):
     """
 
     parts = (Pairs,)
-
-    weighting: str | None = None
-    subsumption: bool | float = False
-    min_count: float = 0
-    categorical: Categorical = None
-    smoothing: Prior = M_ESTIMATE
-    class_prior: ClassPrior = None
-    missing: str = "marginal"
-    n_jobs: int | None = None
 
     @property
     def votes_(self) -> dict[str, float]:

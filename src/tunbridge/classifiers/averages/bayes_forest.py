@@ -29,10 +29,9 @@ from tunbridge._core.registry import classifier
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge._core.threads import map_threads, n_threads, row_pieces
 from tunbridge.classifiers._classes import Finish, log_class_prior, posterior
-from tunbridge.classifiers._encoding import ALL_ROWS, Encoding
 from tunbridge.classifiers._reading import seen_values
 from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples, distinct_rows
-from tunbridge.classifiers._statistics import Part, Statistics
+from tunbridge.classifiers._statistics import ALL_ROWS, Encoding, Part, Statistics
 from tunbridge.classifiers.averages._members import (
     Member,
     Settings,

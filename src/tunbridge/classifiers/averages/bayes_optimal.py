@@ -35,11 +35,10 @@ from tunbridge._core.check import check_integer, did_you_mean, listed, shortened
 from tunbridge._core.registry import classifier
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge.classifiers._classes import Finish, log_posterior, posterior, sorted_target
-from tunbridge.classifiers._encoding import Encoding
 from tunbridge.classifiers._parameters import class_of, parameters_content, parameters_of
 from tunbridge.classifiers._reading import TableReader, seen_values
 from tunbridge.classifiers._rows import Categorical, Examples, Frame
-from tunbridge.classifiers._statistics import Part, Statistics, inner_statistics, placed
+from tunbridge.classifiers._statistics import Encoding, Part, Statistics, inner_statistics, placed
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence.kdb import KDBClassifier
 from tunbridge.classifiers.dependence.tan import TANClassifier

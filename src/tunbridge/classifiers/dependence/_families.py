@@ -17,9 +17,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tunbridge._core.check import check_choice
 from tunbridge._core.memory import check_memory
-from tunbridge.classifiers._encoding import Encoding
-from tunbridge.classifiers._statistics import Part, Statistics, Structure, are_weights, parents_first, placed
+from tunbridge.classifiers._rows import Categorical, ClassPrior
+from tunbridge.classifiers._statistics import (
+    MISSING_RULES,
+    Encoding,
+    Part,
+    Statistics,
+    Structure,
+    are_weights,
+    parents_first,
+    placed,
+)
+from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.explanation.contributions import CodedModel, Given, conditional_terms, structure_conditions
 from tunbridge.classifiers.explanation.importance import family_counts, information_of, weights_of
 from tunbridge.counts import Counter, Counts
@@ -33,6 +44,25 @@ from tunbridge.learning.parameters.priors import Prior, Rule, as_prior, tables_o
 from tunbridge.probability import CPT, ConditionalTable
 
 HIERARCHICAL = "hierarchical"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CountedClassifier(BayesClassifier[Statistics]):
+    """Base class of classifiers that discretize numbers and count families: the parameters that all of them have."""
+
+    categorical: Categorical = None
+    smoothing: Prior = HIERARCHICAL
+    class_prior: ClassPrior = None
+    missing: str = "marginal"
+    n_jobs: int | None = None
+
+    def _check_parameters(self) -> None:
+        check_choice("missing", self.missing, MISSING_RULES)
+        as_table_prior(self.smoothing)
+
+    def derive(self, statistics: Statistics, log_prior: np.ndarray) -> Any:
+        """Return the model with the tables of the families."""
+        return family_model(statistics, statistics.families, log_prior, self.smoothing)
 
 
 # What is kept

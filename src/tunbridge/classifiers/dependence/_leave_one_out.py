@@ -37,16 +37,13 @@ import numpy as np
 
 from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import map_threads, row_pieces
-from tunbridge.classifiers._classes import log_class_prior
-from tunbridge.classifiers._rows import ClassPrior
 from tunbridge.classifiers._statistics import Part, Statistics
-from tunbridge.classifiers.dependence._families import Families, as_table_prior
 from tunbridge.counts import Counter, Counts
 from tunbridge.counts.radix import SMALL_CELLS
 from tunbridge.data import Table
 from tunbridge.kernels.classifiers.records import CodedRows, PrefixTables, Shares
 from tunbridge.learning.parameters.backoff import BackOff
-from tunbridge.learning.parameters.priors import Prior, Rule, pseudo_counts, unseen_row
+from tunbridge.learning.parameters.priors import Rule, pseudo_counts, unseen_row
 from tunbridge.learning.searches.trees import Pairs
 from tunbridge.probability import MEstimate
 
@@ -111,39 +108,6 @@ class Problem:
     missing: frozenset[int]
 
 
-def select(
-    problem: Problem,
-    *,
-    max_k: int,
-    max_cells: int,
-    criterion: str,
-    smoothing: Prior,
-    class_prior: ClassPrior,
-    n_jobs: int | None,
-) -> tuple[Families, Selection]:
-    """Return the model of least leave-one-out loss: two passes, one to count and one to leave out.
-
-    Where no class has more than one row, there is nothing to choose by: all features without parents.
-    """
-    weight = problem.statistics.class_weight
-    log_prior = log_class_prior(class_prior, problem.statistics.target, weight)
-    candidates = candidates_of(problem, max_k, max_cells)
-    counts = prefix_counts(candidates, _count(problem, candidates, n_jobs))
-    losses, asked = np.zeros((1, max_k + 1)), False
-    if candidates.ranked:
-        factors = factor_tables(candidates, counts, as_table_prior(smoothing), max_k, n_jobs)
-        alone = weight <= 1.0
-        prior = prior_without(weight, log_prior, counted=class_prior is None)
-        sums = sum_losses(aligned(problem.tables(), alone), factors, prior, criterion, n_jobs)
-        losses = mean_losses(sums, float(weight[~alone].sum()), criterion)
-        asked = not alone.all()
-    a, k = best_model(losses) if asked else (len(candidates.ranked), 0)
-    chosen = dict(list(zip(candidates.ranked, candidates.parents, strict=True))[:a])
-    structure = tuple(chosen[j][:k] if j in chosen else None for j in range(len(problem.statistics.variables)))
-    kept = {j: counts[j][len(p)] for j, p in enumerate(structure) if p is not None}
-    return Families(structure, kept), Selection(tuple(chosen), k, losses)
-
-
 @dataclass(frozen=True, eq=False)
 class Candidates:
     """The features in order, and the parents that each may have.
@@ -188,7 +152,7 @@ def candidates_of(problem: Problem, max_k: int, max_cells: int) -> Candidates:
     return Candidates(ranked, tuple(parents))
 
 
-def _count(problem: Problem, candidates: Candidates, n_jobs: int | None) -> Mapping[tuple[int, int], Counts]:
+def count_candidates(problem: Problem, candidates: Candidates, n_jobs: int | None) -> Mapping[tuple[int, int], Counts]:
     """Return the counts of all families that have to be counted, over all rows."""
     given, *coded = problem.statistics.nodes
     parents = dict(zip(candidates.ranked, candidates.parents, strict=True))

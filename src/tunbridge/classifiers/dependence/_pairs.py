@@ -28,10 +28,17 @@ from tunbridge._core.check import counted
 from tunbridge._core.memory import check_memory
 from tunbridge._core.packing import unpack
 from tunbridge._core.threads import map_threads, row_pieces
-from tunbridge.classifiers._encoding import Encoding, numeric_features
 from tunbridge.classifiers._reading import numbers_of
 from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Part, Statistics, are_weights, learn_encoding, placed
+from tunbridge.classifiers._statistics import (
+    Encoding,
+    Part,
+    Statistics,
+    are_weights,
+    learn_encoding,
+    numeric_features,
+    placed,
+)
 from tunbridge.counts import Counter, Counts, Moments, PairCounts, moments_within
 from tunbridge.counts.moments import CrossMoments
 from tunbridge.data import Table

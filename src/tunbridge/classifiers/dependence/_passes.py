@@ -20,7 +20,6 @@ import pyarrow.compute as pc
 from tunbridge._core.check import did_you_mean, listed, shortened
 from tunbridge._core.memory import check_memory
 from tunbridge.classifiers._classes import encode_target, series_name, sorted_labels
-from tunbridge.classifiers._encoding import Encoding, numeric_features
 from tunbridge.classifiers._reading import (
     is_frame,
     is_one_row,
@@ -31,7 +30,7 @@ from tunbridge.classifiers._reading import (
     split_target,
 )
 from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Statistics
+from tunbridge.classifiers._statistics import Encoding, Statistics, numeric_features
 from tunbridge.counts import Counter, PairCounts
 from tunbridge.counts.records import merge_states
 from tunbridge.data import Table, Variable, mdl_cuts

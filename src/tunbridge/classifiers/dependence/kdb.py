@@ -19,18 +19,14 @@ import numpy as np
 
 from tunbridge._core.check import check_choice, check_integer
 from tunbridge._core.registry import classifier
-from tunbridge.classifiers._encoding import MISSING_RULES, NUMERIC_RULES, Encoding, numeric_features
-from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples
-from tunbridge.classifiers._statistics import Statistics, learn_encoding
-from tunbridge.classifiers.base import BayesClassifier
+from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._statistics import NUMERIC_RULES, Encoding, Statistics, learn_encoding, numeric_features
 from tunbridge.classifiers.dependence._families import (
-    HIERARCHICAL,
+    CountedClassifier,
     Families,
     FamilyModel,
     Structure,
-    as_table_prior,
     collect_families,
-    family_model,
     named_parents,
 )
 from tunbridge.classifiers.dependence._pairs import pairs_of
@@ -39,7 +35,6 @@ from tunbridge.classifiers.networks._model import NetworkModel
 from tunbridge.counts import Counter
 from tunbridge.counts.information import pair_information
 from tunbridge.data import Table
-from tunbridge.learning.parameters.priors import Prior
 from tunbridge.learning.searches.trees import Pairs as PairInformation
 
 
@@ -56,7 +51,7 @@ from tunbridge.learning.searches.trees import Pairs as PairInformation
     },
 )
 @dataclass(eq=False, repr=False)
-class KDBClassifier(BayesClassifier[Statistics]):
+class KDBClassifier(CountedClassifier):
     """k-dependence Bayes: each feature depends on the class and on up to k other features.
 
     Parameters
@@ -97,12 +92,7 @@ class KDBClassifier(BayesClassifier[Statistics]):
 
     k: int = 2
     _: KW_ONLY
-    categorical: Categorical = None
     numeric: str = "discretise"
-    smoothing: Prior = HIERARCHICAL
-    class_prior: ClassPrior = None
-    missing: str = "marginal"
-    n_jobs: int | None = None
 
     @property
     def parents_(self) -> dict[str, tuple[str, ...]]:
@@ -112,8 +102,7 @@ class KDBClassifier(BayesClassifier[Statistics]):
     def _check_parameters(self) -> None:
         check_integer("k", self.k, low=0)
         check_choice("numeric", self.numeric, NUMERIC_RULES)
-        check_choice("missing", self.missing, MISSING_RULES)
-        as_table_prior(self.smoothing)
+        super()._check_parameters()
 
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the structure and the counts of its families; further rows keep the structure."""
@@ -139,7 +128,7 @@ class KDBClassifier(BayesClassifier[Statistics]):
         """Return the model with the tables of the families."""
         if statistics.encoding.numbers:
             return class_network(statistics, log_prior, self.smoothing)
-        return family_model(statistics, statistics.families, log_prior, self.smoothing)
+        return super().derive(statistics, log_prior)
 
 
 def class_pairs(table: Table, n_jobs: int | None) -> PairInformation:

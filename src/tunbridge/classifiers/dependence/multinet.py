@@ -30,13 +30,10 @@ from typing import Any
 
 import numpy as np
 
-from tunbridge._core.check import check_choice
 from tunbridge._core.registry import classifier
-from tunbridge.classifiers._encoding import MISSING_RULES, Encoding
-from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples
-from tunbridge.classifiers._statistics import Statistics
-from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.dependence._families import HIERARCHICAL, FamilyModel, as_table_prior
+from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._statistics import Encoding, Statistics
+from tunbridge.classifiers.dependence._families import CountedClassifier, FamilyModel, as_table_prior
 from tunbridge.classifiers.dependence._pairs import Pairs, collect_pairs
 from tunbridge.classifiers.explanation.contributions import CodedModel
 from tunbridge.classifiers.explanation.importance import pair_importances
@@ -88,7 +85,7 @@ class MultinetModel(CodedModel):
 
 @classifier("multinet", rank=40, help="a Chow–Liu tree for each class")
 @dataclass(kw_only=True, eq=False, repr=False)
-class MultinetClassifier(BayesClassifier[Statistics]):
+class MultinetClassifier(CountedClassifier):
     """A Bayesian multinet: for each class a Chow–Liu tree of the features, learned from the rows of that class.
 
     Parameters
@@ -130,11 +127,6 @@ class MultinetClassifier(BayesClassifier[Statistics]):
     parts = (Pairs,)
 
     forest: Forest = False
-    categorical: Categorical = None
-    smoothing: Prior = HIERARCHICAL
-    class_prior: ClassPrior = None
-    missing: str = "marginal"
-    n_jobs: int | None = None
 
     @property
     def parents_(self) -> dict[Any, dict[str, str | None]]:
@@ -147,8 +139,7 @@ class MultinetClassifier(BayesClassifier[Statistics]):
 
     def _check_parameters(self) -> None:
         check_forest(self.forest)
-        check_choice("missing", self.missing, MISSING_RULES)
-        as_table_prior(self.smoothing)
+        super()._check_parameters()
 
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the counts of all pairs of features within the classes."""

@@ -11,16 +11,15 @@ features before x_i that are linked with it through missing ones.
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.classifiers._classes import Finish
-from tunbridge.classifiers._encoding import Encoding
 from tunbridge.classifiers._reading import seen_values, value_of
-from tunbridge.classifiers._statistics import Statistics, Structure, parents_first
+from tunbridge.classifiers._statistics import Encoding, Statistics, Structure, parents_first
 from tunbridge.data import State, Table, Variable
 from tunbridge.decisions import Explanation, explanation
 from tunbridge.errors import DataError
@@ -138,25 +137,44 @@ class Fitted(Protocol):
         """What was learned."""
 
 
-def explanations(
-    classifier: Fitted, rows: Table, compared: Sequence[tuple[int, int]], probabilities: np.ndarray
-) -> list[Explanation]:
+class Compared(NamedTuple):
+    """The two classes that a row is explained by: their positions and names, their prior log-odds, and P(c | x)."""
+
+    c: int
+    d: int
+    label: State
+    against: State
+    prior: float
+    probabilities: Mapping[Any, float]
+
+
+def compared_rows(
+    classifier: Fitted, probabilities: np.ndarray, label: State | None, against: State | None
+) -> list[Compared]:
+    """Return the classes to compare for each row, given P(c | x)."""
+    found, classes, prior = [], classifier.classes_.tolist(), classifier.class_log_prior_
+    for shares in probabilities:
+        c, d = compared_classes(classifier.statistics_.target, shares, label, against)
+        told = dict(zip(classes, shares.tolist(), strict=True))
+        found.append(Compared(c, d, classes[c], classes[d], difference(prior[c], prior[d]), told))
+    return found
+
+
+def explanations(model: TableModel, rows: Table, compared: Sequence[Compared]) -> list[Explanation]:
     """Return why each row has one class rather than another: the weight of evidence of every feature."""
-    prior, model = classifier.class_log_prior_, classifier.model_
-    terms, given = model.terms(rows), model.conditions(rows)
-    classes, names = classifier.classes_.tolist(), [v.name for v in rows.variables]
+    terms, given, names = model.terms(rows), model.conditions(rows), [v.name for v in rows.variables]
     return [
         explanation(
-            classes[c],
-            classes[d],
-            prior=difference(prior[c], prior[d]),
+            two.label,
+            two.against,
+            prior=two.prior,
             names=names,
             values=[value_of(rows, j, row) for j in range(len(names))],
-            weights=[difference(t[c, row], t[d, row]) for t in terms],
-            probabilities=dict(zip(classes, probabilities[row].tolist(), strict=True)),
+            weights=[difference(t[two.c, row], t[two.d, row]) for t in terms],
+            probabilities=two.probabilities,
             given=None if given is None else [[names[u] for u in each] for each in given[row]],
         )
-        for row, (c, d) in enumerate(compared)
+        for row, two in enumerate(compared)
     ]
 
 

@@ -36,8 +36,7 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from tunbridge._core.memory import check_memory
-from tunbridge.classifiers._encoding import MISSING_STATE, Encoding
-from tunbridge.classifiers._statistics import Statistics, Structure, inner_statistics
+from tunbridge.classifiers._statistics import MISSING_STATE, Encoding, Statistics, Structure, inner_statistics
 from tunbridge.classifiers.explanation.contributions import Fitted, Ranges, TableModel, compared_classes, difference_of
 from tunbridge.counts import Counts
 from tunbridge.counts.information import entropy, n_log_n

@@ -29,10 +29,9 @@ from tunbridge._core.check import check_choice, check_number
 from tunbridge._core.registry import classifier
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.classifiers._classes import Finish
-from tunbridge.classifiers._encoding import Encoding
 from tunbridge.classifiers._reading import check_columns, number_block, number_columns, numbers_of
 from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples
-from tunbridge.classifiers._statistics import Part, Statistics, are_weights, learn_encoding, placed
+from tunbridge.classifiers._statistics import Encoding, Part, Statistics, are_weights, learn_encoding, placed
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence._families import Families
 from tunbridge.classifiers.explanation.contributions import Changes, Ranges, TableModel, changed

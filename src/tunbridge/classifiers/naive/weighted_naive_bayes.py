@@ -33,18 +33,16 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
-from tunbridge._core.check import check_choice, check_integer, check_number, counted, warn_user
+from tunbridge._core.check import check_integer, check_number, counted, warn_user
 from tunbridge._core.memory import check_memory
 from tunbridge._core.registry import classifier
-from tunbridge.classifiers._encoding import MISSING_RULES
-from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples
+from tunbridge.classifiers._rows import Examples
 from tunbridge.classifiers._statistics import Part, Statistics, learn_encoding
-from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence._families import (
+    CountedClassifier,
     Families,
     FamilyModel,
     Structure,
-    as_table_prior,
     collect_families,
     family_model,
 )
@@ -73,7 +71,7 @@ class Weights(Part):
 
 @classifier("wnb", file="weighted-naive-bayes", rank=13, default="wnb", help="weighted naive Bayes")
 @dataclass(kw_only=True, eq=False, repr=False)
-class WeightedNaiveBayesClassifier(BayesClassifier[Statistics]):
+class WeightedNaiveBayesClassifier(CountedClassifier):
     """Naive Bayes with an exponent for each feature, found by maximum conditional likelihood (WANBIA).
 
     Parameters
@@ -132,11 +130,7 @@ class WeightedNaiveBayesClassifier(BayesClassifier[Statistics]):
     leave_one_out: bool = True
     max_iter: int = 200
     tol: float = 1e-6
-    categorical: Categorical = None
     smoothing: Prior = 1.0
-    class_prior: ClassPrior = None
-    missing: str = "marginal"
-    n_jobs: int | None = None
 
     @property
     def weights_(self) -> dict[str, float]:
@@ -157,8 +151,7 @@ class WeightedNaiveBayesClassifier(BayesClassifier[Statistics]):
             raise DataError(f"leave_one_out must be True or False; got {self.leave_one_out!r}.")
         check_integer("max_iter", self.max_iter, low=1)
         check_number("tol", self.tol, above=0)
-        check_choice("missing", self.missing, MISSING_RULES)
-        as_table_prior(self.smoothing)
+        super()._check_parameters()
 
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the counts of the features within the classes, and their weights; further rows keep the weights."""

@@ -51,8 +51,7 @@ from typing import Any
 import numpy as np
 
 from tunbridge._core.seeds import RandomState
-from tunbridge.classifiers._encoding import Encoding
-from tunbridge.classifiers._statistics import Statistics
+from tunbridge.classifiers._statistics import Encoding, Statistics
 from tunbridge.classifiers.dependence._families import Families, Structure, as_table_prior, check_tables
 from tunbridge.classifiers.dependence._pairs import PairMoments, Pairs
 from tunbridge.classifiers.networks._model import NetworkModel

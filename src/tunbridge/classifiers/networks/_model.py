@@ -25,8 +25,7 @@ import numpy as np
 
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.classifiers._classes import Finish, log_posterior
-from tunbridge.classifiers._encoding import ALL_ROWS, Encoding
-from tunbridge.classifiers._statistics import Statistics, Structure, parents_first
+from tunbridge.classifiers._statistics import ALL_ROWS, Encoding, Statistics, Structure, parents_first
 from tunbridge.classifiers.explanation.contributions import Given, Ranges, TableModel, terms_in_order
 from tunbridge.classifiers.explanation.importance import mean_gain
 from tunbridge.data import Table

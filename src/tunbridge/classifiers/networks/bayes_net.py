@@ -28,9 +28,8 @@ from tunbridge._core.check import check_choice, check_integer, did_you_mean, lis
 from tunbridge._core.registry import classifier
 from tunbridge._core.seeds import RandomState
 from tunbridge.classifiers._classes import log_class_prior
-from tunbridge.classifiers._encoding import MISSING_RULES, NUMERIC_RULES, numeric_features
 from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples, Frame
-from tunbridge.classifiers._statistics import Statistics, learn_encoding
+from tunbridge.classifiers._statistics import MISSING_RULES, NUMERIC_RULES, Statistics, learn_encoding, numeric_features
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence._families import HIERARCHICAL, Families
 from tunbridge.classifiers.networks._mixed import collect_network, filled_in, is_seen, network_tables

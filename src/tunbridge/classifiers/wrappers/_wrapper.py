@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from tunbridge._core.check import shortened
 from tunbridge.classifiers._rows import Categorical, Labels, Reader, Rows
 from tunbridge.classifiers.base import BayesClassifier
+from tunbridge.classifiers.explanation.contributions import Compared
 from tunbridge.classifiers.naive.naive_bayes import NaiveBayesClassifier
 from tunbridge.data import Variable
-from tunbridge.decisions import Explanation
 from tunbridge.decisions.importance import Importance
 from tunbridge.errors import DataError
 
@@ -92,9 +92,9 @@ class WrapperClassifier(BayesClassifier[W]):
         """Return log P(c) of the estimator."""
         return statistics.fitted.class_log_prior_
 
-    def reasons(self, rows: Rows, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Explanation]:
+    def reasons(self, rows: Rows, compared: list[Compared]) -> list[Any]:
         """Return why each row has one class rather than another, as the estimator explains it."""
-        return self.estimator_.reasons(rows, compared, probabilities)
+        return self.estimator_.reasons(rows, compared)
 
     def importance(self, method: str = "information") -> Importance:
         """Return what each feature tells about the class: :meth:`importance` of the estimator inside."""

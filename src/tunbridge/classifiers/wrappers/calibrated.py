@@ -32,7 +32,7 @@ from tunbridge.classifiers._parameters import fitted_content, fitted_of
 from tunbridge.classifiers._rows import Examples, Rows
 from tunbridge.classifiers._statistics import Statistics
 from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.explanation.contributions import Ranges, TableModel
+from tunbridge.classifiers.explanation.contributions import Compared, Ranges, TableModel
 from tunbridge.classifiers.wrappers._calibration import (
     METHODS,
     Calibration,
@@ -236,11 +236,11 @@ class CalibratedClassifier(WrapperClassifier[CalibratedStatistics]):
         """Return the model of the estimator with calibrated posteriors."""
         return CalibratedModel(statistics.fitted.model_, statistics.calibration, log_prior)
 
-    def reasons(self, rows: Rows, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Explanation]:
+    def reasons(self, rows: Rows, compared: list[Compared]) -> list[Explanation]:
         """Return the evidence of the estimator, and one line more, which leads to the calibrated log-odds."""
         log_shares = self.posteriors(rows, log_posterior)
-        inner = self.estimator_.reasons(rows, compared, probabilities)
-        wanted = [float(shares[c] - shares[d]) for shares, (c, d) in zip(log_shares, compared, strict=True)]
+        inner = super().reasons(rows, compared)
+        wanted = [float(shares[two.c] - shares[two.d]) for shares, two in zip(log_shares, compared, strict=True)]
         return [_with_calibration(each, odds, self.method_) for each, odds in zip(inner, wanted, strict=True)]
 
     def _described(self) -> dict[str, str]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.lib.stride_tricks import as_strided
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from tunbridge._core.check import did_you_mean, listed
@@ -254,6 +255,12 @@ def is_one_row(X: object) -> TypeGuard[Mapping[str, Any]]:
     if not (isinstance(X, Mapping) and is_frame(X)):
         return False
     return len(X) > 0 and all(isinstance(v, (str, bytes)) or not hasattr(v, "__len__") for v in X.values())
+
+
+def table_tags(tags: Tags) -> Tags:
+    """Return scikit-learn's tags of an estimator that takes tables: text, categories and missing values."""
+    tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+    return tags
 
 
 def check_names(estimator: BaseEstimator, names: list[str], *, reset: bool) -> None:

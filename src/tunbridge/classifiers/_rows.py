@@ -154,6 +154,11 @@ class Examples:
         plain = self.weights is None and (mass[some] == 1.0).all()
         return replace(self.take(some), weights=None if plain else mass[some])
 
+    def splits(self, n_folds: int, seed: int) -> Iterator[tuple[Self, Self]]:
+        """Yield for each cross-validation fold the rows to learn from, and those held out."""
+        for share in self.folds(n_folds, seed):
+            yield self.weighted(1.0 - share), self.weighted(share)
+
     def folds(self, n_folds: int, seed: int) -> list[np.ndarray]:
         """Return for each cross-validation fold that has rows the share of each row that is held out.
 

@@ -36,7 +36,7 @@ from tunbridge.classifiers._classes import (
     series_name,
 )
 from tunbridge.classifiers._parameters import parameters_content, parameters_of
-from tunbridge.classifiers._reading import TableReader
+from tunbridge.classifiers._reading import TableReader, table_tags
 from tunbridge.classifiers._rows import (
     Categorical,
     ClassPrior,
@@ -220,13 +220,14 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
             self.__dict__.pop(name, None)
 
     def check_parameters(self) -> None:
-        """Raise for parameters that are not valid."""
+        """Raise for parameters that are not valid, before anything is learned."""
         n_threads(self.n_jobs)
         self._check_parameters()
 
     def _learn(self, X: Frame, y: Labels, classes: Labels, sample_weight: SampleWeight) -> None:
         """Collect the statistics of a batch, merge them with those so far, and derive the model."""
-        self.check_parameters()
+        n_threads(self.n_jobs)
+        self._check_parameters()
         before, target_name = getattr(self, "statistics_", None), getattr(self, "target_name_", None)
         self.adopt(*self._gathered(X, y, classes, sample_weight, before, target_name))
 
@@ -249,7 +250,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
 
     def fit_examples(self, examples: Examples) -> Self:
         """Learn from rows that have been read: for an estimator around this one."""
-        self.check_parameters()
+        self._check_parameters()
         return self.adopt(self.collect(examples, None), None)
 
     def adopt(self, statistics: S, target_name: str | None) -> Self:
@@ -571,8 +572,4 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         return hasattr(self, "statistics_")
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
+        return table_tags(super().__sklearn_tags__())

@@ -209,8 +209,7 @@ class SequenceClassifier(BayesClassifier[SequenceStatistics]):
 
     def collect(self, examples: Examples, before: SequenceStatistics | None) -> SequenceStatistics:
         """Return the counts of symbols in contexts."""
-        batch, classes, target = examples.rows, examples.classes, examples.target
-        return gather(batch, classes, target, examples.weights, before, self._settings())
+        return gather(examples, before, self._settings())
 
     def settled(self, batch: Sequences, weights: np.ndarray | None) -> Sequences:
         """Return sequences with what is expected of all of them."""

@@ -286,12 +286,7 @@ def _style(weight: float, largest: float) -> str:
 
 
 def text_explanations(
-    model: WordScores,
-    tokens: Tokens,
-    batch: Documents,
-    compared: Sequence[Compared],
-    *,
-    absence_counts: bool,
+    model: WordScores, tokens: Tokens, batch: Documents, compared: Sequence[Compared], *, absence_counts: bool
 ) -> list[TextExplanation]:
     """Return why each document has one class rather than another.
 

@@ -36,6 +36,7 @@ from scipy.sparse import csr_array
 
 from tunbridge._core.packing import pack, unpack
 from tunbridge.classifiers._classes import sorted_target
+from tunbridge.classifiers._rows import Examples
 from tunbridge.counts.information import entropy, n_log_n
 from tunbridge.data import Variable
 from tunbridge.decisions.importance import Importance, importance
@@ -179,24 +180,17 @@ def _check_alike(before: Tokens | Weighting, now: Tokens | Weighting) -> None:
             raise DataError(f"{rule} Call fit to start again.", parameter=name)
 
 
-def collect(
-    rows: Documents,
-    classes: np.ndarray,
-    target: Variable,
-    weights: np.ndarray | None,
-    weighting: Weighting,
-    tokens: Tokens,
-) -> TextStatistics:
+def collect(examples: Examples, weighting: Weighting, tokens: Tokens) -> TextStatistics:
     """Return the statistics of documents; those of weight zero add nothing, not even words."""
-    mass, vocabulary = _mass(rows, weights), rows.vocabulary
+    rows, classes, target = examples.rows, examples.classes, examples.target
+    mass, vocabulary = _mass(rows, examples.weights), rows.vocabulary
     amounts, documents = _by_class(rows, classes, target.n_states, mass, weighting.within(rows))
     occurrences = np.bincount(rows.words, rows.spread(mass) * rows.counts, minlength=len(vocabulary))
-    weight = np.bincount(classes, mass, minlength=target.n_states).astype(np.float64)
     if rows.background is None:
         occurs = np.flatnonzero(np.diff(amounts.indptr))
         vocabulary, occurrences = vocabulary.take(occurs), occurrences[occurs]
         amounts, documents = amounts[occurs], documents[occurs]
-    parts = (target, weight, vocabulary, occurrences, amounts, documents, tokens, weighting)
+    parts = (target, examples.class_weight, vocabulary, occurrences, amounts, documents, tokens, weighting)
     return TextStatistics(*parts, column=rows.column, background=rows.background)
 
 
@@ -244,7 +238,7 @@ def _is_csr(starts: np.ndarray, columns: np.ndarray, n_columns: int) -> bool:
     return whole and (not len(columns) or bool(columns.min() >= 0 and columns.max() < n_columns))
 
 
-def _are_amounts(values: Any, n: int) -> bool:
+def _are_amounts(values: object, n: int) -> bool:
     """Return whether values are n finite numbers, none of them negative."""
     if not isinstance(values, np.ndarray) or values.shape != (n,) or values.dtype != np.float64:
         return False

@@ -252,18 +252,17 @@ class TextClassifier(BayesClassifier[TextStatistics]):
 
     def collect(self, examples: Examples, before: TextStatistics | None) -> TextStatistics:
         """Return the counts of the words of documents."""
-        batch, classes, weights = examples.rows, examples.classes, examples.weights
         weighting = self._weighting()
-        statistics = collect(batch, classes, examples.target, weights, weighting, self._tokens())
+        statistics = collect(examples, weighting, self._tokens())
         if self.model != NB_SVM:
             return statistics
         words, overall = self._used(statistics)
         factors = weighting.factors(overall.documents, overall.n_documents)
         linear = fit_linear(
-            features(batch, statistics.vocabulary.take(words), weighting, factors),
+            features(examples.rows, statistics.vocabulary.take(words), weighting, factors),
             self._ratios(statistics, words, overall),
-            classes,
-            weights,
+            examples.classes,
+            examples.weights,
             penalty=self.penalty,
             centre=self.centre,
             max_iter=self.max_iter,

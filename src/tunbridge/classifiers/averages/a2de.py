@@ -154,7 +154,7 @@ class A2DEClassifier(AverageClassifier):
     parts = (Pairs, Triples)
 
     @staticmethod
-    def forecast(features: Any, n_classes: int) -> TripleForecast:
+    def forecast(features: Sequence[Variable] | Sequence[int], n_classes: int) -> TripleForecast:
         """Return the memory that learning will take, before anything is learned.
 
         Parameters
@@ -335,7 +335,7 @@ def forecast_triples(n_states: Iterable[int], n_classes: int, *, n_jobs: int | N
     )
 
 
-def checked_forecast(features: Any, n_classes: Any) -> TripleForecast:
+def checked_forecast(features: Sequence[Variable] | Sequence[int], n_classes: int) -> TripleForecast:
     """Return the forecast for features given as variables or as their numbers of states."""
     if isinstance(features, str) or not isinstance(features, Sequence | np.ndarray):
         raise DataError(f"features must be a list of variables or of numbers of states; got {type(features).__name__}.")

@@ -311,9 +311,8 @@ class BayesOptimalClassifier(BayesClassifier[Statistics]):
         total = np.zeros(len(makers))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TunbridgeWarning)  # all rows together give the same warnings
-            for share in examples.folds(self.folds, entropy_of(self.random_state)):
-                kept, held = examples.weighted(1.0 - share), examples.weighted(share)
-                total += self._log_likelihoods(held, [clone(m).fit_examples(kept) for m in makers])
+            for train, held_out in examples.splits(self.folds, entropy_of(self.random_state)):
+                total += self._log_likelihoods(held_out, [clone(m).fit_examples(train) for m in makers])
         return total
 
     def _log_likelihoods(self, examples: Examples, fitted: Sequence[BayesClassifier]) -> np.ndarray:

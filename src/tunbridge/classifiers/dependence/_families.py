@@ -213,6 +213,11 @@ def named_parents(variables: Sequence[Variable], parents: Structure) -> dict[str
     return {names[j]: tuple(names[u] for u in p) for j, p in enumerate(parents) if p is not None}
 
 
+def tree_parents(variables: Sequence[Variable], parents: Structure) -> dict[str, str | None]:
+    """Return the one parent of each feature that is used, by name."""
+    return {name: p[0] if p else None for name, p in named_parents(variables, parents).items()}
+
+
 # The model
 
 

@@ -246,10 +246,7 @@ def left_out(counts: Counts, rule: Rule) -> tuple[np.ndarray, np.ndarray]:
         added = [pseudo_counts(rule, counts)] * 2
         of_row = added[0].sum(axis=1, keepdims=True)
     n_j, unseen = n.sum(axis=1, keepdims=True), unseen_row(rule, counts)
-    return (
-        _shares(n - one + added[0], n_j - one + of_row, unseen),
-        _shares(n + added[1], n_j + of_row, unseen),
-    )
+    return (_shares(n - one + added[0], n_j - one + of_row, unseen), _shares(n + added[1], n_j + of_row, unseen))
 
 
 def _drawn_to_marginal(n: np.ndarray, gone: np.ndarray, rule: MEstimate) -> np.ndarray:

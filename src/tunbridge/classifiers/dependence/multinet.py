@@ -33,7 +33,7 @@ import numpy as np
 from tunbridge._core.registry import classifier
 from tunbridge.classifiers._rows import Examples
 from tunbridge.classifiers._statistics import Encoding, Statistics
-from tunbridge.classifiers.dependence._families import CountedClassifier, FamilyModel, as_table_prior
+from tunbridge.classifiers.dependence._families import CountedClassifier, FamilyModel, as_table_prior, tree_parents
 from tunbridge.classifiers.dependence._pairs import Pairs, collect_pairs
 from tunbridge.classifiers.explanation.contributions import CodedModel
 from tunbridge.classifiers.explanation.importance import pair_importances
@@ -131,11 +131,8 @@ class MultinetClassifier(CountedClassifier):
     @property
     def parents_(self) -> dict[Any, dict[str, str | None]]:
         """For each class the feature on which each feature depends in its tree."""
-        names = [v.name for v in self.variables_]
-        return {
-            label: {names[j]: names[p[0]] if p else None for j, p in enumerate(tree.parents) if p is not None}
-            for label, tree in zip(self.classes_.tolist(), self.model_.trees, strict=True)
-        }
+        pairs = zip(self.classes_.tolist(), self.model_.trees, strict=True)
+        return {label: tree_parents(self.variables_, tree.parents) for label, tree in pairs}
 
     def _check_parameters(self) -> None:
         check_forest(self.forest)

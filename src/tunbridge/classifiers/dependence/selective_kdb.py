@@ -18,7 +18,7 @@ M. Sahami (1996). Learning limited dependence Bayesian classifiers. KDD, 335–3
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -48,7 +48,7 @@ from tunbridge.classifiers.dependence._leave_one_out import (
     prior_without,
     sum_losses,
 )
-from tunbridge.classifiers.dependence._passes import BATCH_ROWS, SAMPLE_ROWS, look, rereadable, sum_pairs
+from tunbridge.classifiers.dependence._passes import BATCH_ROWS, SAMPLE_ROWS, Source, look, rereadable, sum_pairs
 from tunbridge.classifiers.dependence.kdb import class_pairs
 from tunbridge.learning.searches.trees import pairs_within
 
@@ -148,7 +148,7 @@ class SelectiveKDBClassifier(CountedClassifier):
 
     def fit_batches(
         self,
-        source: Any,
+        source: Source,
         y: str | None = None,
         *,
         weights: str | None = None,

@@ -25,7 +25,13 @@ from tunbridge._core.registry import classifier
 from tunbridge.classifiers._reading import check_columns
 from tunbridge.classifiers._rows import Examples
 from tunbridge.classifiers._statistics import NUMERIC_RULES, Statistics
-from tunbridge.classifiers.dependence._families import CountedClassifier, Families, FamilyModel, family_model
+from tunbridge.classifiers.dependence._families import (
+    CountedClassifier,
+    Families,
+    FamilyModel,
+    family_model,
+    tree_parents,
+)
 from tunbridge.classifiers.dependence._pairs import Pairs, collect_pairs
 from tunbridge.classifiers.networks._mixed import check_root, class_network, mixed_information, tree_network
 from tunbridge.classifiers.networks._model import NetworkModel
@@ -105,8 +111,7 @@ class TANClassifier(CountedClassifier):
     @property
     def parents_(self) -> dict[str, str | None]:
         """The feature on which each feature depends beside the class."""
-        names = [v.name for v in self.variables_]
-        return {names[j]: names[p[0]] if p else None for j, p in enumerate(self.model_.parents) if p is not None}
+        return tree_parents(self.variables_, self.model_.parents)
 
     def _check_parameters(self) -> None:
         check_forest(self.forest)

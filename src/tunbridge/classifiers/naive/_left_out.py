@@ -419,9 +419,9 @@ def search_groups(
     """Return the groups of features that a greedy search finds, and the steps to them.
 
     The best move is made as long as predictions get better by it, or not worse where it leaves features out; while
-    there are more groups than the plan allows; and up to ``patience`` times in a row although they do not get better. One
-    log-loss is better than another when all rows together are a factor of e more probable: any feature gains or loses
-    less than that by chance.
+    there are more groups than the plan allows; and up to ``patience`` times in a row although they do not get better.
+    One log-loss is better than another when all rows together are a factor of e more probable: any feature gains or
+    loses less than that by chance.
     """
     start, most = plan.start, plan.most
     here, margin = _Position(rows, start), _CLEARLY / max(1.0, float(rows.asked.sum()))

@@ -284,11 +284,20 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
 
     def derive(self, statistics: Statistics, log_prior: np.ndarray) -> Likelihood:
         """Return log P(x | c) of every feature, estimated from the statistics."""
-        rules, densities = self.smoothing_rules(statistics), statistics.densities
+        densities = statistics.densities
         gaussian = fit_gaussian(densities.moments, self.variance == "unbiased", float(self.variance_floor))
         kernels = {j: _with_bandwidths(points) for j, points in densities.points.items()}
-        tables = {j: _log_table(c.table, rules[j], c.child) for j, c in statistics.families.counts.items()}
+        tables = self._log_tables(statistics)
         return Likelihood(log_prior, tables, gaussian, kernels, statistics.encoding, densities.roles)
+
+    def _log_tables(self, statistics: Statistics) -> dict[int, np.ndarray]:
+        """Return log P(state | c) of the features that are counted; the first column is a missing value."""
+        rules, tables = self.smoothing_rules(statistics), {}
+        for j, counts in statistics.families.counts.items():
+            tables[j] = np.zeros((len(counts.table), counts.child.n_states + 1))
+            with np.errstate(divide="ignore"):
+                tables[j][:, 1:] = np.log(smooth(counts.table, rules[j], counts.child))
+        return tables
 
     @property
     def feature_log_prob_(self) -> list[np.ndarray | None]:
@@ -316,6 +325,10 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
         check_number("variance_floor", self.variance_floor, low=0)
         for role in self.numeric.values() if isinstance(self.numeric, Mapping) else [self.numeric]:
             check_choice("numeric", role, NUMERIC_ROLES)
+
+    def check_parameters(self) -> None:
+        """Raise for parameters that are not valid; ``fit`` checks smoothing where it is used."""
+        super().check_parameters()
         for rule in self.smoothing.values() if isinstance(self.smoothing, Mapping) else [self.smoothing]:
             as_smoothing(rule)
 
@@ -510,13 +523,6 @@ def fit_gaussian(moments: Moments, unbiased: bool, variance_floor: float) -> Gau
         # A class whose values are all equal has no density; the smallest positive spread stands for it.
         variance = np.maximum(variance, np.finfo(float).tiny)
     return Gaussian(np.where(constant, pooled.mean, mean), np.where(constant, 1.0, variance))
-
-
-def _log_table(counts: np.ndarray, rule: Smoothing, variable: Variable) -> np.ndarray:
-    table = np.zeros((len(counts), variable.n_states + 1))
-    with np.errstate(divide="ignore"):
-        table[:, 1:] = np.log(smooth(counts, rule, variable))
-    return table
 
 
 def _with_bandwidths(points: tuple[Points, ...]) -> tuple[tuple[Points, float], ...]:

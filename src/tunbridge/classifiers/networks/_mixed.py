@@ -46,7 +46,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -62,7 +61,7 @@ from tunbridge.errors import DataError
 from tunbridge.graph import DAG
 from tunbridge.learning import fit_parameters
 from tunbridge.learning.missing.mixed import MixedProblem
-from tunbridge.learning.parameters.priors import DEFAULT_PRIOR, Prior, pseudo_counts, tables_of
+from tunbridge.learning.parameters.priors import DEFAULT_PRIOR, Prior, Rule, pseudo_counts, tables_of
 from tunbridge.learning.parameters.regression import family_moments, least_variance, regressions
 from tunbridge.learning.searches.trees import Forest, Pairs as PairInformation, pairs_within
 from tunbridge.probability import CPT, ConditionalTable, LinearGaussian
@@ -355,7 +354,7 @@ def _family_counts(
 # Tables
 
 
-def network_tables(statistics: Statistics, families: Families, rule: Any) -> dict[int, ConditionalTable]:
+def network_tables(statistics: Statistics, families: Families, rule: Rule) -> dict[int, ConditionalTable]:
     """Return the table of each node that is used; ``rule`` says how counts become tables."""
     tables = tables_of(list(families.counts.values()), rule)
     found: dict[int, ConditionalTable] = dict(zip(families.counts, tables, strict=True))

@@ -28,10 +28,9 @@ from tunbridge._core.check import check_choice, check_integer, did_you_mean, lis
 from tunbridge._core.registry import classifier
 from tunbridge._core.seeds import RandomState
 from tunbridge.classifiers._classes import log_class_prior
-from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples, Frame
+from tunbridge.classifiers._rows import Examples, Frame
 from tunbridge.classifiers._statistics import MISSING_RULES, NUMERIC_RULES, Statistics, learn_encoding, numeric_features
-from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.dependence._families import HIERARCHICAL, Families
+from tunbridge.classifiers.dependence._families import HIERARCHICAL, CountedClassifier, Families
 from tunbridge.classifiers.networks._mixed import collect_network, filled_in, is_seen, network_tables
 from tunbridge.classifiers.networks._model import NetworkModel
 from tunbridge.data import Table, Variable
@@ -51,7 +50,7 @@ _ENOUGH, _SOME = 0.5, 0.1
 
 @classifier("bn", file="bayes-net", rank=50, help="a Bayesian network of class and features")
 @dataclass(eq=False, repr=False)
-class BayesNetClassifier(BayesClassifier[Statistics]):
+class BayesNetClassifier(CountedClassifier):
     """A Bayesian network over all columns; the class is predicted from its Markov blanket.
 
     Parameters
@@ -143,13 +142,8 @@ class BayesNetClassifier(BayesClassifier[Statistics]):
     constraints: Constraints | None = None
     max_parents: int | None = None
     structure: DAG | None = None
-    categorical: Categorical = None
     numeric: str = "discretise"
-    smoothing: Prior = HIERARCHICAL
-    class_prior: ClassPrior = None
-    missing: str = "marginal"
     random_state: RandomState = None
-    n_jobs: int | None = None
 
     @property
     def dag_(self) -> DAG:

@@ -198,9 +198,8 @@ class CalibratedClassifier(WrapperClassifier[CalibratedStatistics]):
 
     def _held_out(self, examples: Examples, log_prior: np.ndarray) -> HeldOut:
         """Return what copies of the estimator say about rows that they were not fitted with."""
-        n_classes, mass = examples.target.n_states, examples.mass
-        joints, which = [np.empty((n_classes, 0))], [np.empty(0, np.int64)]
-        weights, folds = [np.empty(0)], [np.empty(0, np.int64)]
+        n_classes, none = examples.target.n_states, np.empty(0, np.int64)
+        parts = [(np.empty((n_classes, 0)), none, np.empty(0), none)]
         if n_classes > 1 and self.method != "none":
             check_memory(
                 f"the posteriors of {examples.n_rows} held-out rows",
@@ -209,28 +208,14 @@ class CalibratedClassifier(WrapperClassifier[CalibratedStatistics]):
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", TunbridgeWarning)  # all rows together give the same warnings
-                for fold, share in enumerate(examples.folds(self.folds, entropy_of(self.random_state))):
-                    held = np.flatnonzero(share)
-                    joints.append(self._scores(examples, share, log_prior))
-                    which.append(held)
-                    weights.append(mass[held] * share[held])
-                    folds.append(np.full(len(held), fold))
-        rows = np.concatenate(which)
-        return HeldOut(
-            np.concatenate(joints, axis=1),
-            examples.classes[rows],
-            np.concatenate(weights),
-            np.concatenate(folds),
-            log_prior,
-        )
-
-    def _scores(self, examples: Examples, share: np.ndarray, log_prior: np.ndarray) -> np.ndarray:
-        """Return log P(x, c), class × row, of the rows of which a share is held out, learned from all the rest."""
-        train = examples.weighted(1.0 - share)
-        model = self.unfitted().fit_examples(train)
-        held = examples.rows.take(share > 0).as_known_to(train.rows)
-        joint = model.model_.joint(held, lambda joint: joint, self.n_jobs).T
-        return np.where(np.isneginf(joint.max(axis=0)), log_prior[:, None], joint)
+                splits = examples.splits(self.folds, entropy_of(self.random_state))
+                for fold, (train, held) in enumerate(splits):
+                    model = self.unfitted().fit_examples(train).model_
+                    joint = model.joint(held.rows.as_known_to(train.rows), lambda joint: joint, self.n_jobs).T
+                    joint = np.where(np.isneginf(joint.max(axis=0)), log_prior[:, None], joint)
+                    parts.append((joint, held.classes, held.mass, np.full(held.n_rows, fold)))
+        joint, classes, mass, folds = (np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True))
+        return HeldOut(joint, classes, mass, folds, log_prior)
 
     def derive(self, statistics: CalibratedStatistics, log_prior: np.ndarray) -> CalibratedModel:
         """Return the model of the estimator with calibrated posteriors."""

@@ -366,7 +366,7 @@ def _expected(estimator: BayesClassifier, rows: Examples, weight: float, shares:
     return found
 
 
-def log_table_prior(estimator: BayesClassifier, statistics: Any, model: Any) -> float:
+def log_table_prior(estimator: BayesClassifier, statistics: Any, model: object) -> float:
     """Return Σ a log θ, the logarithm of the Dirichlet prior (up to a constant) whose maximum the smoothed tables are.
 
     Rules whose pseudo-counts depend on the data, and models without tables, are no such prior; they give 0.
@@ -412,13 +412,10 @@ def held_out_losses(
     Empty where no class has two rows.
     """
     total, losses = 0.0, dict.fromkeys(tried, 0.0)
-    for share in rows.folds(n_folds, seed):
-        held, kept = share > 0, rows.mass * (1.0 - share)
-        train = replace(rows, weights=kept).take(kept > 0)
-        asked, mass = rows.take(held), (rows.mass * share)[held]
-        total += float(mass.sum())
+    for train, held_out in rows.splits(n_folds, seed):
+        total += float(held_out.mass.sum())
         for weight in tried:
-            losses[weight] += float(mass @ _costs(learn(train, weight).fitted, asked, n_jobs))
+            losses[weight] += float(held_out.mass @ _costs(learn(train, weight).fitted, held_out, n_jobs))
     return {weight: loss / total for weight, loss in losses.items()} if total else {}
 
 

@@ -2,7 +2,7 @@
 
 A reader turns what users give into rows: a :class:`tunbridge.Table` here, documents and sequences in their own
 packages. Classifiers around others (calibrated, semi-supervised) use the reader of the one inside, and so work for
-whatever that one works for.
+whatever that one works for. The types of what users give (:data:`Frame`, :data:`Labels` and so on) stand here once.
 """
 
 from __future__ import annotations
@@ -84,6 +84,9 @@ class Learned(Protocol):
 
     def merge(self, other: Self) -> Self:
         """Return what would have been learned from the rows of both."""
+
+    def content(self) -> dict[str, Any]:
+        """Return the statistics as content of a file."""
 
 
 Split: TypeAlias = tuple[Any, Any, Any, str | None]

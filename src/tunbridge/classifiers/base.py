@@ -63,18 +63,14 @@ from tunbridge.formats import is_other_file, write_model
 
 _TERMS_AT_ONCE = 1_000_000
 
-
 S = TypeVar("S", bound=Learned)
 
 
 class Model(Protocol):
-    """A joint distribution of class and features."""
+    """A joint distribution of class and features; of a table it is a :class:`TableModel`."""
 
     def joint(self, rows: Any, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
         """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); missing values are left out."""
-
-    def terms(self, rows: Any) -> np.ndarray:
-        """Return what each feature adds to log P(x, c), (n_features, n_classes, n_rows): for a few rows of a table."""
 
 
 class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCMeta):
@@ -123,14 +119,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         """
 
     @abstractmethod
-    def derive(self, statistics: S, log_prior: np.ndarray) -> Any:
-        """Return the :class:`Model` that follows from the statistics and the parameters."""
-
-    @staticmethod
-    def _content(statistics: Any) -> dict[str, Any]:
-        """Return the statistics as content of a file."""
-        content: dict[str, Any] = statistics.content()
-        return content
+    def derive(self, statistics: S, log_prior: np.ndarray) -> Model:
+        """Return the model that follows from the statistics and the parameters."""
 
     @classmethod
     def _statistics(cls, content: Mapping[str, Any]) -> Any:
@@ -554,7 +544,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
             "parameters": parameters_content(self.get_params(deep=False)),
             "target_name": self.target_name_,
             "has_feature_names": hasattr(self, "feature_names_in_"),
-            "statistics": self._content(self.statistics_),
+            "statistics": self.statistics_.content(),
         }
 
     @classmethod

@@ -30,7 +30,7 @@ from tunbridge.classifiers._statistics import (
     parents_first,
     placed,
 )
-from tunbridge.classifiers.base import BayesClassifier
+from tunbridge.classifiers.base import BayesClassifier, Model
 from tunbridge.classifiers.explanation.contributions import CodedModel, Given, conditional_terms, structure_conditions
 from tunbridge.classifiers.explanation.importance import family_counts, information_of, weights_of
 from tunbridge.counts import Counter, Counts
@@ -60,7 +60,7 @@ class CountedClassifier(BayesClassifier[Statistics]):
         check_choice("missing", self.missing, MISSING_RULES)
         as_table_prior(self.smoothing)
 
-    def derive(self, statistics: Statistics, log_prior: np.ndarray) -> Any:
+    def derive(self, statistics: Statistics, log_prior: np.ndarray) -> Model:
         """Return the model with the tables of the families."""
         return family_model(statistics, statistics.families, log_prior, self.smoothing)
 
@@ -257,8 +257,12 @@ class FamilyModel(CodedModel):
         """Return log P(x, c) for rows of codes, (n_rows, n_classes)."""
         out = np.repeat(self.log_prior[None], codes.shape[1], axis=0)
         hidden = np.zeros(codes.shape[1], np.bool_)
-        add = _add_families if codes.size <= SMALL_CELLS else _kernel()
-        add(codes, self.flat, out, hidden)
+        if codes.size <= SMALL_CELLS:
+            _add_families(codes, self.flat, out, hidden)
+        else:
+            from tunbridge.kernels.classifiers.likelihood import add_families
+
+            add_families(codes, self.flat, out, hidden)
         if hidden.any():
             out[hidden] = self._summed_out(codes[:, hidden])
         return out
@@ -361,12 +365,6 @@ def as_table_prior(smoothing: Prior) -> Rule:
     if isinstance(smoothing, str) and smoothing == HIERARCHICAL:
         return BackOff(drop="last")
     return as_prior(smoothing)
-
-
-def _kernel() -> Any:
-    from tunbridge.kernels.classifiers.likelihood import add_families
-
-    return add_families
 
 
 def _add_families(codes: np.ndarray, families: FamilyTables, out: np.ndarray, hidden: np.ndarray) -> None:

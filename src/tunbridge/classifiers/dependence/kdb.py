@@ -21,17 +21,16 @@ from tunbridge._core.check import check_choice, check_integer
 from tunbridge._core.registry import classifier
 from tunbridge.classifiers._rows import Examples
 from tunbridge.classifiers._statistics import NUMERIC_RULES, Encoding, Statistics, learn_encoding, numeric_features
+from tunbridge.classifiers.base import Model
 from tunbridge.classifiers.dependence._families import (
     CountedClassifier,
     Families,
-    FamilyModel,
     Structure,
     collect_families,
     named_parents,
 )
 from tunbridge.classifiers.dependence._pairs import pairs_of
 from tunbridge.classifiers.networks._mixed import class_network, collect_network, mixed_information
-from tunbridge.classifiers.networks._model import NetworkModel
 from tunbridge.counts import Counter
 from tunbridge.counts.information import pair_information
 from tunbridge.data import Table
@@ -124,7 +123,7 @@ class KDBClassifier(CountedClassifier):
         pairs = Statistics.of(examples, encoding, pairs_of(examples, encoding, n_jobs=self.n_jobs))
         return ((), *((0, *(p + 1 for p in parents)) for parents in mixed_information(pairs).dependences(self.k)))
 
-    def derive(self, statistics: Statistics, log_prior: np.ndarray) -> FamilyModel | NetworkModel:
+    def derive(self, statistics: Statistics, log_prior: np.ndarray) -> Model:
         """Return the model with the tables of the families."""
         if statistics.encoding.numbers:
             return class_network(statistics, log_prior, self.smoothing)

@@ -6,6 +6,10 @@ A feature that has not been added yet is missing, so every term is what a featur
 log P(x_i | x₁ … x_{i−1}, c), and the terms add up whatever the model is. In a model whose features depend on parents,
 with parents before children, a term is log P(x_i | parents, c). Where a parent is missing, others take its place: the
 features before x_i that are linked with it through missing ones.
+
+Explanations, importance (:mod:`~tunbridge.classifiers.explanation.importance`) and what-ifs
+(:mod:`~tunbridge.classifiers.explanation.what_if`) know no concrete model: each is a :class:`TableModel`, which says
+what its features add, what they tell, and where numbers lie.
 """
 
 from __future__ import annotations

@@ -12,13 +12,7 @@ taken over each class's own density, on a grid of standard deviations: those of 
 every bump for a kernel density. Information from counts is too large where there are many configurations and few rows;
 the expected weight of evidence uses the smoothed tables.
 
-A network in which the class may be anywhere, with numbers that depend on numbers, has no closed form for I(X; C |
-parents). It is sampled, and asked for the posterior of each row with and without the feature:
-
-    I(X; C | U) = E[Σ_c P(c | u, x) log P(c | u, x)/P(c | u)],
-
-and the expected weight of evidence is the same with log-odds instead of logarithms. Only the rows are random, not the
-classes within them, so that a few thousand suffice. The sample is always the same.
+A model says what its features tell; the measures are here, whatever the model.
 
 **Scales.** Where features are independent given the class, a value's weight of evidence is the same in every row, so
 each feature has a scale: its categories, or numbers over the range in which nearly all values lie, with the weight of

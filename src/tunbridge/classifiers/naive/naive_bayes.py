@@ -34,15 +34,8 @@ from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples
 from tunbridge.classifiers._statistics import Encoding, Part, Statistics, are_weights, learn_encoding, placed
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence._families import Families
+from tunbridge.classifiers.explanation import importance
 from tunbridge.classifiers.explanation.contributions import Changes, Ranges, TableModel, changed
-from tunbridge.classifiers.explanation.importance import (
-    information_of,
-    kernel_importance,
-    kernel_range,
-    normal_importance,
-    normal_ranges,
-    weights_of,
-)
 from tunbridge.counts import Counter, Moments, moments_within
 from tunbridge.counts.radix import SMALL_CELLS
 from tunbridge.data import Table, Variable
@@ -444,22 +437,22 @@ class Likelihood(TableModel):
         """Return what each feature tells about the class: from counts, or by an integral over densities."""
         counts, kept = statistics.families.counts, statistics.densities
         if method == "information":
-            found = information_of(counts, len(self.log_prior))
+            found = importance.information_of(counts, len(self.log_prior))
         else:
-            found = weights_of(counts, {j: np.exp(table[:, 1:]) for j, table in self.tables.items()})
+            found = importance.weights_of(counts, {j: np.exp(table[:, 1:]) for j, table in self.tables.items()})
         for j, mean, variance, weight in zip(
             self.normal, self.gaussian.mean.T, self.gaussian.variance.T, kept.moments.count.T, strict=True
         ):
-            found[j] = normal_importance(mean, variance, weight, method)
+            found[j] = importance.normal_importance(mean, variance, weight, method)
         for j, densities in self.densities.items():
-            found[j] = kernel_importance(densities, np.array([p.total for p in kept.points[j]]), method)
+            found[j] = importance.kernel_importance(densities, np.array([p.total for p in kept.points[j]]), method)
         return found
 
     def ranges(self, statistics: Statistics) -> Ranges:
         """Return between which values nearly all of each number with a density lie."""
-        normal = normal_ranges(self.gaussian.mean, self.gaussian.variance, statistics.densities.extent)
+        normal = importance.normal_ranges(self.gaussian.mean, self.gaussian.variance, statistics.densities.extent)
         found = dict(zip(self.normal, normal, strict=True))
-        found |= {j: kernel_range(densities) for j, densities in self.densities.items()}
+        found |= {j: importance.kernel_range(densities) for j, densities in self.densities.items()}
         return {j: (low, high) for j, (low, high) in found.items() if low < high}
 
     def changed_joint(self, row: Table, changes: Changes, n_jobs: int | None = None) -> np.ndarray:

@@ -12,6 +12,14 @@ for each family of categories, and for each number one regression
 whatever the other features are. Children that are missing with all that is below them say nothing, and are left
 out. In the other rows something has to be summed or integrated out: they are answered exactly by the network's engine
 (:mod:`tunbridge.inference`).
+
+**Importance.** With numbers that depend on numbers there is no closed form for I(X; C | parents). The network is
+sampled, and asked for the posterior of each row with and without the feature:
+
+    I(X; C | U) = E[Σ_c P(c | u, x) log P(c | u, x)/P(c | u)],
+
+and the expected weight of evidence is the same with log-odds instead of logarithms. Only the rows are random, not the
+classes within them, so that a few thousand suffice. The sample is always the same.
 """
 
 from __future__ import annotations

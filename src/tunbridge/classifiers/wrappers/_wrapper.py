@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass
 from typing import Any, NoReturn, Self, TypeVar
 
@@ -20,7 +21,7 @@ from tunbridge.errors import DataError
 
 
 @dataclass(frozen=True, eq=False)
-class Wrapped:
+class Wrapped(metaclass=ABCMeta):
     """What a classifier around another one keeps: the inner classifier, fitted; subclasses add to it."""
 
     fitted: BayesClassifier
@@ -44,6 +45,10 @@ class Wrapped:
     def merge(self, other: Self) -> NoReturn:
         """Raise: all rows are needed at once."""
         raise DataError("the classifier must be learned from all rows at once; got further ones. Use fit.")
+
+    @abstractmethod
+    def content(self) -> dict[str, Any]:
+        """Return the statistics as content of a file."""
 
 
 W = TypeVar("W", bound=Wrapped)

@@ -8,8 +8,8 @@ from hypothesis import given, settings, strategies as st
 
 import tunbridge as tb
 from oracles.semi_naive import left_out, score
-from tunbridge.classifiers._encoding import Encoding
 from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._statistics import Encoding
 from tunbridge.classifiers.naive._left_out import factor, judged, left_out_rows, total
 from tunbridge.classifiers.naive.weighted_naive_bayes import Objective
 from tunbridge.data import Variable

@@ -11,6 +11,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from tunbridge._core.check import check_choice, listed, warn_user
+from tunbridge.classifiers._rows import ClassPrior, Labels
 from tunbridge.data import Column, Variable
 from tunbridge.data.columns import column_to_arrow, distinct_values
 from tunbridge.data.variable import is_missing
@@ -23,21 +24,22 @@ Finish = Callable[[np.ndarray], np.ndarray]
 # Labels and codes
 
 
-def encode_target(y: Any, classes: Any, name: str, n_rows: int) -> tuple[Variable, np.ndarray]:
+def encode_target(y: Labels, classes: Labels, name: str, n_rows: int) -> tuple[Variable, np.ndarray]:
     """Return the class variable, its states sorted, and the code of each row.
 
     ``y`` is an array of labels, or a column of a Table, whose codes are used; ``classes`` are further labels.
     """
-    n_given = len(y.values) if isinstance(y, Column) else len(y := _class_array(y))
+    given = y if isinstance(y, Column) else _class_array(y)
+    n_given = len(given.values) if isinstance(given, Column) else len(given)
     if n_given != n_rows:
         raise DataError(f"y must have a class for each row; got {n_given} classes for {n_rows} rows.", parameter="y")
-    distinct, codes = _column_labels(y) if isinstance(y, Column) else _distinct(y)
+    distinct, codes = _column_labels(given) if isinstance(given, Column) else _distinct(given)
     labels = distinct if classes is None else sorted_labels([*distinct, *_class_array(classes).tolist()])
     place = {label: code for code, label in enumerate(labels)}
     return Variable(name, labels), np.array([place[d] for d in distinct], np.int32)[codes]
 
 
-def labels_of(y: Any) -> Any:
+def labels_of(y: Labels) -> Any:
     """Return the labels of a column of a Table as an array; anything else as it is."""
     if not isinstance(y, Column):
         return y
@@ -66,7 +68,7 @@ def sorted_target(a: Variable, b: Variable) -> Variable:
     return Variable(a.name, sorted_labels([*(a.states or ()), *(b.states or ())]))
 
 
-def series_name(y: Any, features: Iterable[Variable]) -> str | None:
+def series_name(y: object, features: Iterable[Variable]) -> str | None:
     """Return the name of a Series of classes, unless a feature has it."""
     name = getattr(y, "name", None)
     return name if isinstance(name, str) and name not in {v.name for v in features} else None
@@ -80,7 +82,7 @@ def apart_from(target: Variable, features: Iterable[Variable]) -> Variable:
     return target
 
 
-def as_given(values: Any) -> np.ndarray:
+def as_given(values: object) -> np.ndarray:
     """Return values as an array; lists of text and other values together stay objects, which NumPy would make text."""
     array = np.asarray(values)
     if array.dtype.kind != "U" or not isinstance(values, (list, tuple)):
@@ -89,7 +91,7 @@ def as_given(values: Any) -> np.ndarray:
     return array if all(isinstance(cell, str) for cell in cells.flat) else cells
 
 
-def _label_kind(label: Any) -> str:
+def _label_kind(label: object) -> str:
     if isinstance(label, bool):
         return "boolean"
     return "number" if isinstance(label, (int, float)) else type(label).__name__
@@ -108,7 +110,7 @@ def _column_labels(column: Column) -> tuple[list[Any], np.ndarray]:
     return [states[code] for code in ranked], place[column.values]
 
 
-def _class_array(y: Any) -> np.ndarray:
+def _class_array(y: Labels) -> np.ndarray:
     """Return the classes as a one-dimensional array; raise for missing, continuous and odd ones."""
     values = column_or_1d(as_given(y), warn=True)
     if values.dtype.kind in "mM":
@@ -167,7 +169,7 @@ def _distinct(values: np.ndarray) -> tuple[list[Any], np.ndarray]:
 # Rows without a class
 
 
-def without_class(y: Any, mark: Any) -> np.ndarray:
+def without_class(y: Labels, mark: object) -> np.ndarray:
     """Return which rows have no class: those that are missing (None, NaN, empty text), and those that have the mark.
 
     Examples
@@ -189,7 +191,7 @@ def without_class(y: Any, mark: Any) -> np.ndarray:
     return missing | np.array([not m and _is(v, mark) for v, m in zip(values.tolist(), missing, strict=True)], bool)
 
 
-def encode_partly(y: Any, classes: Any, name: str, n_rows: int, mark: Any) -> tuple[Variable, np.ndarray]:
+def encode_partly(y: Labels, classes: Labels, name: str, n_rows: int, mark: object) -> tuple[Variable, np.ndarray]:
     """Return the class variable and the code of each row's class, −1 where it has none.
 
     Where the mark leaves only one class, as −1 does among −1 and 1, it is taken as a class itself, with a warning: rows
@@ -220,14 +222,14 @@ def plain_labels(labels: np.ndarray) -> np.ndarray:
     return np.array(values) if labels.dtype.kind == "O" and len(set(map(type, values))) == 1 else labels
 
 
-def _is(value: Any, mark: Any) -> bool:
+def _is(value: object, mark: object) -> bool:
     return isinstance(value, bool) == isinstance(mark, bool) and bool(value == mark)
 
 
 # Prior and posterior
 
 
-def log_class_prior(given: Any, target: Variable, class_weight: np.ndarray) -> np.ndarray:
+def log_class_prior(given: ClassPrior, target: Variable, class_weight: np.ndarray) -> np.ndarray:
     """Return log P(c): relative frequencies, uniform, or as given."""
     n_classes, total = target.n_states, class_weight.sum()
     if total <= 0:
@@ -243,7 +245,7 @@ def log_class_prior(given: Any, target: Variable, class_weight: np.ndarray) -> n
         return np.log(prior)
 
 
-def _given_prior(given: Any, target: Variable) -> np.ndarray:
+def _given_prior(given: ClassPrior, target: Variable) -> np.ndarray:
     what = "class_prior"
     if isinstance(given, Mapping):
         by_code = {target.code(label): value for label, value in given.items()}

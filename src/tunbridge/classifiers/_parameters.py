@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from tunbridge._core.registry import entries, file_entry
 from tunbridge.graph import DAG
@@ -35,7 +36,7 @@ def parameters_of(content: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _made(value) for name, value in content.items()}
 
 
-def fitted_content(estimator: Any) -> dict[str, Any]:
+def fitted_content(estimator: BaseEstimator) -> dict[str, Any]:
     """Return a fitted classifier, a part of another one, as content of a file."""
     return {"kind": estimator.kind, "content": estimator.to_content()}
 
@@ -94,7 +95,8 @@ def _made(value: Any) -> Any:
     if rule == "laplace":
         return Laplace(value["gamma"])
     if rule == "m-estimate":
-        return MEstimate(value["m"], _guess(value["p"]))
+        guess: Any = value["p"] if isinstance(value["p"], str) else dict(value["p"])
+        return MEstimate(value["m"], guess)
     if rule == "estimator":
         return class_of(value["kind"])(**parameters_of(value["parameters"]))
     if rule == "dag":
@@ -105,10 +107,6 @@ def _made(value: Any) -> Any:
     if option is None:
         raise ValueError(f"there is no option {value['name']!r}")
     return option(**parameters_of(value["fields"]))
-
-
-def _guess(p: Any) -> Any:
-    return p if isinstance(p, str) else dict(p)
 
 
 def _option(name: str) -> Any:

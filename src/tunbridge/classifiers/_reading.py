@@ -8,25 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import pyarrow as pa
 from numpy.lib.stride_tricks import as_strided
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from tunbridge._core.check import did_you_mean, listed
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.classifiers._classes import as_given
+from tunbridge.classifiers._rows import Categorical, Frame, Labels, Learned, SampleWeight, Split
 from tunbridge.counts.moments import block_of
-from tunbridge.data import Column, State, Table, Variable, encode
+from tunbridge.data import Column, Kind, State, Table, Variable, encode
 from tunbridge.data.arrow import is_text
 from tunbridge.data.columns import code_type, column_to_arrow, encode_column, infer_column
 from tunbridge.data.frames import check_column_names, frame_columns
 from tunbridge.data.table import warn_unseen
 from tunbridge.data.variable import is_missing
 from tunbridge.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas
 
 _PIECE_ROWS = 1 << 15
 _FAST_CELLS = 20_000
@@ -40,16 +46,16 @@ class TableReader:
 
     n_jobs: int | None
 
-    def split(self, X: Any, y: Any, sample_weight: Any, known: str | None) -> tuple[Any, Any, Any, str | None]:
+    def split(self, X: Frame, y: Labels, sample_weight: SampleWeight, known: str | None) -> Split:
         """Return features, classes, weights and the name of the target."""
         return split_target(X, y, sample_weight, known)
 
-    def learned(self, estimator: Any, X: Any, before: Any) -> Table:
+    def learned(self, estimator: BaseEstimator, X: Frame, before: Learned | None) -> Table:
         """Return rows to learn from; the kinds of columns stay those of the first rows."""
         known = None if before is None else before.variables
         return learn_table(estimator, X, categorical=estimator.categorical_columns(), known=known, n_jobs=self.n_jobs)
 
-    def known(self, estimator: Any, X: Any) -> Table:
+    def known(self, estimator: BaseEstimator, X: Frame) -> Table:
         """Return rows to predict."""
         if is_one_row(X):
             X = _completed(estimator, X)
@@ -57,13 +63,18 @@ class TableReader:
             X = split_target(X, None, None, estimator.target_name_, required=False)[0]
         return known_table(estimator, X, estimator.variables_, self.n_jobs)
 
-    def is_one(self, X: Any) -> bool:
+    def is_one(self, X: object) -> bool:
         """Return whether X gives features their values rather than their columns."""
         return is_one_row(X)
 
 
 def learn_table(
-    estimator: Any, X: Any, *, categorical: Any, known: Sequence[Variable] | None, n_jobs: int | None
+    estimator: BaseEstimator,
+    X: Frame,
+    *,
+    categorical: Categorical,
+    known: Sequence[Variable] | None,
+    n_jobs: int | None,
 ) -> Table:
     """Return the features of training rows, kinds inferred; with ``known`` variables their kinds are kept.
 
@@ -81,7 +92,7 @@ def learn_table(
     return Table.of_valid(map_threads(lambda name: _column(data[name], name, asked[name]), names, n_jobs))
 
 
-def known_table(estimator: Any, X: Any, variables: Sequence[Variable], n_jobs: int | None) -> Table:
+def known_table(estimator: BaseEstimator, X: Frame, variables: Sequence[Variable], n_jobs: int | None) -> Table:
     """Return the features of rows to predict; unseen categories are missing, with one warning."""
     data = _validated(estimator, X, reset=False)
     if isinstance(data, np.ndarray):
@@ -143,8 +154,8 @@ def _finite(numbers: np.ndarray) -> np.ndarray:
 
 
 def split_target(
-    X: Any, y: Any, sample_weight: Any, known: str | None, *, required: bool = True
-) -> tuple[Any, Any, Any, str | None]:
+    X: Frame, y: Labels, sample_weight: SampleWeight, known: str | None, *, required: bool = True
+) -> Split:
     """Return (features, classes, weights, target's name) where y may be the name of a column of X.
 
     Weights are those given, else the weights of a Table. Classes of a Table are a column, with its codes. At prediction
@@ -179,7 +190,7 @@ def split_target(
     return _without(X, name), np.asarray(X[name]), sample_weight, name
 
 
-def _without(X: Any, name: str) -> Any:
+def _without(X: pandas.DataFrame, name: str) -> Frame:
     if hasattr(X, "iloc"):
         return X.drop(columns=name)
     if hasattr(X, "with_columns"):
@@ -187,7 +198,7 @@ def _without(X: Any, name: str) -> Any:
     return {k: v for k, v in X.items() if k != name}
 
 
-def categorical_mask(categorical: Any, names: Sequence[str]) -> list[bool | None]:
+def categorical_mask(categorical: Categorical, names: Sequence[str]) -> list[bool | None]:
     """Return for each column whether it is to be categorical; None leaves it to its type.
 
     ``categorical`` is None, "all", a list of names or positions, a mask, or a mapping of columns to True or False.
@@ -221,7 +232,7 @@ def check_columns(what: str, given: Iterable[str], names: Sequence[str], rule: s
             raise DataError(f"{what} must name {rule}; got {name!r}. {did_you_mean(name, names)}", parameter=what)
 
 
-def is_frame(X: Any) -> bool:
+def is_frame(X: object) -> bool:
     """Return whether X has named columns: a frame, table, dict or list of records, but no sparse matrix or Series."""
     if issparse(X) or (hasattr(X, "iloc") and not hasattr(X, "columns")):  # a pandas Series is no frame
         return False
@@ -231,22 +242,28 @@ def is_frame(X: Any) -> bool:
     )
 
 
-def is_known_frame(X: Any) -> bool:
+def is_known_frame(X: object) -> TypeGuard[pandas.DataFrame]:
     """Return whether X is a frame whose column names scikit-learn looks at: pandas or polars."""
     makers = {base.__module__.partition(".")[0] for base in type(X).__mro__}
     return hasattr(X, "shape") and hasattr(X, "columns") and not makers.isdisjoint(("pandas", "polars"))
 
 
-def is_one_row(X: Any) -> bool:
+def is_one_row(X: object) -> TypeGuard[Mapping[str, Any]]:
     """Return whether X gives features their values rather than their columns: a mapping, or a row of a pandas frame."""
-    if hasattr(X, "iloc") and hasattr(X, "items") and not hasattr(X, "columns"):
+    if hasattr(X, "iloc") and hasattr(X, "index") and not hasattr(X, "columns"):
         return all(isinstance(name, str) for name in X.index)
     if not (isinstance(X, Mapping) and is_frame(X)):
         return False
     return len(X) > 0 and all(isinstance(v, (str, bytes)) or not hasattr(v, "__len__") for v in X.values())
 
 
-def check_names(estimator: Any, names: list[str], *, reset: bool) -> None:
+def table_tags(tags: Tags) -> Tags:
+    """Return scikit-learn's tags of an estimator that takes tables: text, categories and missing values."""
+    tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+    return tags
+
+
+def check_names(estimator: BaseEstimator, names: list[str], *, reset: bool) -> None:
     """Do for tables and dicts what scikit-learn does for the frames it knows."""
     if reset:
         estimator.feature_names_in_ = np.array(names, object)
@@ -258,11 +275,11 @@ def check_names(estimator: Any, names: list[str], *, reset: bool) -> None:
         raise DataError(f"the data must have the columns {listed(absent)}. {hint}", parameter="X")
 
 
-def _kinds(categorical: Any, names: Sequence[str], known: Sequence[Variable] | None) -> list[bool | None]:
+def _kinds(categorical: Categorical, names: Sequence[str], known: Sequence[Variable] | None) -> list[bool | None]:
     return [v.is_categorical for v in known] if known is not None else categorical_mask(categorical, names)
 
 
-def _position(column: Any, place: Mapping[str, int]) -> int:
+def _position(column: object, place: Mapping[str, int]) -> int:
     if isinstance(column, str) and column in place:
         return place[column]
     if isinstance(column, (int, np.integer)) and -len(place) <= column < len(place):
@@ -271,7 +288,7 @@ def _position(column: Any, place: Mapping[str, int]) -> int:
     raise DataError(f"categorical must name columns; got {column!r}. {hint}", parameter="categorical")
 
 
-def _completed(estimator: Any, row: Any) -> dict[str, list[Any]]:
+def _completed(estimator: BaseEstimator, row: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Return one row as columns; features that it does not name are missing."""
     given, names = dict(row.items()), [v.name for v in estimator.variables_]
     check_columns("a row", [n for n in given if n != estimator.target_name_], names, "features")
@@ -281,7 +298,7 @@ def _completed(estimator: Any, row: Any) -> dict[str, list[Any]]:
 # Frames
 
 
-def _of_kinds(estimator: Any, table: Table, categorical: Any) -> Table:
+def _of_kinds(estimator: BaseEstimator, table: Table, categorical: Categorical) -> Table:
     """Return a table with the kinds of columns that are asked for: itself, where it has them."""
     names = list(table.names)
     _with_rows(dict(zip(names, table.columns, strict=True)))
@@ -292,7 +309,7 @@ def _of_kinds(estimator: Any, table: Table, categorical: Any) -> Table:
     return Table.of_valid([_column(c, c.variable.name, k) for c, k in zip(table, asked, strict=True)])
 
 
-def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
+def _validated(estimator: BaseEstimator, X: Frame, *, reset: bool) -> Any:
     """Return columns by name for frames, or a two-dimensional array, checked against what was seen at fit."""
     if is_frame(X):
         if is_known_frame(X):
@@ -304,7 +321,7 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
         columns = {c.variable.name: c for c in X} if isinstance(X, Table) else frame_columns(X)
         check_names(estimator, list(columns), reset=reset)
         return _with_rows(columns)
-    if np.ma.isMaskedArray(X):
+    if isinstance(X, np.ma.MaskedArray):
         mask, numeric = np.ma.getmaskarray(X), X.dtype.kind in "iuf"
         X = X.data.astype(np.float64 if numeric else object)
         X[mask] = np.nan if numeric else None
@@ -315,7 +332,7 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     return _native(array)
 
 
-def _expected_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
+def _expected_columns(estimator: BaseEstimator, X: pandas.DataFrame, *, reset: bool) -> pandas.DataFrame:
     """Return the frame without columns that are no features; every feature must be present."""
     expected = [] if reset else [str(n) for n in getattr(estimator, "feature_names_in_", [])]
     surplus = len(X.columns) > len(expected) and set(expected) <= set(X.columns)
@@ -329,7 +346,7 @@ def _native(array: np.ndarray) -> np.ndarray:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def _frame_columns(X: Any) -> dict[str, Any]:
+def _frame_columns(X: pandas.DataFrame) -> dict[str, Any]:
     if hasattr(X, "iloc") and not all(isinstance(c, str) for c in X.columns):
         return {f"x{j}": X.iloc[:, j] for j in range(X.shape[1])}
     return frame_columns(X)
@@ -344,7 +361,7 @@ def _with_rows(columns: dict[str, Any]) -> dict[str, Any]:
     return columns
 
 
-def _by_position(estimator: Any, columns: dict[str, Any], variables: Sequence[Variable]) -> dict[str, Any]:
+def _by_position(estimator: BaseEstimator, columns: dict[str, Any], variables: Sequence[Variable]) -> dict[str, Any]:
     """Return the columns as they are when names were seen at fit, else named like the variables in their order."""
     if not hasattr(estimator, "feature_names_in_"):
         if len(columns) != len(variables):
@@ -369,7 +386,7 @@ def _column(values: Any, name: str, categorical: bool | None) -> Column:
     return infer_column(name, values, _kind(categorical))
 
 
-def _kind(categorical: bool | None) -> Any:
+def _kind(categorical: bool | None) -> Kind | None:
     return None if categorical is None else "categorical" if categorical else "continuous"
 
 
@@ -518,7 +535,7 @@ def _ranges(array: np.ndarray, n_jobs: int | None) -> tuple[list[int], list[int]
 # One column of text or lists, alone or in a frame beside the classes
 
 
-def has_columns(X: Any) -> bool:
+def has_columns(X: object) -> bool:
     """Return whether X is a frame, not one column of it (an array, a Series, a list of values).
 
     Examples
@@ -537,7 +554,7 @@ def is_list(kind: pa.DataType) -> bool:
     return t.is_list(kind) or t.is_large_list(kind) or t.is_fixed_size_list(kind)
 
 
-def split_column(X: Any, y: Any, sample_weight: Any, known: str | None, what: str) -> tuple[Any, Any, Any, str | None]:
+def split_column(X: Frame, y: Labels, sample_weight: SampleWeight, known: str | None, what: str) -> Split:
     """Return (X without the classes, classes, weights, target's name), where y may be the name of a column of X."""
     if has_columns(X):
         return split_target(X, y, sample_weight, known)
@@ -549,7 +566,7 @@ def split_column(X: Any, y: Any, sample_weight: Any, known: str | None, what: st
 
 
 def chosen_column(
-    X: Any, column: str | None, target: str | None, what: str, *, before: str | None = None, lists: bool = False
+    X: Frame, column: str | None, target: str | None, what: str, *, before: str | None = None, lists: bool = False
 ) -> tuple[Any, str | None]:
     """Return the column of X that is read, and its name; X itself where it is one column.
 
@@ -576,7 +593,7 @@ def chosen_column(
     return columns[names[0]], names[0]
 
 
-def _is_text(values: Any, lists: bool) -> bool:
+def _is_text(values: object, lists: bool) -> bool:
     """Return whether a column holds texts, or lists where these count too, as far as its first values tell."""
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type

@@ -2,18 +2,44 @@
 
 A reader turns what users give into rows: a :class:`tunbridge.Table` here, documents and sequences in their own
 packages. Classifiers around others (calibrated, semi-supervised) use the reader of the one inside, and so work for
-whatever that one works for.
+whatever that one works for. The types of what users give (:data:`Frame`, :data:`Labels` and so on) stand here once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from os import PathLike
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
-from tunbridge.data import Table, Variable
+from tunbridge.data import Column, Table, Variable
+
+
+class ArrowStream(Protocol):
+    """A frame of another library: its columns come as an Arrow stream."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the stream."""
+
+
+Frame: TypeAlias = Table | Mapping[str, Any] | ArrayLike | Iterable[Any] | ArrowStream | PathLike[str]
+"""Rows as users give them: a frame, dict of columns, Table or array; texts or sequences; a folder of texts."""
+
+Labels: TypeAlias = str | Column | ArrayLike | Iterable[Any] | None
+"""The class of each row, or the name of the column that holds them."""
+
+SampleWeight: TypeAlias = ArrayLike | None
+"""A weight for each row; None: all weigh the same."""
+
+Categorical: TypeAlias = str | Sequence[str] | Sequence[int] | Mapping[str, bool] | None
+"""Which columns are categorical: None, "all", names, positions or a mask, or a mapping of columns to bool."""
+
+ClassPrior: TypeAlias = str | ArrayLike | Mapping[Any, float] | None
+"""P(c): relative frequencies (None), "uniform", in the order of the classes, or by class."""
 
 
 class Rows(Protocol):
@@ -31,29 +57,55 @@ class Rows(Protocol):
     def row_bytes(self) -> float:
         """The bytes that it takes to copy a row and count what it holds, roughly."""
 
-    def take(self, rows: Any) -> Any:
+    def take(self, rows: np.ndarray) -> Self:
         """Return the rows of a mask or of positions, in their order."""
 
     def keys(self, seed: int) -> np.ndarray:
         """Return a key for each row: equal for equal rows, else random."""
 
-    def as_known_to(self, learned: Any) -> Any:
+    def as_known_to(self, learned: Self) -> Self:
         """Return the rows as a model would read them that was learned from other rows."""
+
+
+class Learned(Protocol):
+    """What a classifier keeps of the data; :class:`Statistics` for tables."""
+
+    @property
+    def target(self) -> Variable:
+        """The class variable; its states are the classes, sorted."""
+
+    @property
+    def class_weight(self) -> np.ndarray:
+        """The number (or weight) of the rows of each class."""
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The features, as they come: continuous ones are continuous."""
+
+    def merge(self, other: Self) -> Self:
+        """Return what would have been learned from the rows of both."""
+
+    def content(self) -> dict[str, Any]:
+        """Return the statistics as content of a file."""
+
+
+Split: TypeAlias = tuple[Any, Any, Any, str | None]
+"""Features, classes, weights, and the name of the target."""
 
 
 class Reader(Protocol):
     """How X becomes rows for an estimator."""
 
-    def split(self, X: Any, y: Any, sample_weight: Any, known: str | None) -> tuple[Any, Any, Any, str | None]:
+    def split(self, X: Frame, y: Labels, sample_weight: SampleWeight, known: str | None) -> Split:
         """Return (X, classes, weights, target's name), where y may be the name of a column of X."""
 
-    def learned(self, estimator: Any, X: Any, before: Any) -> Any:
+    def learned(self, estimator: BaseEstimator, X: Frame, before: Any) -> Any:
         """Return rows to learn from; ``before`` are the statistics so far, or None."""
 
-    def known(self, estimator: Any, X: Any) -> Any:
+    def known(self, estimator: BaseEstimator, X: Frame) -> Any:
         """Return rows to predict, without the column of the target if there is one."""
 
-    def is_one(self, X: Any) -> bool:
+    def is_one(self, X: object) -> bool:
         """Return whether X is one row rather than several."""
 
 
@@ -104,6 +156,11 @@ class Examples:
         some = mass > 0
         plain = self.weights is None and (mass[some] == 1.0).all()
         return replace(self.take(some), weights=None if plain else mass[some])
+
+    def splits(self, n_folds: int, seed: int) -> Iterator[tuple[Self, Self]]:
+        """Yield for each cross-validation fold the rows to learn from, and those held out."""
+        for share in self.folds(n_folds, seed):
+            yield self.weighted(1.0 - share), self.weighted(share)
 
     def folds(self, n_folds: int, seed: int) -> list[np.ndarray]:
         """Return for each cross-validation fold that has rows the share of each row that is held out.

@@ -12,12 +12,13 @@ A final class says how statistics are collected and how the model is derived; ev
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -35,51 +36,44 @@ from tunbridge.classifiers._classes import (
     series_name,
 )
 from tunbridge.classifiers._parameters import parameters_content, parameters_of
-from tunbridge.classifiers._reading import TableReader
-from tunbridge.classifiers._rows import Examples, Reader
-from tunbridge.classifiers._statistics import Part, Statistics
-from tunbridge.classifiers.explanation.contributions import compared_classes, explanations
-from tunbridge.data import Variable
+from tunbridge.classifiers._reading import TableReader, table_tags
+from tunbridge.classifiers._rows import (
+    Categorical,
+    ClassPrior,
+    Examples,
+    Frame,
+    Labels,
+    Learned,
+    Reader,
+    Rows,
+    SampleWeight,
+)
+from tunbridge.classifiers._statistics import Part, Statistics, inner_statistics
+from tunbridge.classifiers.explanation.contributions import Compared, compared_rows, explanations
+from tunbridge.classifiers.explanation.importance import importance_of
+from tunbridge.classifiers.explanation.what_if import Changeable, changes
+from tunbridge.data import State, Variable
 from tunbridge.data.table import check_weights
 from tunbridge.decisions import Decisions, decide
 from tunbridge.decisions.evidence import WhatIf
 from tunbridge.decisions.importance import METHODS, Importance
+from tunbridge.decisions.losses import Losses
 from tunbridge.errors import DataError, ZeroProbabilityWarning
 from tunbridge.formats import is_other_file, write_model
 
 _TERMS_AT_ONCE = 1_000_000
 
-
-class Learned(Protocol):
-    """What a classifier keeps of the data; :class:`Statistics` for tables."""
-
-    @property
-    def target(self) -> Variable:
-        """The class variable; its states are the classes, sorted."""
-
-    @property
-    def class_weight(self) -> np.ndarray:
-        """The number (or weight) of the rows of each class."""
-
-    @property
-    def variables(self) -> tuple[Variable, ...]:
-        """The features, as they come: continuous ones are continuous."""
-
-    def merge(self, other: Any) -> Any:
-        """Return what would have been learned from the rows of both."""
+S = TypeVar("S", bound=Learned)
 
 
 class Model(Protocol):
-    """A joint distribution of class and features."""
+    """A joint distribution of class and features; of a table it is a :class:`TableModel`."""
 
     def joint(self, rows: Any, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
         """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); missing values are left out."""
 
-    def terms(self, rows: Any) -> np.ndarray:
-        """Return what each feature adds to log P(x, c), (n_features, n_classes, n_rows): for a few rows of a table."""
 
-
-class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCMeta):
     """Base class of all classifiers; see :class:`tunbridge.NaiveBayesClassifier` for the simplest one."""
 
     registry_entry: ClassVar[Entry]
@@ -96,8 +90,9 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     _model: Any
     n_jobs: int | None
-    class_prior: Any
-    categorical: Any
+    class_prior: ClassPrior
+    categorical: Categorical
+    statistics_: S
 
     @property
     def kind(self) -> str:
@@ -117,28 +112,22 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Raise for parameters that are not valid."""
 
     @abstractmethod
-    def collect(self, examples: Examples, before: Any) -> Any:
+    def collect(self, examples: Examples, before: S | None) -> S:
         """Return the statistics of some rows.
 
         ``before`` are the statistics so far, or None: kinds, bins and structures stay those of the first rows.
         """
 
     @abstractmethod
-    def derive(self, statistics: Any, log_prior: np.ndarray) -> Any:
-        """Return the :class:`Model` that follows from the statistics and the parameters."""
-
-    @staticmethod
-    def _content(statistics: Any) -> dict[str, Any]:
-        """Return the statistics as content of a file."""
-        content: dict[str, Any] = statistics.content()
-        return content
+    def derive(self, statistics: S, log_prior: np.ndarray) -> Model:
+        """Return the model that follows from the statistics and the parameters."""
 
     @classmethod
     def _statistics(cls, content: Mapping[str, Any]) -> Any:
         """Return the statistics that a file holds; raise ValueError where they do not belong together."""
         return Statistics.from_content(content, cls.parts)
 
-    def categorical_columns(self) -> Any:
+    def categorical_columns(self) -> Categorical:
         """Return which columns of a table are categorical, as the parameter says it."""
         return self.categorical
 
@@ -150,17 +139,17 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return rows, some of them without a class, with everything fixed that depends on all of them."""
         return rows
 
-    def encode_classes(self, y: Any, classes: Any, name: str, n_rows: int) -> tuple[Variable, np.ndarray]:
+    def encode_classes(self, y: Labels, classes: Labels, name: str, n_rows: int) -> tuple[Variable, np.ndarray]:
         """Return the class variable and the code of each row."""
         return encode_target(y, classes, name, n_rows)
 
-    def log_prior(self, statistics: Any) -> np.ndarray:
+    def log_prior(self, statistics: S) -> np.ndarray:
         """Return log P(c)."""
         return log_class_prior(self.class_prior, statistics.target, statistics.class_weight)
 
     # Learning
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Frame, y: Labels = None, sample_weight: SampleWeight = None) -> Self:
         """Learn from rows and their classes; what was learned before is forgotten.
 
         Parameters
@@ -176,10 +165,15 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         self
         """
-        return self._learn(X, y, None, sample_weight, forget=True)
+        with self.all_or_nothing():
+            self._forget()
+            self._learn(X, y, None, sample_weight)
+        return self
 
     @available_if(lambda self: self.can_continue)
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Frame, y: Labels = None, classes: Labels = None, sample_weight: SampleWeight = None
+    ) -> Self:
         """Learn from further rows, which may have new categories and new classes.
 
         The first batch fixes which columns are categorical, how numeric ones are modelled, and their bins: if it is
@@ -196,22 +190,13 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         self
         """
-        return self._learn(X, y, classes, sample_weight, forget=False)
-
-    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, forget: bool) -> Self:
-        """Collect the statistics of a batch, merge them with those so far, and derive the model.
-
-        Whatever stops it, bad data or the user, leaves what was learned before as it was.
-        """
         with self.all_or_nothing():
-            if forget:
-                self._forget()
-            self._learn_batch(X, y, classes, sample_weight)
+            self._learn(X, y, classes, sample_weight)
         return self
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
-        """Restore everything when an error stops what is done here."""
+        """Restore what was learned before when something stops what is done here: bad data, or the user."""
         state = dict(self.__dict__)
         try:
             yield
@@ -224,18 +209,24 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         for name in ("statistics_", "target_name_", "feature_names_in_"):
             self.__dict__.pop(name, None)
 
-    def _learn_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+    def check_parameters(self) -> None:
+        """Raise for parameters that are not valid, before anything is learned."""
+        n_threads(self.n_jobs)
+        self._check_parameters()
+
+    def _learn(self, X: Frame, y: Labels, classes: Labels, sample_weight: SampleWeight) -> None:
+        """Collect the statistics of a batch, merge them with those so far, and derive the model."""
         n_threads(self.n_jobs)
         self._check_parameters()
         before, target_name = getattr(self, "statistics_", None), getattr(self, "target_name_", None)
         self.adopt(*self._gathered(X, y, classes, sample_weight, before, target_name))
 
     def _gathered(
-        self, X: Any, y: Any, classes: Any, sample_weight: Any, before: Learned | None, target_name: str | None
-    ) -> tuple[Any, str | None]:
+        self, X: Frame, y: Labels, classes: Labels, weights: SampleWeight, before: S | None, target_name: str | None
+    ) -> tuple[S, str | None]:
         """Return the statistics of what was learned before and of X together, and the name of the target."""
         reader = self.reader()
-        X, y, sample_weight, target_name = reader.split(X, y, sample_weight, target_name)
+        X, y, weights, target_name = reader.split(X, y, weights, target_name)
         rows = reader.learned(self, X, before)
         if not rows.n_rows and before is None:
             raise DataError("X must have at least one row to learn from; got none.", parameter="X")
@@ -243,17 +234,16 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             target_name = series_name(y, rows.variables)
         name = (target_name or "class") if before is None else before.target.name
         target, codes = self.encode_classes(y, classes, name, rows.n_rows)
-        weights = None if sample_weight is None else check_weights(np.asarray(sample_weight), rows.n_rows)
-        new = self.collect(Examples(rows, codes, target, weights), before)
+        mass = None if weights is None else check_weights(np.asarray(weights), rows.n_rows)
+        new = self.collect(Examples(rows, codes, target, mass), before)
         return new if before is None else before.merge(new), target_name
 
     def fit_examples(self, examples: Examples) -> Self:
         """Learn from rows that have been read: for an estimator around this one."""
-        n_threads(self.n_jobs)
         self._check_parameters()
         return self.adopt(self.collect(examples, None), None)
 
-    def adopt(self, statistics: Any, target_name: str | None) -> Self:
+    def adopt(self, statistics: S, target_name: str | None) -> Self:
         """Take statistics as what has been learned, and derive everything else from them."""
         self.class_log_prior_ = self.log_prior(statistics)
         self._model = self.derive(statistics, self.class_log_prior_)
@@ -266,31 +256,31 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     # Prediction
 
-    def predict_joint_log_proba(self, X: Any) -> np.ndarray:
+    def predict_joint_log_proba(self, X: Frame) -> np.ndarray:
         """Return log P(x, c) for each row and class; missing values are left out."""
         return self.model_.joint(self._rows(X), lambda joint: joint, self.n_jobs)
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Frame) -> np.ndarray:
         """Return log P(c | x) for each row and class."""
         return self.posteriors(self._rows(X), log_posterior)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Frame) -> np.ndarray:
         """Return P(c | x) for each row and class, in the order of ``classes_``."""
         return self.posteriors(self._rows(X), posterior)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Frame) -> np.ndarray:
         """Return the most probable class of each row; the first of equally probable ones."""
         found = self.predict_log_proba(X)
         return self.classes_[found.argmax(axis=1)]
 
     def decide(
         self,
-        X: Any,
-        loss: Any = None,
+        X: Frame,
+        loss: Losses = None,
         *,
-        utility: Any = None,
-        actions: Any = None,
-        reject: Any = None,
+        utility: Losses = None,
+        actions: Sequence[State] | None = None,
+        reject: ArrayLike | None = None,
         return_risk: bool = False,
     ) -> Any:
         """Return for each row the choice with the smallest expected loss.
@@ -328,7 +318,13 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return (decided.labels, decided.risks) if return_risk else decided.labels
 
     def decisions(
-        self, X: Any, loss: Any = None, *, utility: Any = None, actions: Any = None, reject: Any = None
+        self,
+        X: Frame,
+        loss: Losses = None,
+        *,
+        utility: Losses = None,
+        actions: Sequence[State] | None = None,
+        reject: ArrayLike | None = None,
     ) -> Decisions:
         """Return the choices with the smallest expected loss, and these losses.
 
@@ -349,7 +345,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         classes = self.classes_.tolist()
         return decide(self.predict_proba(X), classes, loss, utility=utility, actions=actions, reject=reject)
 
-    def explain(self, X: Any, label: Any = None, against: Any = None) -> Any:
+    def explain(self, X: Frame, label: State | None = None, against: State | None = None) -> Any:
         """Return why each row is given its class: the weight of evidence of every feature.
 
         Parameters
@@ -385,16 +381,14 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         found = [each for piece in pieces for each in self._explained(piece, label, against)]
         return found[0] if self.reader().is_one(X) else found
 
-    def _explained(self, rows: Any, label: Any, against: Any) -> list[Any]:
-        probabilities = self.posteriors(rows, posterior)
-        target = self.statistics_.target
-        return self.reasons(rows, [compared_classes(target, p, label, against) for p in probabilities], probabilities)
+    def _explained(self, rows: Rows, label: State | None, against: State | None) -> list[Any]:
+        return self.reasons(rows, compared_rows(self, self.posteriors(rows, posterior), label, against))
 
-    def reasons(self, rows: Any, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Any]:
-        """Return why each row has one class rather than another, given the positions of both."""
-        return explanations(self, rows, compared, probabilities)
+    def reasons(self, rows: Any, compared: list[Compared]) -> list[Any]:
+        """Return why each row has one class rather than another."""
+        return explanations(self.model_, rows, compared)
 
-    def what_if(self, X: Any, *, to: Any = None, features: Any = None) -> WhatIf | list[WhatIf]:
+    def what_if(self, X: Frame, *, to: State | None = None, features: Changeable = None) -> WhatIf | list[WhatIf]:
         """Return which single changes would give each row another class.
 
         Each feature is given every other category; a discretized number, a value of every other bin; a number with a
@@ -430,8 +424,6 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         humidity  High   unknown   yes          0.433
         outlook   Sunny  Rain      yes          0.409
         """
-        from tunbridge.classifiers.explanation.what_if import changes  # it imports much
-
         check_is_fitted(self)
         if len(self.classes_) < 2:
             raise DataError(f"a what-if must have another class; the model knows only {self.classes_.tolist()[0]!r}.")
@@ -466,19 +458,17 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         wind         0.0334   5.1 %  +++++
         temperature  0.0203   3.1 %  +++
         """
-        from tunbridge.classifiers.explanation.importance import importance_of  # it imports much
-
         check_is_fitted(self)
         check_choice("method", method, METHODS)
-        return importance_of(self.model_, self.statistics_, method)
+        return importance_of(self.model_, inner_statistics(self.statistics_), method)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Frame, y: Labels = None, sample_weight: SampleWeight = None) -> float:
         """Return the accuracy: the share of rows whose class is predicted; y may be the name of a column."""
         check_is_fitted(self)
         X, y, sample_weight, _ = self.reader().split(X, y, sample_weight, self.target_name_)
         return super().score(X, labels_of(y), sample_weight)
 
-    def posteriors(self, rows: Any, normalise: Finish) -> np.ndarray:
+    def posteriors(self, rows: Rows, normalise: Finish) -> np.ndarray:
         """Return the normalised log P(x, c) of rows; impossible ones get the prior, with one warning."""
         impossible: list[int] = []
 
@@ -496,7 +486,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             )
         return found
 
-    def _rows(self, X: Any) -> Any:
+    def _rows(self, X: Frame) -> Any:
         check_is_fitted(self)
         return self.reader().known(self, X)
 
@@ -554,14 +544,14 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             "parameters": parameters_content(self.get_params(deep=False)),
             "target_name": self.target_name_,
             "has_feature_names": hasattr(self, "feature_names_in_"),
-            "statistics": self._content(self.statistics_),
+            "statistics": self.statistics_.content(),
         }
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Return the classifier that a file holds; :func:`tunbridge.load` reads it."""
         model = cls(**parameters_of(content["parameters"]))
-        model._check_parameters()
+        model.check_parameters()
         statistics = cls._statistics(content["statistics"])
         model.adopt(statistics, content["target_name"])
         if content["has_feature_names"]:
@@ -572,8 +562,4 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return hasattr(self, "statistics_")
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
+        return table_tags(super().__sklearn_tags__())

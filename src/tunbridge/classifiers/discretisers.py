@@ -13,15 +13,12 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from tunbridge._core.check import check_choice, did_you_mean, listed
 from tunbridge.classifiers._classes import encode_target
 from tunbridge.classifiers._reading import check_names, is_frame, is_known_frame
+from tunbridge.classifiers._rows import Frame, Labels, SampleWeight
 from tunbridge.data.columns import to_floats
 from tunbridge.data.discretisation import METHODS, Cuts, Discretisation, Method, at_cuts, learn_cuts
 from tunbridge.data.frames import frame_columns
@@ -74,7 +71,7 @@ class Discretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_bins: int = 10
     encode: Literal["codes", "labels"] = "codes"
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Discretiser:
+    def fit(self, X: Frame, y: Labels = None, sample_weight: SampleWeight = None) -> Discretiser:
         """Learn the bin edges of each column.
 
         Parameters
@@ -92,18 +89,25 @@ class Discretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The fitted transformer itself.
         """
         check_choice("encode", self.encode, ENCODINGS)
-        X, classes = self._checked_with_classes(X, y) if self._by_class else (self._checked(X, reset=True), None)
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if self._by_class and y is None:
+            raise DataError(
+                "method 'mdl' must know the classes: it requires y to be passed, but the target y is None. "
+                "Pass y, or use method='frequency'."
+            )
+        numbers = self._checked(X, reset=True)
+        classes = encode_target(y, None, "class", len(numbers))[1] if self._by_class else None
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, numbers, dtype=np.float64)
         if isinstance(self.method, str):
             self.discretisations_ = [
-                learn_cuts(column, self.method, classes=classes, weights=weights, n_bins=self.n_bins) for column in X.T
+                learn_cuts(column, self.method, classes=classes, weights=weights, n_bins=self.n_bins)
+                for column in numbers.T
             ]
         else:
             self.discretisations_ = _given_cuts(self.method, list(self.get_feature_names_out()))
         self.cut_points_ = [np.array(each.cuts) for each in self.discretisations_]
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Frame) -> Any:
         """Return the interval of each value, as ``encode`` says.
 
         Parameters
@@ -117,32 +121,23 @@ class Discretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Floats, or texts (dtype object).
         """
         check_is_fitted(self)
-        X = self._checked(X, reset=False)
-        out = np.empty(X.shape, object if self.encode == "labels" else np.float64)
+        numbers = self._checked(X, reset=False)
+        out = np.empty(numbers.shape, object if self.encode == "labels" else np.float64)
         for j, discretisation in enumerate(self.discretisations_):
-            out[:, j] = _encoded(discretisation, discretisation.codes(X[:, j]), self.encode)
+            out[:, j] = _encoded(discretisation, discretisation.codes(numbers[:, j]), self.encode)
         return out
 
     @property
     def _by_class(self) -> bool:
         return isinstance(self.method, str) and self.method == "mdl"
 
-    def _checked(self, X: Any, *, reset: bool) -> np.ndarray:
+    def _checked(self, X: Frame, *, reset: bool) -> np.ndarray:
         if is_frame(X) and not is_known_frame(X):
             columns = frame_columns(X)
             check_names(self, list(columns), reset=reset)
             names = getattr(self, "feature_names_in_", list(columns))
             return np.column_stack([to_floats(name, columns[name]) for name in names])
         return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
-
-    def _checked_with_classes(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        if y is None:
-            raise DataError(
-                "method 'mdl' must know the classes: it requires y to be passed, but the target y is None. "
-                "Pass y, or use method='frequency'."
-            )
-        X = self._checked(X, reset=True)
-        return X, encode_target(y, None, "class", len(X))[1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -151,7 +146,7 @@ class Discretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _given_cuts(method: Any, names: list[str]) -> list[Discretisation]:
+def _given_cuts(method: Sequence[Cuts] | Mapping[str, Cuts], names: list[str]) -> list[Discretisation]:
     """Return the discretisations that were given for the columns of these names."""
     if isinstance(method, Mapping):
         unknown = [name for name in method if name not in names]

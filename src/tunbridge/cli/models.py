@@ -205,7 +205,7 @@ def _table_model(family: Family, settings: Mapping[str, object], categorical: Se
     model.set_params(**settings)
     with as_usage(f"{{}} These are the values for {family.name}."):
         if family.is_ours:
-            check_parameters(model)
+            model.check_parameters()
     return model.set_params(categorical=list(categorical)) if categorical and _has(family, "categorical") else model
 
 
@@ -217,13 +217,8 @@ def text_model(name: str, kind: str, settings: Mapping[str, object]) -> BayesCla
     maker: type[BayesClassifier] = tb.TextClassifier if kind == TEXT else tb.SequenceClassifier
     model = maker(name, **given)
     with as_usage():
-        check_parameters(model)
+        model.check_parameters()
     return model
-
-
-def check_parameters(model: BayesClassifier) -> None:
-    """Raise for parameters of a classifier that are not valid, before anything is read."""
-    model._check_parameters()
 
 
 def _has(family: Family, parameter: str) -> bool:
@@ -236,7 +231,7 @@ def _takes(family: Family, parameter: str, value: object) -> bool:
     if not _has(family, parameter):
         return False
     try:
-        check_parameters(family.make().set_params(**{parameter: value}))
+        family.make().set_params(**{parameter: value}).check_parameters()
     except DataError:
         return False
     return True

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from tunbridge._core.check import listed, shortened
 from tunbridge._core.threads import n_threads
+from tunbridge.classifiers._rows import Frame
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.errors import DataError
 from tunbridge.evaluation.families import make_classifier
@@ -19,6 +20,10 @@ from tunbridge.evaluation.labelled import Coded, Labelled, class_codes, weight_a
 
 _MADE_OF_OTHERS = ("steps", "estimators", "estimator", "base_estimator", "transformers")
 _SEEDS = 2**32
+
+
+Models: TypeAlias = str | BaseEstimator | Iterable[str | BaseEstimator] | Mapping[str, str | BaseEstimator]
+"""Models by name, or estimators; one, several, or named."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,23 +41,23 @@ class Candidate:
     """
 
     name: str
-    estimator: Any
+    estimator: BaseEstimator
     takes_tables: bool
 
-    def fitted(self, rows: Labelled) -> Any:
+    def fitted(self, rows: Labelled) -> BaseEstimator:
         """Return a new model, learned from rows."""
         model = clone(self.estimator)
         if self.takes_tables:
             return model.fit(rows.table, rows.target) if rows.is_named else model.fit(rows.features, rows.labels)
         return model.fit(rows.as_they_came(), rows.labels, **weight_arguments(model, rows.table.weights))
 
-    def fitted_on_all(self, rows: Labelled) -> Any:
+    def fitted_on_all(self, rows: Labelled) -> BaseEstimator:
         """Return the model to keep: what came as an array without names is learned from as one."""
         if self.takes_tables and isinstance(rows.source, np.ndarray) and not rows.is_named:
             return clone(self.estimator).fit(rows.source, rows.labels, sample_weight=rows.table.weights)
         return self.fitted(rows)
 
-    def log_proba(self, model: Any, rows: Labelled) -> np.ndarray:
+    def log_proba(self, model: BaseEstimator, rows: Labelled) -> np.ndarray:
         """Return log P(c | x) for each row and each of the rows' classes."""
         X = rows.features if self.takes_tables else rows.as_they_came()
         found = log_probabilities(self.name, model, X)
@@ -62,7 +67,7 @@ class Candidate:
         return out
 
 
-def log_probabilities(name: str, model: Any, X: Any) -> np.ndarray:
+def log_probabilities(name: str, model: BaseEstimator, X: Frame) -> np.ndarray:
     """Return log P(c | x) as a model gives it; raise when it gives no probabilities."""
     with np.errstate(divide="ignore"):
         if hasattr(model, "predict_log_proba"):
@@ -74,7 +79,7 @@ def log_probabilities(name: str, model: Any, X: Any) -> np.ndarray:
     return found
 
 
-def as_candidates(models: Any, *, random_state: int = 0, n_jobs: int | None = None) -> tuple[Candidate, ...]:
+def as_candidates(models: Models, *, random_state: int = 0, n_jobs: int | None = None) -> tuple[Candidate, ...]:
     """Return the models that were named or given, ready to be fitted.
 
     Parameters
@@ -99,21 +104,20 @@ def as_candidates(models: Any, *, random_state: int = 0, n_jobs: int | None = No
     return tuple(_candidate(name, model, random_state, n_jobs) for name, model in named)
 
 
-def _named(models: Any) -> list[tuple[str, Any]]:
-    if isinstance(models, str):
-        models = models.split(",")
-    elif isinstance(models, Mapping):
+def _named(models: Models) -> list[tuple[str, Any]]:
+    if isinstance(models, Mapping):
         return [(str(name), model) for name, model in models.items()]
-    elif hasattr(models, "fit") or not isinstance(models, Iterable):
-        models = [models]
-    return [(_name_of(model), model) for model in models]
+    several = models.split(",") if isinstance(models, str) else models
+    if hasattr(several, "fit") or not isinstance(several, Iterable):
+        several = [several]
+    return [(_name_of(model), model) for model in several]
 
 
-def _name_of(model: Any) -> str:
+def _name_of(model: object) -> str:
     return model.strip().lower() if isinstance(model, str) else shortened(" ".join(repr(model).split()), 40)
 
 
-def _candidate(name: str, model: Any, random_state: int, n_jobs: int | None) -> Candidate:
+def _candidate(name: str, model: str | BaseEstimator, random_state: int, n_jobs: int | None) -> Candidate:
     estimator = make_classifier(model) if isinstance(model, str) else _checked(name, model)
     ours = isinstance(estimator, BayesClassifier | Coded)
     if not ours and not _takes_any_rows(estimator):
@@ -121,7 +125,7 @@ def _candidate(name: str, model: Any, random_state: int, n_jobs: int | None) -> 
     return Candidate(name, _settled(clone(estimator), random_state, n_jobs), ours)
 
 
-def _checked(name: str, model: Any) -> Any:
+def _checked(name: str, model: BaseEstimator) -> BaseEstimator:
     if isinstance(model, type):
         raise DataError(f"a model must be an estimator, not its class; got {name}. Write {model.__name__}().")
     if not hasattr(model, "fit") or not hasattr(model, "get_params"):
@@ -132,7 +136,7 @@ def _checked(name: str, model: Any) -> Any:
     return model
 
 
-def _takes_any_rows(estimator: Any) -> bool:
+def _takes_any_rows(estimator: BaseEstimator) -> bool:
     """Return whether an estimator is left to read the rows itself: one made of others, or one that takes text."""
     parameters = estimator.get_params(deep=False)
     if any(parameters.get(name) is not None for name in _MADE_OF_OTHERS):
@@ -140,7 +144,7 @@ def _takes_any_rows(estimator: Any) -> bool:
     return bool(get_tags(estimator).input_tags.string)
 
 
-def _settled(estimator: Any, random_state: int, threads: int | None) -> Any:
+def _settled(estimator: BaseEstimator, random_state: int, threads: int | None) -> BaseEstimator:
     """Return the estimator with a seed where it needs one, its parts included, and with its threads where said."""
     given = estimator.get_params()
     seeds = [name for name, value in given.items() if name.split("__")[-1] == "random_state" and value is None]

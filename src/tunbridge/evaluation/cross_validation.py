@@ -30,9 +30,10 @@ from numpy.typing import ArrayLike
 
 from tunbridge._core.check import check_integer, counted, listed, shortened
 from tunbridge._core.progress import Progress, Report, watched
-from tunbridge._core.seeds import entropy_of
+from tunbridge._core.seeds import RandomState, entropy_of
+from tunbridge.classifiers._rows import Frame
 from tunbridge.errors import DataError, TunbridgeError, UnseenStateWarning
-from tunbridge.evaluation.candidates import Candidate, as_candidates
+from tunbridge.evaluation.candidates import Candidate, Models, as_candidates
 from tunbridge.evaluation.comparison import CRITERION, Comparison, FoldResult
 from tunbridge.evaluation.families import default_models
 from tunbridge.evaluation.labelled import Labelled, labelled
@@ -43,12 +44,12 @@ _BAR = 24
 
 
 def compare_classifiers(
-    frame: Any,
+    frame: Frame,
     target: str | ArrayLike,
-    models: object = None,
+    models: Models | None = None,
     *,
     folds: int = 10,
-    random_state: int | np.random.Generator | None = 0,
+    random_state: RandomState = 0,
     weights: str | ArrayLike | None = None,
     n_jobs: int | None = None,
     progress: Progress = None,
@@ -102,12 +103,7 @@ def compare_classifiers(
 
 
 def cross_validated(
-    rows: Labelled,
-    candidates: Sequence[Candidate],
-    folds: int,
-    *,
-    seed: int,
-    progress: Progress = None,
+    rows: Labelled, candidates: Sequence[Candidate], folds: int, *, seed: int, progress: Progress = None
 ) -> Comparison:
     """Return the comparison of models on labelled rows."""
     if not rows.weights.sum() > 0:
@@ -305,13 +301,13 @@ class ClassifierChoice:
 
 
 def classify(
-    frame: Any,
+    frame: Frame,
     target: str | ArrayLike,
-    models: object = None,
+    models: Models | None = None,
     *,
     folds: int = 5,
     one_standard_error: bool = False,
-    random_state: int | np.random.Generator | None = 0,
+    random_state: RandomState = 0,
     weights: str | ArrayLike | None = None,
     n_jobs: int | None = None,
     progress: Progress = None,

@@ -10,20 +10,23 @@ and as a code, and a zero in every one-hot column. So is an unseen category.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from tunbridge._core.check import check_choice, check_number, did_you_mean
 from tunbridge._core.memory import check_memory
 from tunbridge.classifiers._classes import encode_target
-from tunbridge.classifiers._reading import is_frame, known_table, learn_table, numbers_of, split_target
-from tunbridge.data import Table, Variable, as_table
+from tunbridge.classifiers._reading import is_frame, known_table, learn_table, numbers_of, split_target, table_tags
+from tunbridge.classifiers._rows import Categorical, Frame, Labels, SampleWeight
+from tunbridge.data import State, Table, Variable, as_table
 from tunbridge.data.columns import infer_column
 from tunbridge.data.frames import with_classes
 from tunbridge.data.table import check_weights
@@ -105,7 +108,7 @@ class Labelled:
         return found
 
 
-def labelled(frame: Any, target: Any, *, weights: str | ArrayLike | None = None) -> Labelled:
+def labelled(frame: Frame, target: str | ArrayLike, *, weights: str | ArrayLike | None = None) -> Labelled:
     """Return the rows of a frame that have a class.
 
     Parameters
@@ -119,15 +122,14 @@ def labelled(frame: Any, target: Any, *, weights: str | ArrayLike | None = None)
     """
     table = as_table(frame, weights=weights)
     named = isinstance(target, str)
-    if named and target not in table.names:
+    if isinstance(target, str) and target not in table.names:
         raise DataError(f"target must name a column of the data; got {target!r}. {did_you_mean(target, table.names)}")
-    if not named:
-        table, target = _with_target(table, target)
-    coded, present = with_classes(table, target)
-    gone = {name for name in ([target] if named else []) + [weights] if isinstance(name, str)}
+    table, name = (table, target) if isinstance(target, str) else _with_target(table, target)
+    coded, present = with_classes(table, name)
+    gone = {each for each in (target, weights) if isinstance(each, str)}
     source = rows_of(_source(frame, gone), present)
     kept = coded if present.all() else coded.take(present)
-    return Labelled(kept, target, int((~present).sum()), named, source)
+    return Labelled(kept, name, int((~present).sum()), named, source)
 
 
 def rows_of(source: Any, mask: np.ndarray) -> Any:
@@ -146,7 +148,7 @@ def _source(frame: Any, gone: set[str]) -> Any:
     return None
 
 
-def _with_target(table: Table, target: Any) -> tuple[Table, str]:
+def _with_target(table: Table, target: ArrayLike) -> tuple[Table, str]:
     """Return the table with the classes as a column with an unused name."""
     name = getattr(target, "name", None)
     name = name if isinstance(name, str) and name.strip() and name not in table.names else "class"
@@ -160,7 +162,7 @@ def _with_target(table: Table, target: Any) -> tuple[Table, str]:
     return table.with_column(column), name
 
 
-def class_codes(classes: Any, values: Any) -> np.ndarray:
+def class_codes(classes: Iterable[State], values: Iterable[State]) -> np.ndarray:
     """Return the position of each value among some classes; −1 for other values.
 
     Examples
@@ -175,6 +177,7 @@ def class_codes(classes: Any, values: Any) -> np.ndarray:
 # Matrices for scikit-learn
 
 
+@dataclass(eq=False, repr=False)
 class Coded(ClassifierMixin, BaseEstimator):
     """A scikit-learn classifier that takes frames, tables, text and missing values.
 
@@ -207,15 +210,13 @@ class Coded(ClassifierMixin, BaseEstimator):
     ['yes']
     """
 
-    def __init__(
-        self, estimator: Any, *, codes: str = "one-hot", class_share: float = 0.0, categorical: Any = None
-    ) -> None:
-        self.estimator = estimator
-        self.codes = codes
-        self.class_share = class_share
-        self.categorical = categorical
+    estimator: BaseEstimator
+    _: KW_ONLY
+    codes: str = "one-hot"
+    class_share: float = 0.0
+    categorical: Categorical = None
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Frame, y: Labels = None, sample_weight: SampleWeight = None) -> Self:
         """Learn from rows and their classes.
 
         Parameters
@@ -240,7 +241,7 @@ class Coded(ClassifierMixin, BaseEstimator):
         self.estimator_.fit(self._matrix(rows), classes, **weight_arguments(self.estimator_, weights))
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Frame) -> np.ndarray:
         """Return P(c | x) for each row and class, in the order of ``classes_``."""
         check_is_fitted(self)
         X = split_target(X, None, None, self.target_name_, required=False)[0] if self.target_name_ else X
@@ -250,12 +251,12 @@ class Coded(ClassifierMixin, BaseEstimator):
         frequencies = self.class_count_ / self.class_count_.sum()
         return (1 - self.class_share) * full + self.class_share * frequencies
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Frame) -> np.ndarray:
         """Return the most probable class of each row; the first of equally probable ones."""
         check_is_fitted(self)
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
-    def _with_categories(self, estimator: Any, rows: Table) -> Any:
+    def _with_categories(self, estimator: BaseEstimator, rows: Table) -> BaseEstimator:
         """Return the estimator with the columns of the matrix that are categories, if it has such a parameter."""
         if self.codes == "ordinal" and "categorical_features" in estimator.get_params():
             mask = [v.is_categorical and v.n_states <= _MOST_CATEGORIES for v in rows.variables]
@@ -278,15 +279,11 @@ class Coded(ClassifierMixin, BaseEstimator):
                 out[:, stop - 1] = np.where(rows.columns[j] < 0, np.nan, rows.columns[j])
         return out
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
+    def __sklearn_tags__(self) -> Tags:
+        return table_tags(super().__sklearn_tags__())
 
 
-def weight_arguments(estimator: Any, weights: Any) -> dict[str, Any]:
+def weight_arguments(estimator: BaseEstimator, weights: np.ndarray | None) -> dict[str, Any]:
     """Return the argument of ``fit`` for weights, of an estimator or of the last one of a pipeline.
 
     Raises

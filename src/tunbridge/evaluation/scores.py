@@ -60,19 +60,15 @@ class Ranked(NamedTuple):
 
     @classmethod
     def of(cls, scores: np.ndarray, inside: np.ndarray, outside: np.ndarray, *, most: int) -> Ranked:
-        """Return the distinct scores, at most ``most``."""
+        """Return the distinct scores; where they are more than ``most``, neighbours in groups of about equal weight."""
         distinct, place = np.unique(scores, return_inverse=True)
         within, beside = (np.bincount(place, w, len(distinct)) for w in (inside, outside))
-        return cls(distinct, within, beside)._thinned(most)
-
-    def _thinned(self, most: int) -> Ranked:
-        """Return the scores with neighbours merged into groups of about equal weight."""
-        if len(self.scores) <= most:
-            return self
-        weight = np.cumsum(self.inside + self.outside)
+        if len(distinct) <= most:
+            return cls(distinct, within, beside)
+        weight = np.cumsum(within + beside)
         group = np.minimum(weight * (most / weight[-1]), most - 1).astype(np.int64)
         starts = np.flatnonzero(np.diff(group, prepend=-1))
-        return Ranked(self.scores[starts], *(np.add.reduceat(w, starts) for w in (self.inside, self.outside)))
+        return cls(distinct[starts], *(np.add.reduceat(w, starts) for w in (within, beside)))
 
     def concordance(self) -> tuple[float, float]:
         """Return the weight of the pairs that are ranked correctly, and of all pairs."""

@@ -26,6 +26,7 @@ Biosciences 9, 499–509.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from tunbridge._core.check import check_choice, check_integer, check_number
 from tunbridge._core.registry import classifier
-from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._rows import ClassPrior, Examples, Frame
 from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.explanation.contributions import difference
+from tunbridge.classifiers.explanation.contributions import Compared
+from tunbridge.data import State
 from tunbridge.errors import DataError
 from tunbridge.sequences.explanation import SequenceExplanation, log_ratios, sequence_explanation
 from tunbridge.sequences.model import SequenceModel, SequenceStream, model_of
@@ -49,7 +51,8 @@ _AUTO = "auto"
 
 
 @classifier("sequence", compared=False)
-class SequenceClassifier(BayesClassifier):
+@dataclass(eq=False, repr=False)
+class SequenceClassifier(BayesClassifier[SequenceStatistics]):
     """Bayesian classifier of sequences of symbols: Markov chains, bags of letters, or position-specific models.
 
     Parameters
@@ -129,32 +132,18 @@ class SequenceClassifier(BayesClassifier):
     ['f', 'm']
     """
 
-    def __init__(
-        self,
-        model: str = "markov",
-        order: int | str = 1,
-        *,
-        max_order: int = 5,
-        smoothing: float | str = _AUTO,
-        ends: bool = True,
-        column: str | None = None,
-        alphabet: Iterable[str | int] | None = None,
-        gaps: Iterable[str | int] | None = None,
-        ignore_case: bool = False,
-        class_prior: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.model = model
-        self.order = order
-        self.max_order = max_order
-        self.smoothing = smoothing
-        self.ends = ends
-        self.column = column
-        self.alphabet = alphabet
-        self.gaps = gaps
-        self.ignore_case = ignore_case
-        self.class_prior = class_prior
-        self.n_jobs = n_jobs
+    model: str = "markov"
+    order: int | str = 1
+    _: KW_ONLY
+    max_order: int = 5
+    smoothing: float | str = _AUTO
+    ends: bool = True
+    column: str | None = None
+    alphabet: Iterable[str | int] | None = None
+    gaps: Iterable[str | int] | None = None
+    ignore_case: bool = False
+    class_prior: ClassPrior = None
+    n_jobs: int | None = None
 
     @property
     def alphabet_(self) -> tuple[Any, ...]:
@@ -218,10 +207,9 @@ class SequenceClassifier(BayesClassifier):
 
     # Learning
 
-    def collect(self, examples: Examples, before: Any) -> SequenceStatistics:
+    def collect(self, examples: Examples, before: SequenceStatistics | None) -> SequenceStatistics:
         """Return the counts of symbols in contexts."""
-        batch, classes, target = examples.rows, examples.classes, examples.target
-        return gather(batch, classes, target, examples.weights, before, self._settings())
+        return gather(examples, before, self._settings())
 
     def settled(self, batch: Sequences, weights: np.ndarray | None) -> Sequences:
         """Return sequences with what is expected of all of them."""
@@ -233,7 +221,7 @@ class SequenceClassifier(BayesClassifier):
 
     # Answers
 
-    def explain(self, X: Any, label: object = None, against: object = None) -> Any:
+    def explain(self, X: Frame, label: State | None = None, against: State | None = None) -> Any:
         """Return why each sequence is given its class: what every symbol adds to the log-odds.
 
         Parameters
@@ -274,23 +262,21 @@ class SequenceClassifier(BayesClassifier):
         """
         return super().explain(X, label, against)
 
-    def reasons(
-        self, batch: Sequences, compared: list[tuple[int, int]], probabilities: np.ndarray
-    ) -> list[SequenceExplanation]:
+    def reasons(self, batch: Sequences, compared: list[Compared]) -> list[SequenceExplanation]:
         """Return why each sequence has one class rather than another."""
-        model, classes = self._fitted, self.classes_.tolist()
+        model = self._fitted
         own, rows = set(model.statistics.alphabet), model.coded(batch)
         known = {s for s in batch.alphabet if model.rules.symbol(s) in own}
         found = []
-        for row, (c, d) in enumerate(compared):
+        for row, two in enumerate(compared):
             terms, symbols = model.symbol_terms(rows, row), batch.symbols(row)
             one = sequence_explanation(
-                (classes[c], classes[d]),
-                prior=difference(self.class_log_prior_[c], self.class_log_prior_[d]),
+                (two.label, two.against),
+                prior=two.prior,
                 symbols=symbols,
-                weights=log_ratios(terms[:, c], terms[:, d]),
+                weights=log_ratios(terms[:, two.c], terms[:, two.d]),
                 ends=model.statistics.ends,
-                probabilities=dict(zip(classes, probabilities[row].tolist(), strict=True)),
+                probabilities=two.probabilities,
                 unknown=[i for i, s in enumerate(symbols, start=1) if s not in known],
             )
             found.append(one)

@@ -16,13 +16,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from sklearn.base import BaseEstimator
 
-from tunbridge._core.check import listed, shortened, warn_user
+from tunbridge._core.check import shortened, warn_user
 from tunbridge.classifiers._reading import chosen_column, is_list, split_column
+from tunbridge.classifiers._rows import Frame, Labels, SampleWeight, Split
+from tunbridge.classifiers._statistics import inner_statistics
 from tunbridge.data.arrow import is_pandas, is_text
 from tunbridge.data.variable import is_missing
 from tunbridge.errors import DataError, UnseenStateWarning
 from tunbridge.kernels.text.sequences import decode_points
+from tunbridge.sequences.statistics import SequenceStatistics
 from tunbridge.sequences.symbols import (
     Rules,
     Sequences,
@@ -33,6 +37,7 @@ from tunbridge.sequences.symbols import (
     occurring,
     plain_symbol,
     ready,
+    symbol_list,
     translated,
 )
 
@@ -65,40 +70,38 @@ class SequenceReader:
     n_jobs: int | None
     learned_column: str | None = None
 
-    def split(self, X: Any, y: Any, sample_weight: Any, known: str | None) -> tuple[Any, Any, Any, str | None]:
+    def split(self, X: Frame, y: Labels, sample_weight: SampleWeight, known: str | None) -> Split:
         """Return (X, classes, weights, name of the target), where y may be the name of a column of X."""
         return split_column(X, y, sample_weight, known, _WHAT)
 
-    def learned(self, estimator: Any, X: Any, before: Any) -> Sequences:
+    def learned(self, estimator: BaseEstimator, X: Frame, before: SequenceStatistics | None) -> Sequences:
         """Return training sequences."""
         reader = self if before is None else replace(self, learned_column=before.column)
-        rows = reader._read(X, None)
+        rows = reader.read(X, None)
         if not rows.n_rows:
             raise DataError("X must have at least one sequence; got 0 sample(s) while a minimum of 1 is required.")
         return rows
 
-    def known(self, estimator: Any, X: Any) -> Sequences:
+    def known(self, estimator: BaseEstimator, X: Frame) -> Sequences:
         """Return sequences to predict; one warning names unseen symbols."""
-        learned = estimator.statistics_
-        while hasattr(learned, "fitted"):  # of a classifier around another
-            learned = learned.fitted.statistics_
+        learned = inner_statistics(estimator.statistics_)
         reader = replace(self, learned_column=learned.column)
-        row = reader._row(X)
+        row = reader.row(X)
         if reader.is_one(X):
             X = {name: [value] for name, value in row.items()} if isinstance(row, Mapping) else [row]
-        rows = reader._read(X, estimator.target_name_)
+        rows = reader.read(X, estimator.target_name_)
         warn_unknown(self.rules.unknown(rows, learned.alphabet), learned.alphabet)
         return rows
 
-    def is_one(self, X: Any) -> bool:
+    def is_one(self, X: object) -> bool:
         """Return whether X is one sequence: a text, a list of integers, or a row of a frame with one of these."""
-        row = self._row(X)
+        row = self.row(X)
         if not isinstance(row, Mapping):
             return _is_one(row)
         values = [row[self._name]] if self._name in row else list(row.values())
         return bool(values) and all(_is_one(v) or not isinstance(v, Sized) for v in values)
 
-    def _row(self, X: Any) -> Any:
+    def row(self, X: Any) -> Any:
         """Return a row of a pandas frame as a mapping; anything else unchanged."""
         is_row = self._name is not None and is_pandas(X, "Series") and self._name in X.index
         return dict(X.items()) if is_row else X
@@ -107,7 +110,8 @@ class SequenceReader:
     def _name(self) -> str | None:
         return self.column if self.column is not None else self.learned_column
 
-    def _read(self, X: Any, target: str | None) -> Sequences:
+    def read(self, X: Frame, target: str | None) -> Sequences:
+        """Return the sequences of the column that holds them."""
         found = chosen_column(X, self.column, target, _WHAT, before=self.learned_column, lists=True)
         return read_sequences(*found, self.n_jobs)
 
@@ -121,12 +125,7 @@ def warn_unknown(unknown: Sequence[Symbol], alphabet: tuple[Symbol, ...]) -> Non
     warn_user(f"unseen symbols count as missing: {symbol_list(unknown)}.{hint}", UnseenStateWarning)
 
 
-def symbol_list(symbols: Iterable[Symbol]) -> str:
-    """Return symbols as a message lists them."""
-    return listed(sorted(symbols), most=10)
-
-
-def _is_one(X: Any) -> bool:
+def _is_one(X: object) -> bool:
     """Return whether X can only be one sequence: a text, or integers."""
     if isinstance(X, np.ndarray):
         return X.ndim == 1 and X.dtype.kind in "iu" and X.size > 0
@@ -138,7 +137,7 @@ def _is_one(X: Any) -> bool:
 # Columns
 
 
-def read_sequences(X: Any, column: str | None = None, n_jobs: int | None = None) -> Sequences:
+def read_sequences(X: Frame, column: str | None = None, n_jobs: int | None = None) -> Sequences:
     """Return the sequences of a list, array, Series or Arrow column, in the alphabet of what they hold.
 
     Examples
@@ -282,7 +281,7 @@ def _from_objects(rows: Sequence[Any]) -> _Found:
     return _coded(list(place), codes, offsets)
 
 
-def _symbols_of(row: Any, number: int) -> Sequence[Any]:
+def _symbols_of(row: object, number: int) -> Sequence[Any]:
     if isinstance(row, str):
         return list(row)
     if isinstance(row, np.ndarray) and row.ndim == 1:
@@ -299,7 +298,7 @@ def _symbols_of(row: Any, number: int) -> Sequence[Any]:
     raise DataError(f"{_RULE}; row {number} is {shortened(repr(row))}.{hint}")
 
 
-def _coded(distinct: Any, codes: np.ndarray, offsets: np.ndarray) -> _Found:
+def _coded(distinct: Iterable[object], codes: np.ndarray, offsets: np.ndarray) -> _Found:
     """Return codes in a sorted alphabet; equal symbols are merged, and None becomes unknown."""
     symbols = [plain_symbol(v) for v in distinct]
     known = {s for s in symbols if s is not None}

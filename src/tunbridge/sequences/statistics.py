@@ -34,6 +34,7 @@ import numpy as np
 from tunbridge._core.check import counted, warn_user
 from tunbridge._core.threads import map_threads
 from tunbridge.classifiers._classes import log_class_prior, log_posterior, sorted_target
+from tunbridge.classifiers._rows import Examples
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, UnseenStateWarning
 from tunbridge.kernels.text.sequences import Coded
@@ -48,9 +49,8 @@ from tunbridge.sequences.contexts import (
     merged,
     summed,
 )
-from tunbridge.sequences.reader import symbol_list
 from tunbridge.sequences.smoothing import Chain, Level, estimates_of, levels_of, table_of
-from tunbridge.sequences.symbols import Rules, Sequences, Symbol, check_symbols
+from tunbridge.sequences.symbols import Rules, Sequences, Symbol, check_symbols, symbol_list
 
 FOLDS = 5
 """Folds of the cross-validation of the order."""
@@ -210,17 +210,11 @@ class Settings(NamedTuple):
     n_jobs: int | None
 
 
-def gather(
-    rows: Sequences,
-    classes: np.ndarray,
-    target: Variable,
-    weights: np.ndarray | None,
-    before: SequenceStatistics | None,
-    settings: Settings,
-) -> SequenceStatistics:
+def gather(examples: Examples, before: SequenceStatistics | None, settings: Settings) -> SequenceStatistics:
     """Return the statistics of sequences; after earlier ones their length and their chosen order are kept."""
-    if weights is not None and not (weights > 0).all():
-        rows, classes, weights = rows.take(weights > 0), classes[weights > 0], weights[weights > 0]
+    if examples.weights is not None and not (examples.weights > 0).all():
+        examples = examples.take(examples.weights > 0)
+    rows, classes, weights = examples.rows, examples.classes, examples.weights
     rules, by_cv, n_jobs = settings.rules, settings.choose_by == "cv", settings.n_jobs
     length = _length(rows, before) if settings.places else None
     alphabet = rules.alphabet({*rows.met(n_jobs), *rows.expected})
@@ -229,8 +223,8 @@ def gather(
     layout = Layout(len(alphabet), order, settings.ends and not settings.places, length)
     layout.check()
     own = rows.coded(rules, alphabet, n_jobs)
-    weight = np.bincount(classes, weights, minlength=target.n_states).astype(np.float64)
-    found = SequenceStatistics(target, weight, alphabet, (), order, layout.ends, length, rows.column)
+    weight = examples.class_weight
+    found = SequenceStatistics(examples.target, weight, alphabet, (), order, layout.ends, length, rows.column)
     if by_cv and before is None:
         spans = fold_spans(rows.offsets, classes, rows.keys(0), FOLDS)
         return _with_best_order(found, own, spans, weights, settings)

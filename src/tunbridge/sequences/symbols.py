@@ -7,14 +7,14 @@ not learned, are unknown: they add nothing, and contexts start again behind them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tunbridge._core.check import shortened
+from tunbridge._core.check import listed, shortened
 from tunbridge._core.hashing import seeded, text_key
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.data import Variable
@@ -33,7 +33,7 @@ _SMALL_CODES = 255
 _FEW = 2_000  # symbols that take less time in Python than compiling a kernel does
 
 
-def ready(kernel: Any, size: int) -> Any:
+def ready(kernel: Callable[..., Any], size: int) -> Callable[..., Any]:
     """Return a kernel, or its Python function for few symbols."""
     return compiled.ready(kernel, size, _FEW)
 
@@ -218,7 +218,7 @@ class Rules:
         return [s for s in rows.alphabet if self.symbol(s) not in known]
 
 
-def rules_of(alphabet: Any, gaps: Any, *, ignore_case: bool) -> Rules:
+def rules_of(alphabet: Iterable[Symbol] | None, gaps: Iterable[Symbol] | None, *, ignore_case: bool) -> Rules:
     """Return the rules for the parameters of a classifier; raise where they are invalid."""
     given = None if alphabet is None else _symbols("alphabet", alphabet)
     if given == ():
@@ -228,7 +228,7 @@ def rules_of(alphabet: Any, gaps: Any, *, ignore_case: bool) -> Rules:
     return Rules(given, frozenset(() if gaps is None else _symbols("gaps", gaps)), ignore_case)
 
 
-def _symbols(what: str, values: Any) -> tuple[Symbol, ...]:
+def _symbols(what: str, values: object) -> tuple[Symbol, ...]:
     if not isinstance(values, Iterable) or isinstance(values, Iterator):
         got = shortened(repr(values))
         raise DataError(f"{what} must be a text or a list of symbols, or None; got {got}.", parameter=what)
@@ -238,6 +238,11 @@ def _symbols(what: str, values: Any) -> tuple[Symbol, ...]:
             f"{what} must name symbols; got a missing value among them. It is unknown anyway.", parameter=what
         )
     return tuple(s for s in symbols if s is not None)
+
+
+def symbol_list(symbols: Iterable[Symbol]) -> str:
+    """Return symbols as a message lists them."""
+    return listed(sorted(symbols), most=10)
 
 
 def check_symbols(symbols: Iterable[Symbol]) -> None:
@@ -250,7 +255,7 @@ def check_symbols(symbols: Iterable[Symbol]) -> None:
         )
 
 
-def plain_symbol(value: Any) -> Symbol | None:
+def plain_symbol(value: object) -> Symbol | None:
     """Return a value as a symbol, None where it is missing; raise for values that cannot be symbols."""
     if type(value) is str:
         return value

@@ -24,7 +24,7 @@ import numpy as np
 
 from tunbridge._core.check import counted, listed, shortened
 from tunbridge._core.grid import grid_lines, html_table
-from tunbridge.classifiers.explanation.contributions import difference
+from tunbridge.classifiers.explanation.contributions import Compared
 from tunbridge.decisions.evidence import Evidence, Explained, json_value, value_text, weight_bar
 from tunbridge.text.documents import Documents
 from tunbridge.text.marked import Segment, Span, marked_lines, printable
@@ -286,16 +286,9 @@ def _style(weight: float, largest: float) -> str:
 
 
 def text_explanations(
-    model: WordScores,
-    tokens: Tokens,
-    batch: Documents,
-    compared: Sequence[tuple[int, int]],
-    *,
-    classes: Sequence[Any],
-    probabilities: np.ndarray,
-    absence_counts: bool,
+    model: WordScores, tokens: Tokens, batch: Documents, compared: Sequence[Compared], *, absence_counts: bool
 ) -> list[TextExplanation]:
-    """Return why each document has one class rather than another, given the positions of both.
+    """Return why each document has one class rather than another.
 
     Parameters
     ----------
@@ -305,20 +298,16 @@ def text_explanations(
         How documents are split.
     batch : Documents
         The documents.
-    compared : sequence of (int, int)
+    compared : sequence of Compared
         For each the class to explain and the one to compare it with.
-    classes : sequence
-        The classes.
-    probabilities : ndarray of shape (n_rows, n_classes)
-        Their probabilities.
     absence_counts : bool
         Whether the weights are log-odds of the presence of words, and the base the score of the absence of all.
     """
     words, values = model.known(batch)
     found = []
-    for row, (c, d) in enumerate(compared):
+    for row, two in enumerate(compared):
         own = slice(batch.starts[row], batch.starts[row + 1])
-        weights, base = _weights(model, words[own], values[own], (c, d), absence_counts)
+        weights, base = _weights(model, words[own], values[own], (two.c, two.d), absence_counts)
         counts, hashes = batch.counts[own], batch.vocabulary.hashes[batch.words[own]]
         each = {
             key: weight / n
@@ -328,13 +317,9 @@ def text_explanations(
         evidence, spans, unknown = _placed(tokens, batch.text(row), each)
         n_absent = len(model.vocabulary) - len(each)
         term = Evidence(ABSENT, n_absent, base) if absence_counts else Evidence(INTERCEPT, 1, base)
-        prior, shares = difference(model.log_prior[c], model.log_prior[d]), probabilities[row].tolist()
-        found.append(
-            TextExplanation(
-                classes[c], classes[d], prior, (*evidence, *([term] if base else [])),
-                dict(zip(classes, shares, strict=True)), batch.text(row), spans, unknown, len(evidence),
-            )
-        )  # fmt: skip
+        told = (*evidence, *([term] if base else []))
+        head = (two.label, two.against, two.prior, told, dict(two.probabilities))
+        found.append(TextExplanation(*head, batch.text(row), spans, unknown, len(evidence)))
     return found
 
 

@@ -38,13 +38,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.special import expit, rel_entr
 
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.classifiers._classes import Finish
+from tunbridge.errors import DataError
 from tunbridge.kernels import compiled
 from tunbridge.kernels.text import tokens as kernels
 from tunbridge.text.documents import Documents, Vocabulary
 from tunbridge.text.weighting import Weighting
+
+_CELLS_AT_ONCE = 1_000_000
 
 _PIECE_ROWS = 512
 
@@ -264,3 +268,63 @@ def rest_of(whole: np.ndarray | float, part: np.ndarray) -> np.ndarray:
 def _log(values: np.ndarray) -> np.ndarray:
     """Return logarithms; values are above zero unless there are no words."""
     return np.log(np.where(values > 0.0, values, 1.0))
+
+
+# What words tell
+
+
+def names_of(vocabulary: Vocabulary, what: str) -> list[str]:
+    """Return the words; raise if only their hashes were kept."""
+    if len(vocabulary) and not len(vocabulary.ends):
+        raise DataError(
+            f"{what} must have words with names; with n_buckets only their hashes are kept. Use n_buckets=0.",
+            parameter="n_buckets",
+        )
+    return vocabulary.names()
+
+
+def expected_weights(weights: Weights | DenseWeights, n_words: int, class_weight: np.ndarray) -> np.ndarray:
+    """Return the expected weight of evidence of words, given the log-odds of their presence in each class."""
+    found, others = np.zeros(n_words), class_weight.sum() - class_weight
+    used = (class_weight > 0) & (others > 0)  # not a class without documents, or the only one
+    if not used.any():
+        return found
+    share = class_weight[used] / class_weight[used].sum()
+    for start, stop in row_pieces(n_words, max(1, _CELLS_AT_ONCE // len(class_weight))):
+        p = expit(weights.rows(np.arange(start, stop)))
+        q = ((p @ class_weight)[:, None] - p * class_weight)[:, used] / others[used]
+        p, q = p[:, used], np.clip(q, 0.0, 1.0)
+        found[start:stop] = (rel_entr(p, q) + rel_entr(1.0 - p, 1.0 - q)) @ share
+    return np.maximum(found, 0.0)
+
+
+def heaviest_words(model: WordScores, position: int, n: int) -> dict[str, float]:
+    """Return the n words of largest weight for a class, each alone, against the mean of the other classes.
+
+    Parameters
+    ----------
+    model : WordScores
+        The model.
+    position : int
+        The class.
+    n : int
+        How many words.
+    """
+    n_words, n_classes = len(model.vocabulary), len(model.log_prior)
+    weights = np.zeros(n_words)
+    for start, stop in row_pieces(n_words, max(1, _CELLS_AT_ONCE // n_classes)):
+        rows = model.weights.rows(np.arange(start, stop))
+        others = (rows.sum(axis=1) - rows[:, position]) / max(1, n_classes - 1)
+        weights[start:stop] = rows[:, position] - others
+    weights *= _alone(model)
+    best = np.argsort(-weights, kind="stable")[:n]
+    names = names_of(model.vocabulary.take(best), "top_words")
+    return dict(zip(names, weights[best].tolist(), strict=True))
+
+
+def _alone(model: WordScores) -> np.ndarray:
+    """Return the value of each word in a document that contains it once and nothing else."""
+    n_words = len(model.vocabulary)
+    each, once = np.arange(n_words, dtype=np.int32), np.ones(n_words, np.int32)
+    _, values = model.known(Documents(model.vocabulary, np.arange(n_words + 1), each, once))
+    return values

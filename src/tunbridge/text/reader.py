@@ -10,13 +10,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from sklearn.base import BaseEstimator
 
 from tunbridge._core.check import shortened
 from tunbridge.classifiers._reading import chosen_column, split_column
+from tunbridge.classifiers._rows import Frame, Labels, SampleWeight, Split
+from tunbridge.classifiers._statistics import inner_statistics
 from tunbridge.data.arrow import is_pandas
 from tunbridge.data.variable import is_missing
 from tunbridge.errors import DataError, FileMissingError
 from tunbridge.text.documents import Documents
+from tunbridge.text.statistics import TextStatistics
 from tunbridge.text.tokens import Tokens
 
 _RULE = "X must be documents: a list of texts, a column of them, or a frame with such a column"
@@ -30,7 +34,7 @@ class TextReader:
     column: str | None
     n_jobs: int | None
 
-    def split(self, X: Any, y: Any, sample_weight: Any, known: str | None) -> tuple[Any, Any, Any, str | None]:
+    def split(self, X: Frame, y: Labels, sample_weight: SampleWeight, known: str | None) -> Split:
         """Return documents, classes, weights and the target's name; a folder has a subfolder for each class."""
         if isinstance(X, os.PathLike):
             found = read_documents(X)
@@ -44,31 +48,30 @@ class TextReader:
             raise DataError(f"{_RULE}; got an iterator of batches, but all are needed at once. Put them into a list.")
         return split_column(X, y, sample_weight, known, "documents")
 
-    def learned(self, estimator: Any, X: Any, before: Any) -> Documents:
+    def learned(self, estimator: BaseEstimator, X: Frame, before: TextStatistics | None) -> Documents:
         """Return training documents."""
-        return self._read(X, None, None if before is None else before.column)
+        return self.read(X, None, None if before is None else before.column)
 
-    def known(self, estimator: Any, X: Any) -> Documents:
+    def known(self, estimator: BaseEstimator, X: Frame) -> Documents:
         """Return documents to predict."""
         if isinstance(X, os.PathLike):
             X = read_documents(X)["text"]
         if self.is_one(X):
             X = [X]
-        statistics = estimator.statistics_
-        while hasattr(statistics, "fitted"):  # of a classifier around another
-            statistics = statistics.fitted.statistics_
-        return replace(self, tokens=statistics.tokens)._read(X, estimator.target_name_, statistics.column)
+        statistics = inner_statistics(estimator.statistics_)
+        return replace(self, tokens=statistics.tokens).read(X, estimator.target_name_, statistics.column)
 
-    def is_one(self, X: Any) -> bool:
+    def is_one(self, X: object) -> bool:
         """Return whether X is one document rather than a list of them."""
         return isinstance(X, str)
 
-    def _read(self, X: Any, target: str | None, before: str | None) -> Documents:
+    def read(self, X: Frame, target: str | None, before: str | None) -> Documents:
+        """Return the documents of the column that holds them: ``before`` is the name of the one read before."""
         values, name = chosen_column(X, self.column, target, "documents", before=before)
         return replace(self.tokens.count(as_texts(values), self.n_jobs), column=name)
 
 
-def parts_of_batch(batch: Any, y: Any) -> tuple[Any, Any, Any]:
+def parts_of_batch(batch: object, y: Labels) -> tuple[Any, Any, Any]:
     """Return documents, classes and weights of one batch; y may name the column of the classes."""
     if isinstance(batch, tuple) and len(batch) in (2, 3):
         return batch[0], batch[1], batch[2] if len(batch) == 3 else None

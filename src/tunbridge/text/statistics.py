@@ -2,6 +2,27 @@
 
 Most words occur in few classes, so the counts are sparse. Statistics of further documents can be merged: new words and
 classes come last.
+
+**Information.** The mutual information of the presence of a word in a document and the class is
+
+    N · I(W; C) = Σ_c [n(d_wc) + n(N_c − d_wc) − n(N_c)] − n(D_w) − n(N − D_w) + n(N),   n(x) = x log x,
+
+where d_wc of the N_c documents of class c contain the word, and D_w and N are the sums over the classes. A class
+without the word adds nothing, so only stored counts are read, for any number of classes.
+
+**Expected weight.** In the Bernoulli model a word is in a document of class c with probability p_c, and in one of the
+others with q_c, the mean of theirs. Its presence or absence moves the log-odds of the true class on average by
+
+    Σ_c P(c) [p_c log p_c/q_c + (1 − p_c) log (1 − p_c)/(1 − q_c)],
+
+a mean of Kullback-Leibler divergences, which is never negative. The other models have no probability that a word is in
+a document, and give its absence no weight; the mean weight of its occurrences alone can be negative for a word that is
+typical of a rare class. It is not a measure of importance, and is not offered.
+
+References
+----------
+Y. Yang, J. O. Pedersen (1997). A comparative study on feature selection in text categorization. ICML, 412–420.
+I. J. Good (1950). Probability and the Weighing of Evidence. Griffin, London.
 """
 
 from __future__ import annotations
@@ -15,11 +36,15 @@ from scipy.sparse import csr_array
 
 from tunbridge._core.packing import pack, unpack
 from tunbridge.classifiers._classes import sorted_target
+from tunbridge.classifiers._rows import Examples
+from tunbridge.counts.information import entropy, n_log_n
 from tunbridge.data import Variable
+from tunbridge.decisions.importance import Importance, importance
 from tunbridge.errors import DataError
 from tunbridge.kernels import compiled
 from tunbridge.kernels.text.tokens import add_by_class
 from tunbridge.text.documents import Background, Documents, Vocabulary, sparse_rows, united
+from tunbridge.text.naive import WordScores, expected_weights, names_of, rest_of
 from tunbridge.text.nb_svm import LinearWeights
 from tunbridge.text.tokens import Tokens
 from tunbridge.text.weighting import Weighting
@@ -155,24 +180,17 @@ def _check_alike(before: Tokens | Weighting, now: Tokens | Weighting) -> None:
             raise DataError(f"{rule} Call fit to start again.", parameter=name)
 
 
-def collect(
-    rows: Documents,
-    classes: np.ndarray,
-    target: Variable,
-    weights: np.ndarray | None,
-    weighting: Weighting,
-    tokens: Tokens,
-) -> TextStatistics:
+def collect(examples: Examples, weighting: Weighting, tokens: Tokens) -> TextStatistics:
     """Return the statistics of documents; those of weight zero add nothing, not even words."""
-    mass, vocabulary = _mass(rows, weights), rows.vocabulary
+    rows, classes, target = examples.rows, examples.classes, examples.target
+    mass, vocabulary = _mass(rows, examples.weights), rows.vocabulary
     amounts, documents = _by_class(rows, classes, target.n_states, mass, weighting.within(rows))
     occurrences = np.bincount(rows.words, rows.spread(mass) * rows.counts, minlength=len(vocabulary))
-    weight = np.bincount(classes, mass, minlength=target.n_states).astype(np.float64)
     if rows.background is None:
         occurs = np.flatnonzero(np.diff(amounts.indptr))
         vocabulary, occurrences = vocabulary.take(occurs), occurrences[occurs]
         amounts, documents = amounts[occurs], documents[occurs]
-    parts = (target, weight, vocabulary, occurrences, amounts, documents, tokens, weighting)
+    parts = (target, examples.class_weight, vocabulary, occurrences, amounts, documents, tokens, weighting)
     return TextStatistics(*parts, column=rows.column, background=rows.background)
 
 
@@ -220,7 +238,7 @@ def _is_csr(starts: np.ndarray, columns: np.ndarray, n_columns: int) -> bool:
     return whole and (not len(columns) or bool(columns.min() >= 0 and columns.max() < n_columns))
 
 
-def _are_amounts(values: Any, n: int) -> bool:
+def _are_amounts(values: object, n: int) -> bool:
     """Return whether values are n finite numbers, none of them negative."""
     if not isinstance(values, np.ndarray) or values.shape != (n,) or values.dtype != np.float64:
         return False
@@ -235,3 +253,45 @@ def _placed(matrix: csr_array, words: np.ndarray, classes: np.ndarray, shape: tu
         return csr_array((whole.data, (words[whole.row], classes[whole.col])), shape=shape)
     starts = np.concatenate([matrix.indptr, np.full(shape[0] - len(words), matrix.indptr[-1], matrix.indptr.dtype)])
     return csr_array((matrix.data, matrix.indices if same else classes[matrix.indices], starts), shape=shape)
+
+
+# The importance of words
+
+
+def word_importance(model: WordScores, statistics: TextStatistics, method: str) -> Importance:
+    """Return the importance of each word of a model, the most important first.
+
+    Parameters
+    ----------
+    model : WordScores
+        The model; of the Bernoulli kind for ``"weight"``.
+    statistics : TextStatistics
+        What it was derived from.
+    method : {"information", "weight"}
+        Mutual information of the word's presence with the class, or expected weight of evidence.
+    """
+    names = names_of(model.vocabulary, "importance")
+    if method == "information":
+        words = statistics.vocabulary.find(model.vocabulary.hashes)
+        values = information(statistics, words)
+    else:
+        values = expected_weights(model.weights, len(names), statistics.class_weight)
+    return importance(
+        zip(names, values.tolist(), [()] * len(names), strict=True),
+        method=method,
+        target=statistics.target.name,
+        entropy=entropy(statistics.class_weight),
+    )
+
+
+def information(statistics: TextStatistics, words: np.ndarray) -> np.ndarray:
+    """Return the mutual information of the presence of words with the class, in nats."""
+    n_c, documents = statistics.class_weight, statistics.documents[words]
+    if (total := float(n_c.sum())) <= 0.0:
+        return np.zeros(len(words))
+    of_class, of_word = n_c[documents.indices], documents.sum(axis=1)
+    cells = n_log_n(documents.data) + n_log_n(rest_of(of_class, documents.data)) - n_log_n(of_class)
+    where = np.repeat(np.arange(len(words)), np.diff(documents.indptr))
+    within = np.bincount(where, cells, minlength=len(words))
+    over = n_log_n(of_word) + n_log_n(rest_of(total, of_word)) - n_log_n(np.array(total))
+    return np.maximum(0.0, (within - over) / total)

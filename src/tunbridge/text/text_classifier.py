@@ -7,28 +7,38 @@ batches the documents came. Only NB-SVM needs all documents at once, and is lear
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
-from typing import Any, Self
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tunbridge._core.check import check_choice, check_integer, check_number, shortened
 from tunbridge._core.registry import classifier
-from tunbridge._core.threads import n_threads
-from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._rows import ClassPrior, Examples, Frame, Labels, SampleWeight
 from tunbridge.classifiers.base import BayesClassifier
+from tunbridge.classifiers.explanation.contributions import Compared
+from tunbridge.classifiers.explanation.what_if import Changeable
+from tunbridge.data import State
 from tunbridge.decisions.importance import METHODS, Importance
 from tunbridge.errors import DataError
 from tunbridge.probability.smoothing import Laplace, MEstimate, as_smoothing
 from tunbridge.text.documents import Background, Documents
 from tunbridge.text.explanation import TextExplanation, text_explanations
-from tunbridge.text.importance import heaviest_words, word_importance
-from tunbridge.text.naive import DenseWeights, Weights, WordScores, bernoulli, complement, multinomial, scaled
+from tunbridge.text.naive import (
+    DenseWeights,
+    Weights,
+    WordScores,
+    bernoulli,
+    complement,
+    heaviest_words,
+    multinomial,
+    scaled,
+)
 from tunbridge.text.nb_svm import check_settings, features, fit_linear, linear_weights, log_count_ratios
 from tunbridge.text.reader import TextReader, parts_of_batch
-from tunbridge.text.statistics import TextStatistics, collect, overall_of
+from tunbridge.text.statistics import TextStatistics, collect, overall_of, word_importance
 from tunbridge.text.tokens import Tokens
 from tunbridge.text.weighting import Selection, Weighting
 
@@ -40,7 +50,8 @@ _AUTO_WEIGHTING = {BERNOULLI: Weighting("binary"), NB_SVM: Weighting("log", "uni
 
 
 @classifier("text", compared=False)
-class TextClassifier(BayesClassifier):
+@dataclass(eq=False, repr=False)
+class TextClassifier(BayesClassifier[TextStatistics]):
     r"""Classifier of documents by the words of their raw text.
 
     The text is split into words (or characters, or n-grams of either), these are counted for each class, and a new
@@ -127,6 +138,29 @@ class TextClassifier(BayesClassifier):
     ['ham']
     """
 
+    model: str = "multinomial"
+    _: KW_ONLY
+    tokens: str = "words"
+    ngrams: int | tuple[int, int] = 1
+    lower_case: bool = True
+    shortest: int = 2
+    n_buckets: int = 0
+    min_documents: float = 1
+    min_count: float = 1
+    stop_words: int | Collection[str] = 0
+    counts: str = "auto"
+    length: float | str | None = "auto"
+    idf: bool | str = "auto"
+    smoothing: float | Laplace | MEstimate = 1.0
+    class_prior: ClassPrior = None
+    penalty: float = 0.05
+    centre: float = 0.5
+    beta: float = 1.0
+    max_iter: int = 100
+    tol: float = 1e-3
+    column: str | None = None
+    n_jobs: int | None = None
+
     @property
     def can_continue(self) -> bool:  # type: ignore[override]
         """Whether it can learn from further documents."""
@@ -137,54 +171,7 @@ class TextClassifier(BayesClassifier):
         """Whether the model is a joint distribution of class and words."""
         return self.model in (MULTINOMIAL, BERNOULLI)
 
-    def __init__(
-        self,
-        model: str = "multinomial",
-        *,
-        tokens: str = "words",
-        ngrams: int | tuple[int, int] = 1,
-        lower_case: bool = True,
-        shortest: int = 2,
-        n_buckets: int = 0,
-        min_documents: float = 1,
-        min_count: float = 1,
-        stop_words: int | Collection[str] = 0,
-        counts: str = "auto",
-        length: float | str | None = "auto",
-        idf: bool | str = "auto",
-        smoothing: float | Laplace | MEstimate = 1.0,
-        class_prior: Any = None,
-        penalty: float = 0.05,
-        centre: float = 0.5,
-        beta: float = 1.0,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        column: str | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.model = model
-        self.tokens = tokens
-        self.ngrams = ngrams
-        self.lower_case = lower_case
-        self.shortest = shortest
-        self.n_buckets = n_buckets
-        self.min_documents = min_documents
-        self.min_count = min_count
-        self.stop_words = stop_words
-        self.counts = counts
-        self.length = length
-        self.idf = idf
-        self.smoothing = smoothing
-        self.class_prior = class_prior
-        self.penalty = penalty
-        self.centre = centre
-        self.beta = beta
-        self.max_iter = max_iter
-        self.tol = tol
-        self.column = column
-        self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Frame, y: Labels = None, sample_weight: SampleWeight = None) -> Self:
         """Learn from documents and their classes; earlier results are discarded.
 
         Parameters
@@ -208,12 +195,11 @@ class TextClassifier(BayesClassifier):
 
     # Learning
 
-    def _learn_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
-        if not hasattr(X, "__next__"):
-            super()._learn_batch(X, y, classes, sample_weight)
+    def _learn(self, X: Frame, y: Labels, classes: Labels, sample_weight: SampleWeight) -> None:
+        if not isinstance(X, Iterator):
+            super()._learn(X, y, classes, sample_weight)
             return
-        n_threads(self.n_jobs)
-        self._check_parameters()
+        self.check_parameters()
         if self.model == NB_SVM:
             raise DataError("nb-svm must have all documents at once; got an iterator of batches. Put them into a list.")
         if sample_weight is not None:
@@ -264,20 +250,19 @@ class TextClassifier(BayesClassifier):
         """Return documents with the background of all of them."""
         return replace(batch, background=overall_of(batch, weights, self._weighting()))
 
-    def collect(self, examples: Examples, before: Any) -> TextStatistics:
+    def collect(self, examples: Examples, before: TextStatistics | None) -> TextStatistics:
         """Return the counts of the words of documents."""
-        batch, classes, weights = examples.rows, examples.classes, examples.weights
         weighting = self._weighting()
-        statistics = collect(batch, classes, examples.target, weights, weighting, self._tokens())
+        statistics = collect(examples, weighting, self._tokens())
         if self.model != NB_SVM:
             return statistics
         words, overall = self._used(statistics)
         factors = weighting.factors(overall.documents, overall.n_documents)
         linear = fit_linear(
-            features(batch, statistics.vocabulary.take(words), weighting, factors),
+            features(examples.rows, statistics.vocabulary.take(words), weighting, factors),
             self._ratios(statistics, words, overall),
-            classes,
-            weights,
+            examples.classes,
+            examples.weights,
             penalty=self.penalty,
             centre=self.centre,
             max_iter=self.max_iter,
@@ -332,7 +317,7 @@ class TextClassifier(BayesClassifier):
 
     # Explanations
 
-    def explain(self, X: Any, label: object = None, against: object = None) -> Any:
+    def explain(self, X: Frame, label: State | None = None, against: State | None = None) -> Any:
         """Return why each document gets its class: the words for and against it, and their places in the text.
 
         Parameters
@@ -367,19 +352,10 @@ class TextClassifier(BayesClassifier):
         """
         return super().explain(X, label, against)
 
-    def reasons(
-        self, batch: Documents, compared: list[tuple[int, int]], probabilities: np.ndarray
-    ) -> list[TextExplanation]:
+    def reasons(self, batch: Documents, compared: list[Compared]) -> list[TextExplanation]:
         """Return why each document has one class rather than another."""
-        return text_explanations(
-            self._model,
-            self.statistics_.tokens,
-            batch,
-            compared,
-            classes=self.classes_.tolist(),
-            probabilities=probabilities,
-            absence_counts=self.model == BERNOULLI,
-        )
+        absence = self.model == BERNOULLI
+        return text_explanations(self._model, self.statistics_.tokens, batch, compared, absence_counts=absence)
 
     def importance(self, method: str = "information") -> Importance:
         """Return how much each word says about the class over all training documents.
@@ -439,7 +415,7 @@ class TextClassifier(BayesClassifier):
         check_integer("n", n, low=1)
         return heaviest_words(self._model, self.statistics_.target.code(label), n)
 
-    def what_if(self, X: Any, *, to: Any = None, features: Any = None) -> Any:
+    def what_if(self, X: Frame, *, to: State | None = None, features: Changeable = None) -> NoReturn:
         """Raise an error: a text has no features to change; :meth:`explain` shows what each word adds."""
         raise DataError("what_if must have features in columns; a text has none. explain shows what words add.")
 
@@ -454,7 +430,7 @@ class TextClassifier(BayesClassifier):
         return TextStatistics.from_content(content)
 
 
-def _range(ngrams: Any) -> tuple[Any, Any]:
+def _range(ngrams: int | tuple[int, int]) -> tuple[int, int]:
     """Return the smallest and the largest number of units of an n-gram."""
     if isinstance(ngrams, (tuple, list)) and len(ngrams) == 2:
         return ngrams[0], ngrams[1]

@@ -241,10 +241,8 @@ class TestWhatIf:
         assert {c.new_value is None for c in found[0].changes} == {True, False}
 
     def test_pieces_make_no_difference(self, monkeypatch):
-        from tunbridge.classifiers.explanation import what_if
-
         whole = str(self.clf().what_if(DAY))
-        monkeypatch.setattr(what_if, "_CELLS_AT_ONCE", 9)
+        monkeypatch.setattr(contributions, "_CELLS_AT_ONCE", 9)
         assert str(self.clf().what_if(DAY)) == whole
 
     @pytest.mark.parametrize(

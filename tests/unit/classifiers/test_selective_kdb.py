@@ -9,6 +9,7 @@ import pytest
 
 import tunbridge as tb
 from oracles import leave_one_out as oracle
+from tunbridge.classifiers._rows import Examples
 from tunbridge.classifiers.dependence import _leave_one_out as leave_one_out, _passes as several_passes
 from tunbridge.classifiers.dependence._leave_one_out import best_model, left_out
 from tunbridge.errors import DataError, FormatError, MemoryForecastError
@@ -371,9 +372,10 @@ def test_cut_points_come_from_a_sample_of_all_rows():
 
 def test_a_sample_is_drawn_evenly():
     sample = several_passes._Sample(100)
-    batch = tb.as_table({"x": np.arange(1000.0)})
+    rows = tb.as_table({"x": np.arange(1000.0)})
+    batch = Examples(rows, np.zeros(1000, np.intp), tb.Variable("class", ["a"]))
     for _ in range(10):
-        sample.add(batch, np.zeros(1000, np.intp), None)
+        sample.add(batch)
     sample._thin_out()
     (keys, _, _, numbers), *_ = sample.parts
     assert numbers.shape == (1, 100)

@@ -33,9 +33,9 @@ from scipy.special import logsumexp
 
 from tunbridge._core.memory import check_memory
 from tunbridge._core.packing import unpack
-from tunbridge.classifiers._encoding import Encoding, numeric_features
 from tunbridge.classifiers._reading import numbers_of, seen_values
 from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._statistics import Encoding, numeric_features
 from tunbridge.classifiers.averages._tries import TrieRows, flatten, grow_trie
 from tunbridge.counts import PairCounts
 from tunbridge.data import Variable
@@ -170,24 +170,12 @@ def grow_member(training: Training, settings: Settings, rng: np.random.Generator
         trie, estimate = grow_trie(rows, j, parents[j] or ())
         terms[:, :, f] = np.log(np.maximum(estimate[judges], forests.LEAST_SHARE))
         tries.append(trie)
-    judged = training.log_prior, classes[judges], weights[judges]
-    exponents = fit_exponents(terms, *judged, penalty=settings.penalty)
-    told = np.zeros((2, len(parents)))
-    told[:, used] = _told(terms, exponents, *judged, [used.index(j) for j in order])
+    own, mass = classes[judges], weights[judges]
+    exponents = fit_exponents(terms, training.log_prior, own, mass, penalty=settings.penalty)
+    told, some = np.zeros((2, len(parents))), slice(None, None, -(-len(own) // _ROWS_TOLD))
+    ranked = [used.index(j) for j in order]
+    told[:, used] = gains(terms[some], exponents, training.log_prior, own[some], mass[some], ranked)
     return Member(encoding, parents, flatten(tries, exponents, n_states), told)
-
-
-def _told(
-    terms: np.ndarray,
-    exponents: np.ndarray,
-    log_prior: np.ndarray,
-    classes: np.ndarray,
-    weights: np.ndarray,
-    order: list[int],
-) -> np.ndarray:
-    """Return what each feature tells beside those before it, measured on some of the rows."""
-    some = slice(None, None, -(-len(classes) // _ROWS_TOLD))
-    return gains(terms[some], exponents, log_prior, classes[some], weights[some], order)
 
 
 def _resampled(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:

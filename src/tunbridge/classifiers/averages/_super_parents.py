@@ -35,7 +35,6 @@ semi-naive Bayesian learning. Machine Learning 87, 93–125.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,18 +44,16 @@ import numpy as np
 
 from tunbridge._core.check import check_choice, check_number, shortened
 from tunbridge._core.memory import check_memory
-from tunbridge.classifiers._classes import Finish
-from tunbridge.classifiers._encoding import MISSING_RULES, Encoding
-from tunbridge.classifiers._statistics import Statistics
-from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.dependence._families import HIERARCHICAL, joint_of_codes
-from tunbridge.classifiers.explanation.contributions import Given, conditional_terms, given_before
+from tunbridge.classifiers._statistics import MISSING_RULES, Encoding, Statistics
+from tunbridge.classifiers.dependence._families import HIERARCHICAL, CountedClassifier
+from tunbridge.classifiers.explanation.contributions import CodedModel, Given, given_before
+from tunbridge.classifiers.explanation.importance import pair_importances
 from tunbridge.counts.information import information_with_given
 from tunbridge.counts.radix import SMALL_CELLS
 from tunbridge.data import Table, Variable
 from tunbridge.errors import DataError
 from tunbridge.learning.parameters.backoff import BackOff
-from tunbridge.learning.parameters.priors import as_prior
+from tunbridge.learning.parameters.priors import Prior, as_prior
 from tunbridge.probability.smoothing import Laplace, MEstimate
 
 INFORMATION = "mutual information"
@@ -70,18 +67,17 @@ Rule = MEstimate | Laplace | BackOff
 _SURE = 100.0  # rows of a value that are enough to believe that another follows from it
 _ROUNDED = 1e-9  # sums of weights in another order differ by less
 _COPIES = 2  # the counts as floats, and the tables
-_PIECE_ROWS = 4096
 _LOOKS = 10  # NumPy is quick enough for so many times the cells if each is looked at once for every feature
 
 
-class AverageClassifier(BayesClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class AverageClassifier(CountedClassifier):
     """Base class of averages over super-parents: their parameters."""
 
-    weighting: str | None
-    subsumption: bool | float
-    min_count: float
-    smoothing: Any
-    missing: str
+    weighting: str | None = None
+    subsumption: bool | float = False
+    min_count: float = 0
+    smoothing: Prior = M_ESTIMATE
 
     def _check_parameters(self) -> None:
         check_choice("weighting", self.weighting, (None, INFORMATION))
@@ -117,28 +113,19 @@ class Voting(NamedTuple):
     subsumption: float | None
 
 
-class AveragedModel:
-    """Base class of averages over super-parents."""
+class AveragedModel(CodedModel):
+    """Base class of averages over super-parents; features are explained in the order of what they tell."""
 
-    log_prior: np.ndarray
-    encoding: Encoding
-    order: Sequence[int]
-
-    @abstractmethod
-    def log_joint(self, codes: np.ndarray) -> np.ndarray:
-        """Return log P(x, c) for rows of codes, (n_rows, n_classes)."""
-
-    def joint(self, rows: Table, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
-        """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); missing values are left out."""
-        return joint_of_codes(self, rows, finish, n_jobs, _PIECE_ROWS)
-
-    def terms(self, rows: Table) -> np.ndarray:
-        """Return what each feature adds given those that tell more of the class, (n_features, n_classes, n_rows)."""
-        return conditional_terms(self, rows, self.order)
+    parents = None
+    piece_rows = 4096
 
     def conditions(self, rows: Table) -> list[Given]:
         """Return for each row and feature the features that its term is conditional on."""
         return [given_before(row, self.order) for row in (self.encoding.codes(rows) >= 0).T]
+
+    def importances(self, statistics: Statistics, method: str) -> dict[int, float]:
+        """Return what each feature tells about the class by itself."""
+        return pair_importances(statistics, method)
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,7 +358,7 @@ class Guess(NamedTuple):
     backs_off: bool
 
 
-def as_rule(smoothing: Any) -> Rule:
+def as_rule(smoothing: Prior) -> Rule:
     """Return the smoothing rule that a parameter names.
 
     Examples
@@ -392,7 +379,7 @@ def as_rule(smoothing: Any) -> Rule:
     return rule
 
 
-def _refused(smoothing: Any) -> DataError:
+def _refused(smoothing: Prior) -> DataError:
     return DataError(
         "smoothing must be 'm-estimate', 'hierarchical', a number that is not negative (Laplace's γ), or one of "
         f"Laplace, MEstimate and BackOff with a number as its strength; got {shortened(repr(smoothing))}."

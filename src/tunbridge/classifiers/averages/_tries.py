@@ -18,9 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from tunbridge._core.memory import check_memory
 from tunbridge.kernels.classifiers import forests
@@ -113,15 +114,11 @@ def grow_trie(rows: TrieRows, feature: int, parents: Sequence[int]) -> tuple[Tri
     base, estimate = _base(rows, x, r)
     node, levels, n_nodes = np.where(x < 0, -1, 0), [], 1
     for parent in (_CLASS_LEVEL, *parents):
-        codes = np.zeros(len(x), np.int32) if parent == _CLASS_LEVEL else rows.codes[parent]
-        n_parent_states = 1 if parent == _CLASS_LEVEL else rows.n_states[parent]
-        _check_room(12.0 * n_nodes * n_parent_states)
-        child = np.empty(n_nodes * n_parent_states, np.int32)
-        least = 0.0 if parent == _CLASS_LEVEL else LEAST
-        n_nodes = forests.grow_level(node, codes, n_parent_states, rows.weights, least, child)
-        if n_nodes == 0:
+        level = _grown(rows, feature, parent, node, n_nodes, estimate)
+        if level is None:
             break
-        levels.append(_level(rows, parent, child, node, n_nodes, x, r, estimate))
+        levels.append(level)
+        n_nodes = len(level.totals.start) - 1
     return Trie(feature, base, tuple(levels)), estimate
 
 
@@ -132,10 +129,19 @@ def _base(rows: TrieRows, x: np.ndarray, r: int) -> tuple[np.ndarray, np.ndarray
     return (n_x + 1.0 / r) / (n + 1.0), np.repeat(left_out[:, None], rows.n_classes, axis=1)
 
 
-def _level(
-    rows: TrieRows, parent: int, child: np.ndarray, node: np.ndarray, n_nodes: int, x: np.ndarray, r: int, estimate: Any
-) -> Level:
-    """Return one level; the estimates of the level before become those of this one."""
+def _grown(
+    rows: TrieRows, feature: int, parent: int, node: np.ndarray, n_nodes: int, estimate: np.ndarray
+) -> Level | None:
+    """Return the next level; nodes and estimates of the rows become those of it. None where it has no node."""
+    x, r, is_class = rows.codes[feature], rows.n_states[feature], parent == _CLASS_LEVEL
+    codes, n_parent_states = (
+        (np.zeros(len(x), np.int32), 1) if is_class else (rows.codes[parent], rows.n_states[parent])
+    )
+    _check_room(12.0 * n_nodes * n_parent_states)
+    child = np.empty(n_nodes * n_parent_states, np.int32)
+    n_nodes = forests.grow_level(node, codes, n_parent_states, rows.weights, 0.0 if is_class else LEAST, child)
+    if n_nodes == 0:
+        return None
     _check_room(4.0 * n_nodes * r)
     cell, row_cell = np.empty(n_nodes * r, np.int32), np.empty(len(x), np.int64)
     n_cells = forests.number_cells(node, x, r, cell, row_cell)
@@ -195,5 +201,5 @@ def _starts(sizes: Sequence[int]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _joined(parts: Sequence[np.ndarray], dtype: Any) -> np.ndarray:
+def _joined(parts: Sequence[np.ndarray], dtype: DTypeLike) -> np.ndarray:
     return np.concatenate([*parts, np.empty(0, dtype)]).astype(dtype)

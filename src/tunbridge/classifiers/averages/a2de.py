@@ -27,11 +27,9 @@ from tunbridge._core.check import check_integer, counted
 from tunbridge._core.memory import check_memory, memory_limit, size_text
 from tunbridge._core.registry import classifier
 from tunbridge._core.threads import map_threads, n_threads
-from tunbridge.classifiers._encoding import Encoding
 from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Part, Statistics, are_weights
+from tunbridge.classifiers._statistics import Encoding, Part, Statistics, are_weights
 from tunbridge.classifiers.averages._super_parents import (
-    M_ESTIMATE,
     NOISE,
     AverageClassifier,
     Estimates,
@@ -155,17 +153,8 @@ class A2DEClassifier(AverageClassifier):
 
     parts = (Pairs, Triples)
 
-    weighting: str | None = None
-    subsumption: bool | float = False
-    min_count: float = 0
-    categorical: Any = None
-    smoothing: Any = M_ESTIMATE
-    class_prior: Any = None
-    missing: str = "marginal"
-    n_jobs: int | None = None
-
     @staticmethod
-    def forecast(features: Any, n_classes: int) -> TripleForecast:
+    def forecast(features: Sequence[Variable] | Sequence[int], n_classes: int) -> TripleForecast:
         """Return the memory that learning will take, before anything is learned.
 
         Parameters
@@ -182,7 +171,19 @@ class A2DEClassifier(AverageClassifier):
         >>> found.n_triples, found.counts, found.tables
         (560, 116480000, 399360000)
         """
-        return checked_forecast(features, n_classes)
+        if isinstance(features, str) or not isinstance(features, Sequence | np.ndarray):
+            got = type(features).__name__
+            raise DataError(f"features must be a list of variables or of numbers of states; got {got}.")
+        for f in features:
+            if isinstance(f, Variable) and f.is_continuous:
+                raise DataError(
+                    f"features must have states; {f.name!r} is continuous. Give the number of intervals it will have."
+                )
+        n_states = [f.n_states if isinstance(f, Variable) else f for f in features]
+        for n in n_states:
+            check_integer("the number of states", n, low=0)
+        check_integer("n_classes", n_classes, low=1)
+        return forecast_triples(n_states, int(n_classes))
 
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the counts of all pairs and triples of features within the classes."""
@@ -344,22 +345,6 @@ def forecast_triples(n_states: Iterable[int], n_classes: int, *, n_jobs: int | N
         8 * n_classes * pair_cells * total,
         8 * (largest * _PIECE_COPIES * n_threads(n_jobs) + 4 * n_classes * total**2),
     )
-
-
-def checked_forecast(features: Any, n_classes: Any) -> TripleForecast:
-    """Return the forecast for features given as variables or as their numbers of states."""
-    if isinstance(features, str) or not isinstance(features, Sequence | np.ndarray):
-        raise DataError(f"features must be a list of variables or of numbers of states; got {type(features).__name__}.")
-    for f in features:
-        if isinstance(f, Variable) and f.is_continuous:
-            raise DataError(
-                f"features must have states; {f.name!r} is continuous. Give the number of intervals it will have."
-            )
-    n_states = [f.n_states if isinstance(f, Variable) else f for f in features]
-    for n in n_states:
-        check_integer("the number of states", n, low=0)
-    check_integer("n_classes", n_classes, low=1)
-    return forecast_triples(n_states, int(n_classes))
 
 
 def n_cells(n_states: Sequence[int], n_classes: int) -> int:

@@ -19,21 +19,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from tunbridge._core.registry import classifier
 from tunbridge.classifiers._rows import Examples
 from tunbridge.classifiers._statistics import Statistics
-from tunbridge.classifiers.averages._super_parents import (
-    M_ESTIMATE,
-    AverageClassifier,
-    OneModel,
-    as_rule,
-    estimates,
-    one_model,
-)
+from tunbridge.classifiers.averages._super_parents import AverageClassifier, OneModel, as_rule, estimates, one_model
 from tunbridge.classifiers.dependence._pairs import Pairs, collect_pairs
 
 
@@ -94,15 +86,6 @@ class AODEClassifier(AverageClassifier):
     """
 
     parts = (Pairs,)
-
-    weighting: str | None = None
-    subsumption: bool | float = False
-    min_count: float = 0
-    categorical: Any = None
-    smoothing: Any = M_ESTIMATE
-    class_prior: Any = None
-    missing: str = "marginal"
-    n_jobs: int | None = None
 
     @property
     def votes_(self) -> dict[str, float]:

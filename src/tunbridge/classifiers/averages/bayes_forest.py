@@ -26,13 +26,12 @@ import numpy as np
 from tunbridge._core.check import check_integer, check_number, counted
 from tunbridge._core.memory import check_memory
 from tunbridge._core.registry import classifier
-from tunbridge._core.seeds import entropy_of
+from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge._core.threads import map_threads, n_threads, row_pieces
 from tunbridge.classifiers._classes import Finish, log_class_prior, posterior
-from tunbridge.classifiers._encoding import ALL_ROWS, Encoding
 from tunbridge.classifiers._reading import seen_values
-from tunbridge.classifiers._rows import Examples, distinct_rows
-from tunbridge.classifiers._statistics import Part, Statistics
+from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples, distinct_rows
+from tunbridge.classifiers._statistics import ALL_ROWS, Encoding, Part, Statistics
 from tunbridge.classifiers.averages._members import (
     Member,
     Settings,
@@ -42,7 +41,8 @@ from tunbridge.classifiers.averages._members import (
     training_rows,
 )
 from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.explanation.contributions import terms_in_order
+from tunbridge.classifiers.explanation.contributions import Ranges, TableModel, terms_in_order
+from tunbridge.classifiers.explanation.importance import ranges_of_cuts
 from tunbridge.data import Table
 from tunbridge.errors import DataError
 from tunbridge.kernels.classifiers import forests
@@ -79,7 +79,7 @@ class Members(Part):
 
 
 @dataclass(frozen=True, eq=False)
-class ForestModel:
+class ForestModel(TableModel):
     """The average of networks.
 
     Parameters
@@ -89,6 +89,8 @@ class ForestModel:
     members : tuple of Member
         The networks.
     """
+
+    parents = None
 
     log_prior: np.ndarray
     members: tuple[Member, ...]
@@ -119,6 +121,10 @@ class ForestModel:
         mean = np.mean([member.told for member in self.members], axis=0)[0 if method == "information" else 1]
         return {j: max(0.0, float(value)) for j, value in enumerate(mean)}
 
+    def ranges(self, statistics: Statistics) -> Ranges:
+        """Return between which values the networks cut each number."""
+        return ranges_of_cuts(member.encoding.cuts for member in self.members)
+
     def _order(self) -> list[int]:
         """Return the features by the sum of their exponents, largest first."""
         heard = np.zeros(len(self.members[0].parents))
@@ -140,7 +146,7 @@ class ForestModel:
 
 @classifier("bayes-forest", rank=60, default="bayes-forest", help="the average of many randomised Bayesian networks")
 @dataclass(eq=False, repr=False)
-class BayesForestClassifier(BayesClassifier):
+class BayesForestClassifier(BayesClassifier[Statistics]):
     """The average of many randomised Bayesian networks around the class: the strongest single choice.
 
     Each network has its own bins of numbers, its own order of the features and its own parents, up to five for each
@@ -204,9 +210,9 @@ class BayesForestClassifier(BayesClassifier):
     _: KW_ONLY
     max_parents: int = 5
     penalty: float = 5.0
-    categorical: Any = None
-    class_prior: Any = None
-    random_state: Any = None
+    categorical: Categorical = None
+    class_prior: ClassPrior = None
+    random_state: RandomState = None
     n_jobs: int | None = None
 
     def _check_parameters(self) -> None:

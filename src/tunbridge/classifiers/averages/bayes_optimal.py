@@ -28,22 +28,22 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from tunbridge._core.check import check_integer, did_you_mean, listed, shortened
 from tunbridge._core.registry import classifier
-from tunbridge._core.seeds import entropy_of
+from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge.classifiers._classes import Finish, log_posterior, posterior, sorted_target
-from tunbridge.classifiers._encoding import Encoding
 from tunbridge.classifiers._parameters import class_of, parameters_content, parameters_of
 from tunbridge.classifiers._reading import TableReader, seen_values
-from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Part, Statistics, placed
+from tunbridge.classifiers._rows import Categorical, Examples, Frame
+from tunbridge.classifiers._statistics import Encoding, Part, Statistics, inner_statistics, placed
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence.kdb import KDBClassifier
 from tunbridge.classifiers.dependence.tan import TANClassifier
-from tunbridge.classifiers.explanation.contributions import Given, conditional_terms, given_before
-from tunbridge.classifiers.explanation.importance import cuts_of, ranges_of, ranges_of_cuts
+from tunbridge.classifiers.explanation.contributions import Given, Ranges, TableModel, conditional_terms, given_before
+from tunbridge.classifiers.explanation.importance import ranges_of_cuts
 from tunbridge.classifiers.naive.naive_bayes import NaiveBayesClassifier
 from tunbridge.data import Column, Table, Variable
 from tunbridge.errors import DataError, TunbridgeWarning
@@ -52,6 +52,13 @@ CROSS_VALIDATED, TRAINING = "cross-validated", "training"
 
 _CONFIDENT = 1e-15
 _NOTHING = 1e-17  # a model less probable than this changes no digit
+
+
+Estimators = Sequence[tuple[str, BayesClassifier]] | Mapping[str, BayesClassifier] | None
+"""Classifiers by name."""
+
+Shares = str | ArrayLike | Mapping[str, float] | None
+"""A number for each classifier, in their order or by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +78,7 @@ class Hypotheses(Part):
     name: ClassVar[str] = "hypotheses"
 
     makers: tuple[BayesClassifier, ...]
-    statistics: tuple[Any, ...]
+    statistics: tuple[Statistics, ...]
     log_likelihoods: np.ndarray
 
     def merge(self, other: Hypotheses) -> Hypotheses:
@@ -112,7 +119,7 @@ class Hypotheses(Part):
 
 @classifier("bayes-optimal", compared=False)
 @dataclass(eq=False, repr=False)
-class BayesOptimalClassifier(BayesClassifier):
+class BayesOptimalClassifier(BayesClassifier[Statistics]):
     """The average of several classifiers, each weighted by its posterior probability (Bayesian model averaging).
 
     Parameters
@@ -181,14 +188,14 @@ class BayesOptimalClassifier(BayesClassifier):
 
     parts = (Hypotheses,)
 
-    estimators: Any = None
+    estimators: Estimators = None
     _: KW_ONLY
-    weights: Any = CROSS_VALIDATED
-    prior: Any = None
+    weights: Shares = CROSS_VALIDATED
+    prior: Shares = None
     prefit: bool = False
     gibbs: bool = False
     folds: int = 5
-    random_state: Any = 0
+    random_state: RandomState = 0
     n_jobs: int | None = None
 
     @property
@@ -225,9 +232,9 @@ class BayesOptimalClassifier(BayesClassifier):
             if not isinstance(value, (bool, np.bool_)):
                 raise DataError(f"{what} must be True or False; got {shortened(repr(value))}.", parameter=what)
         for estimator in found.values():
-            estimator._check_parameters()
+            estimator.check_parameters()
 
-    def categorical_columns(self) -> Any:
+    def categorical_columns(self) -> Categorical:
         """Return which columns are categorical, for all hypotheses alike."""
         members = named_estimators(self.estimators)
         if self.prefit:
@@ -295,7 +302,7 @@ class BayesOptimalClassifier(BayesClassifier):
         return not isinstance(self.weights, str)
 
     def _first_log_likelihoods(
-        self, examples: Examples, makers: Sequence[BayesClassifier], new: tuple[Any, ...]
+        self, examples: Examples, makers: Sequence[BayesClassifier], new: tuple[Statistics, ...]
     ) -> np.ndarray:
         if self._is_given():
             return np.zeros(len(makers))
@@ -304,9 +311,8 @@ class BayesOptimalClassifier(BayesClassifier):
         total = np.zeros(len(makers))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TunbridgeWarning)  # all rows together give the same warnings
-            for share in examples.folds(self.folds, entropy_of(self.random_state)):
-                kept, held = examples.weighted(1.0 - share), examples.weighted(share)
-                total += self._log_likelihoods(held, [clone(m).fit_examples(kept) for m in makers])
+            for train, held_out in examples.splits(self.folds, entropy_of(self.random_state)):
+                total += self._log_likelihoods(held_out, [clone(m).fit_examples(train) for m in makers])
         return total
 
     def _log_likelihoods(self, examples: Examples, fitted: Sequence[BayesClassifier]) -> np.ndarray:
@@ -360,20 +366,20 @@ class BayesOptimalClassifier(BayesClassifier):
 
     # Prediction
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Frame) -> np.ndarray:
         """Return P(c | x) for each row and class, as in ``classes_``; with ``gibbs`` that of a drawn hypothesis."""
         return self._drawn(X, posterior) if self.gibbs else super().predict_proba(X)
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Frame) -> np.ndarray:
         """Return log P(c | x) for each row and class; with ``gibbs`` that of a drawn hypothesis."""
         return self._drawn(X, log_posterior) if self.gibbs else super().predict_log_proba(X)
 
-    def _drawn(self, X: Any, finish: Finish) -> np.ndarray:
+    def _drawn(self, X: Frame, finish: Finish) -> np.ndarray:
         model: ModelAverage = self.model_
         return model.drawn(self._rows(X), finish, self.n_jobs, entropy_of(self.random_state))
 
 
-def named_estimators(estimators: Any) -> dict[str, BayesClassifier]:
+def named_estimators(estimators: Estimators) -> dict[str, BayesClassifier]:
     """Return the hypotheses by name; raise unless they are classifiers of Tunbridge with different names."""
     if estimators is None:
         return {"naive Bayes": NaiveBayesClassifier(), "TAN": TANClassifier(), "k-DB": KDBClassifier()}
@@ -396,7 +402,7 @@ def named_estimators(estimators: Any) -> dict[str, BayesClassifier]:
     return found
 
 
-def shares_of(what: str, given: Any, names: list[str]) -> np.ndarray:
+def shares_of(what: str, given: Shares, names: list[str]) -> np.ndarray:
     """Return a share for each hypothesis, which sum to one; default: uniform."""
     if given is None:
         return np.full(len(names), 1.0 / len(names))
@@ -426,7 +432,7 @@ def shares_of(what: str, given: Any, names: list[str]) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class ModelAverage:
+class ModelAverage(TableModel):
     """The average of several models.
 
     Parameters
@@ -438,6 +444,8 @@ class ModelAverage:
     weights : ndarray of shape (n_models,)
         P(h | D).
     """
+
+    parents = None
 
     target: Variable
     fitted: tuple[BayesClassifier, ...]
@@ -468,7 +476,7 @@ class ModelAverage:
         """Return for each row and feature the features that its term is conditional on: those before it."""
         return [given_before(row, range(len(row))) for row in seen_values(rows).T]
 
-    def importances(self, statistics: Any, method: str) -> dict[int, float]:
+    def importances(self, statistics: Statistics, method: str) -> dict[int, float]:
         """Return what each feature tells about the class, averaged over the models."""
         names = [v.name for v in statistics.variables]
         found = dict.fromkeys(range(len(names)), 0.0)
@@ -478,12 +486,13 @@ class ModelAverage:
                 found[j] += weight * told[name]
         return found
 
-    def ranges(self) -> dict[int, tuple[float, float]]:
+    def ranges(self, statistics: Statistics) -> Ranges:
         """Return between which values the numbers lie, with a density or discretized."""
         ends: dict[int, list[float]] = {}
         models = [model for model, _ in self._present()]
-        known = [ranges_of(model.model_, model.statistics_) for model in models]
-        for found in (*known, ranges_of_cuts([cuts_of(model.model_) for model in models])):
+        learned = [inner_statistics(model.statistics_) for model in models]
+        known = [model.model_.ranges(each) for model, each in zip(models, learned, strict=True)]
+        for found in (*known, ranges_of_cuts(each.encoding.cuts for each in learned)):
             for j, pair in found.items():
                 ends.setdefault(j, []).extend(pair)
         return {j: (min(pairs), max(pairs)) for j, pairs in ends.items()}

@@ -17,12 +17,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tunbridge._core.check import check_choice
 from tunbridge._core.memory import check_memory
-from tunbridge._core.threads import map_threads, row_pieces
-from tunbridge.classifiers._classes import Finish
-from tunbridge.classifiers._encoding import Encoding
-from tunbridge.classifiers._statistics import Part, Statistics, are_weights, parents_first, placed
-from tunbridge.classifiers.explanation.contributions import conditional_terms
+from tunbridge.classifiers._rows import Categorical, ClassPrior
+from tunbridge.classifiers._statistics import (
+    MISSING_RULES,
+    Encoding,
+    Part,
+    Statistics,
+    Structure,
+    are_weights,
+    parents_first,
+    placed,
+)
+from tunbridge.classifiers.base import BayesClassifier, Model
+from tunbridge.classifiers.explanation.contributions import CodedModel, Given, conditional_terms, structure_conditions
+from tunbridge.classifiers.explanation.importance import family_counts, information_of, weights_of
 from tunbridge.counts import Counter, Counts
 from tunbridge.counts.moments import CrossMoments
 from tunbridge.counts.radix import SMALL_CELLS
@@ -30,15 +40,29 @@ from tunbridge.data import Table, Variable
 from tunbridge.inference import Engine, batches
 from tunbridge.kernels.classifiers.records import FamilyTables
 from tunbridge.learning.parameters.backoff import BackOff
-from tunbridge.learning.parameters.priors import as_prior, tables_of
+from tunbridge.learning.parameters.priors import Prior, Rule, as_prior, tables_of
 from tunbridge.probability import CPT, ConditionalTable
-
-_PIECE_ROWS = 8192
 
 HIERARCHICAL = "hierarchical"
 
-Structure = tuple[tuple[int, ...] | None, ...]
-"""The parents of each feature, the most telling first; None where a feature is not used."""
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CountedClassifier(BayesClassifier[Statistics]):
+    """Base class of classifiers that discretize numbers and count families: the parameters that all of them have."""
+
+    categorical: Categorical = None
+    smoothing: Prior = HIERARCHICAL
+    class_prior: ClassPrior = None
+    missing: str = "marginal"
+    n_jobs: int | None = None
+
+    def _check_parameters(self) -> None:
+        check_choice("missing", self.missing, MISSING_RULES)
+        as_table_prior(self.smoothing)
+
+    def derive(self, statistics: Statistics, log_prior: np.ndarray) -> Model:
+        """Return the model with the tables of the families."""
+        return family_model(statistics, statistics.families, log_prior, self.smoothing)
 
 
 # What is kept
@@ -189,11 +213,16 @@ def named_parents(variables: Sequence[Variable], parents: Structure) -> dict[str
     return {names[j]: tuple(names[u] for u in p) for j, p in enumerate(parents) if p is not None}
 
 
+def tree_parents(variables: Sequence[Variable], parents: Structure) -> dict[str, str | None]:
+    """Return the one parent of each feature that is used, by name."""
+    return {name: p[0] if p else None for name, p in named_parents(variables, parents).items()}
+
+
 # The model
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyModel:
+class FamilyModel(CodedModel):
     """A class, and features that depend on it and on each other.
 
     Parameters
@@ -219,16 +248,21 @@ class FamilyModel:
     cpts: Mapping[int, CPT]
     weights: np.ndarray | None = None
 
-    def joint(self, rows: Table, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
-        """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); missing values are summed out."""
-        return joint_of_codes(self, rows, finish, n_jobs, _PIECE_ROWS)
+    @property
+    def is_naive(self) -> bool:  # type: ignore[override]
+        """Whether no feature depends on another one."""
+        return not any(self.parents)
 
     def log_joint(self, codes: np.ndarray) -> np.ndarray:
         """Return log P(x, c) for rows of codes, (n_rows, n_classes)."""
         out = np.repeat(self.log_prior[None], codes.shape[1], axis=0)
         hidden = np.zeros(codes.shape[1], np.bool_)
-        add = _add_families if codes.size <= SMALL_CELLS else _kernel()
-        add(codes, self.flat, out, hidden)
+        if codes.size <= SMALL_CELLS:
+            _add_families(codes, self.flat, out, hidden)
+        else:
+            from tunbridge.kernels.classifiers.likelihood import add_families
+
+            add_families(codes, self.flat, out, hidden)
         if hidden.any():
             out[hidden] = self._summed_out(codes[:, hidden])
         return out
@@ -252,6 +286,18 @@ class FamilyModel:
         if hidden.any():
             out[..., hidden] = conditional_terms(self, rows.take(hidden), parents_first(self.parents))
         return out
+
+    def conditions(self, rows: Table) -> list[Given] | None:
+        """Return for each row what the term of each feature is conditional on; None where no feature has parents."""
+        return None if self.is_naive else structure_conditions(self.parents, self.encoding.codes(rows) >= 0)
+
+    def importances(self, statistics: Statistics, method: str) -> dict[int, float]:
+        """Return what each feature tells about the class given its parents."""
+        counts = family_counts(statistics, self.parents)
+        if method == "information":
+            return information_of(counts, len(self.log_prior))
+        found = weights_of(counts, {j: cpt.probabilities for j, cpt in self.cpts.items()})
+        return found if self.weights is None else {j: float(self.weights[j]) * v for j, v in found.items()}
 
     @cached_property
     def flat(self) -> FamilyTables:
@@ -295,7 +341,7 @@ def family_model(
     statistics: Statistics,
     families: Families,
     log_prior: np.ndarray,
-    smoothing: Any,
+    smoothing: Prior,
     weights: np.ndarray | None = None,
 ) -> FamilyModel:
     """Return the model whose tables are estimated from the counts of families."""
@@ -310,7 +356,7 @@ def family_model(
     )
 
 
-def as_table_prior(smoothing: Any) -> Any:
+def as_table_prior(smoothing: Prior) -> Rule:
     """Return the rule for class-conditional tables.
 
     ``"hierarchical"`` backs off from (class, parents) over ever fewer parents to the class, and from the class to the
@@ -319,24 +365,6 @@ def as_table_prior(smoothing: Any) -> Any:
     if isinstance(smoothing, str) and smoothing == HIERARCHICAL:
         return BackOff(drop="last")
     return as_prior(smoothing)
-
-
-def joint_of_codes(model: Any, rows: Table, finish: Finish, n_jobs: int | None, piece_rows: int) -> np.ndarray:
-    """Return ``finish(log P(x, c))`` for each row of a model that has an encoding and ``log_joint(codes)``."""
-    out = np.empty((rows.n_rows, len(model.log_prior)))
-
-    def fill(piece: tuple[int, int]) -> None:
-        some = slice(*piece)
-        out[some] = finish(model.log_joint(model.encoding.codes(rows, some)).T).T
-
-    map_threads(fill, row_pieces(rows.n_rows, piece_rows), n_jobs)
-    return out
-
-
-def _kernel() -> Any:
-    from tunbridge.kernels.classifiers.likelihood import add_families
-
-    return add_families
 
 
 def _add_families(codes: np.ndarray, families: FamilyTables, out: np.ndarray, hidden: np.ndarray) -> None:

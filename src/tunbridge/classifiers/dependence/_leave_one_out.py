@@ -31,15 +31,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import map_threads, row_pieces
-from tunbridge.classifiers._classes import log_class_prior
 from tunbridge.classifiers._statistics import Part, Statistics
-from tunbridge.classifiers.dependence._families import Families, as_table_prior
 from tunbridge.counts import Counter, Counts
 from tunbridge.counts.radix import SMALL_CELLS
 from tunbridge.data import Table
@@ -110,39 +108,6 @@ class Problem:
     missing: frozenset[int]
 
 
-def select(
-    problem: Problem,
-    *,
-    max_k: int,
-    max_cells: int,
-    criterion: str,
-    smoothing: Any,
-    class_prior: Any,
-    n_jobs: int | None,
-) -> tuple[Families, Selection]:
-    """Return the model of least leave-one-out loss: two passes, one to count and one to leave out.
-
-    Where no class has more than one row, there is nothing to choose by: all features without parents.
-    """
-    weight = problem.statistics.class_weight
-    log_prior = log_class_prior(class_prior, problem.statistics.target, weight)
-    candidates = candidates_of(problem, max_k, max_cells)
-    counts = prefix_counts(candidates, _count(problem, candidates, n_jobs))
-    losses, asked = np.zeros((1, max_k + 1)), False
-    if candidates.ranked:
-        factors = factor_tables(candidates, counts, as_table_prior(smoothing), max_k, n_jobs)
-        alone = weight <= 1.0
-        prior = prior_without(weight, log_prior, counted=class_prior is None)
-        sums = sum_losses(aligned(problem.tables(), alone), factors, prior, criterion, n_jobs)
-        losses = mean_losses(sums, float(weight[~alone].sum()), criterion)
-        asked = not alone.all()
-    a, k = best_model(losses) if asked else (len(candidates.ranked), 0)
-    chosen = dict(list(zip(candidates.ranked, candidates.parents, strict=True))[:a])
-    structure = tuple(chosen[j][:k] if j in chosen else None for j in range(len(problem.statistics.variables)))
-    kept = {j: counts[j][len(p)] for j, p in enumerate(structure) if p is not None}
-    return Families(structure, kept), Selection(tuple(chosen), k, losses)
-
-
 @dataclass(frozen=True, eq=False)
 class Candidates:
     """The features in order, and the parents that each may have.
@@ -187,7 +152,7 @@ def candidates_of(problem: Problem, max_k: int, max_cells: int) -> Candidates:
     return Candidates(ranked, tuple(parents))
 
 
-def _count(problem: Problem, candidates: Candidates, n_jobs: int | None) -> Mapping[tuple[int, int], Counts]:
+def count_candidates(problem: Problem, candidates: Candidates, n_jobs: int | None) -> Mapping[tuple[int, int], Counts]:
     """Return the counts of all families that have to be counted, over all rows."""
     given, *coded = problem.statistics.nodes
     parents = dict(zip(candidates.ranked, candidates.parents, strict=True))
@@ -281,10 +246,7 @@ def left_out(counts: Counts, rule: Rule) -> tuple[np.ndarray, np.ndarray]:
         added = [pseudo_counts(rule, counts)] * 2
         of_row = added[0].sum(axis=1, keepdims=True)
     n_j, unseen = n.sum(axis=1, keepdims=True), unseen_row(rule, counts)
-    return (
-        _shares(n - one + added[0], n_j - one + of_row, unseen),
-        _shares(n + added[1], n_j + of_row, unseen),
-    )
+    return (_shares(n - one + added[0], n_j - one + of_row, unseen), _shares(n + added[1], n_j + of_row, unseen))
 
 
 def _drawn_to_marginal(n: np.ndarray, gone: np.ndarray, rule: MEstimate) -> np.ndarray:

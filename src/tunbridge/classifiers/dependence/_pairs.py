@@ -28,10 +28,17 @@ from tunbridge._core.check import counted
 from tunbridge._core.memory import check_memory
 from tunbridge._core.packing import unpack
 from tunbridge._core.threads import map_threads, row_pieces
-from tunbridge.classifiers._encoding import Encoding, learn_encoding, numeric_features
 from tunbridge.classifiers._reading import numbers_of
 from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Part, Statistics, are_weights, placed
+from tunbridge.classifiers._statistics import (
+    Encoding,
+    Part,
+    Statistics,
+    are_weights,
+    learn_encoding,
+    numeric_features,
+    placed,
+)
 from tunbridge.counts import Counter, Counts, Moments, PairCounts, moments_within
 from tunbridge.counts.moments import CrossMoments
 from tunbridge.data import Table
@@ -196,8 +203,7 @@ def collect_pairs(
 ) -> Statistics:
     """Return the statistics of all pairs of features; with ``numeric="gaussian"`` numbers stay numbers."""
     numbers = numeric_features(examples.rows) if numeric == "gaussian" else ()
-    known = None if before is None else before.encoding
-    encoding = learn_encoding(examples, known, missing=missing, numbers=numbers)
+    encoding = learn_encoding(examples, before, missing=missing, numbers=numbers)
     return Statistics.of(examples, encoding, pairs_of(examples, encoding, n_jobs=n_jobs))
 
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from sklearn.base import BaseEstimator
 
 from tunbridge._core.check import did_you_mean, listed, shortened
 from tunbridge._core.memory import check_memory
-from tunbridge.classifiers._classes import encode_target, series_name, sorted_labels
-from tunbridge.classifiers._encoding import Encoding, numeric_features
+from tunbridge.classifiers._classes import encode_target, series_name
 from tunbridge.classifiers._reading import (
     is_frame,
     is_one_row,
@@ -31,10 +31,9 @@ from tunbridge.classifiers._reading import (
     split_target,
 )
 from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Statistics
+from tunbridge.classifiers._statistics import Encoding, Statistics, numeric_features
 from tunbridge.counts import Counter, PairCounts
-from tunbridge.counts.records import merge_states
-from tunbridge.data import Table, Variable, mdl_cuts
+from tunbridge.data import Discretisation, Table, Variable, mdl_cuts
 from tunbridge.data.readers import iter_batches, iter_typed
 from tunbridge.data.table import check_weights
 from tunbridge.errors import DataError
@@ -44,6 +43,9 @@ SAMPLE_ROWS = 100_000
 
 Given = tuple[Any, Any, Any]
 """Features, classes (or the name of their column) and weights of a batch, as users give them."""
+
+Source = str | os.PathLike[str] | Iterable[Any] | Callable[[], Iterable[Any]]
+"""A file, batches, or a function that gives them."""
 
 Batches = Callable[[], Iterator[Given]]
 """Gives all batches anew."""
@@ -71,30 +73,37 @@ class Seen:
     tables: Callable[[], Iterator[Table]]
 
 
-def look(estimator: Any, batches: Batches, *, missing: str, sample_rows: int, n_jobs: int | None) -> Seen:
+def look(estimator: BaseEstimator, batches: Batches, *, missing: str, sample_rows: int, n_jobs: int | None) -> Seen:
     """Read all rows once for what has to be known before they are counted."""
-    found, sample, n_rows = _Found(), _Sample(sample_rows), 0
-    categorical = estimator.categorical_columns()
+    kept: Statistics | None = None
+    target_name, n_rows, sample = None, 0, _Sample(sample_rows)
+    incomplete, unsorted = set[int](), set[int]()
     for given in batches():
-        X, y, given_weights, found.target_name = split_target(*given, found.target_name)
-        rows = learn_table(estimator, X, categorical=categorical, known=found.variables or None, n_jobs=n_jobs)
+        X, y, weights, target_name = split_target(*given, target_name)
+        known = None if kept is None else kept.variables
+        rows = learn_table(estimator, X, categorical=estimator.categorical_columns(), known=known, n_jobs=n_jobs)
         target, codes = encode_target(y, None, "class", rows.n_rows)
-        weights = None if given_weights is None else check_weights(np.asarray(given_weights), rows.n_rows)
-        if not n_rows and found.target_name is None:
-            found.target_name = series_name(y, rows.variables)
-        sample.add(rows, found.add(Examples(rows, codes, target, weights)), weights)
-        n_rows += rows.n_rows
-    if not n_rows:
+        if kept is None and target_name is None:
+            target_name = series_name(y, rows.variables)
+        mass = None if weights is None else check_weights(np.asarray(weights), rows.n_rows)
+        examples = Examples(rows, codes, target, mass)
+        new = Statistics.of(examples, Encoding(rows.variables, {}))
+        kept, n_rows = new if kept is None else kept.merge(new), n_rows + rows.n_rows
+        incomplete.update(np.flatnonzero(~seen_values(rows).all(axis=1)).tolist())
+        unsorted.update(j for j, v in enumerate(rows.variables) if not _is_sorted(v.states or ()))
+        sample.add(examples)
+    if kept is None:
         raise DataError("source must give at least one batch of rows; got none.", parameter="source")
-    target = Variable(found.target_name or "class", sorted_labels(found.labels))
-    cuts = sample.cuts(found.variables, np.array(found.places(target)))
-    encoding = Encoding(found.sorted_variables(), cuts, frozenset(found.missing if missing == "state" else ()))
-    statistics = Statistics(target, found.class_weight(target), encoding)
+    target = Variable(target_name or "class", kept.target.states or ())
+    # States are sorted where those of every batch were, so that the order of the rows does not matter.
+    variables = tuple(v if j in unsorted else _sorted(v) for j, v in enumerate(kept.variables))
+    encoding = Encoding(variables, sample.cuts(target), frozenset(incomplete if missing == "state" else ()))
+    statistics = Statistics(target, kept.class_weight, encoding)
 
     def tables() -> Iterator[Table]:
-        return _tables(estimator, batches, statistics, found.target_name, n_rows, n_jobs)
+        return _tables(estimator, batches, statistics, target_name, n_rows, n_jobs)
 
-    return Seen(statistics, found.target_name, frozenset(found.missing - encoding.missing), tables)
+    return Seen(statistics, target_name, frozenset(incomplete - encoding.missing), tables)
 
 
 def sum_pairs(seen: Seen, n_jobs: int | None) -> PairCounts:
@@ -108,20 +117,20 @@ def sum_pairs(seen: Seen, n_jobs: int | None) -> PairCounts:
 
 
 def _tables(
-    estimator: Any, batches: Batches, statistics: Statistics, name: str | None, n_rows: int, n_jobs: int | None
+    estimator: BaseEstimator, batches: Batches, seen: Statistics, name: str | None, n_rows: int, n_jobs: int | None
 ) -> Iterator[Table]:
     """Yield the rows as tables of codes; raise where they are not those of the first reading."""
-    read, target = 0, statistics.target
+    read, target = 0, seen.target
     for given in batches():
         X, y, weights, _ = split_target(*given, name)
-        rows = known_table(estimator, X, statistics.variables, n_jobs)
+        rows = known_table(estimator, X, seen.variables, n_jobs)
         same, codes = encode_target(y, target.states, target.name, rows.n_rows)
         read += rows.n_rows
         new = [state for state in same.states or () if state not in (target.states or ())]
         if new:
             raise DataError(f"source must give the same classes each time it is read; {listed(new)} is new.")
         weights = None if weights is None else check_weights(np.asarray(weights), rows.n_rows)
-        yield statistics.encoding.table(Examples(rows, codes, target, weights))
+        yield seen.encoding.table(Examples(rows, codes, target, weights))
     if read != n_rows:
         raise DataError(
             f"source must give the same rows each time it is read; it had {n_rows}, then {read}. A generator can be "
@@ -129,7 +138,7 @@ def _tables(
         )
 
 
-def rereadable(source: Any, y: str | None, *, weights: str | None, batch_rows: int) -> Batches:
+def rereadable(source: Source, y: str | None, *, weights: str | None, batch_rows: int) -> Batches:
     """Return what gives the batches of a source, each time from the beginning."""
     if isinstance(source, (str, os.PathLike)):
         return _file_batches(source, y, weights, batch_rows)
@@ -152,7 +161,7 @@ def rereadable(source: Any, y: str | None, *, weights: str | None, batch_rows: i
     return lambda: _given(source, y)
 
 
-def _given(batches: Any, y: str | None) -> Iterator[Given]:
+def _given(batches: object, y: str | None) -> Iterator[Given]:
     if not isinstance(batches, Iterable):
         raise DataError(
             "source must be a file, a list of batches, or a function that returns an iterable of them; got "
@@ -228,47 +237,6 @@ def _as_integers(table: pa.Table, types: Mapping[str, pa.DataType]) -> pa.Table:
 # What is gathered on the first reading
 
 
-@dataclass
-class _Found:
-    """Variables, classes and their weights, so far; classes in the order of their appearance."""
-
-    variables: tuple[Variable, ...] = ()
-    labels: list[Any] = field(default_factory=list)
-    weights: list[float] = field(default_factory=list)
-    missing: set[int] = field(default_factory=set)
-    unsorted: set[int] = field(default_factory=set)
-    target_name: str | None = None
-
-    def add(self, examples: Examples) -> np.ndarray:
-        """Take note of a batch; return its classes as positions among the labels."""
-        rows, codes, weights = examples.rows, examples.classes, examples.weights
-        known = self.variables or rows.variables
-        self.variables = tuple(merge_states(a, b) for a, b in zip(known, rows.variables, strict=True))
-        self.missing.update(np.flatnonzero(~seen_values(rows).all(axis=1)).tolist())
-        self.unsorted.update(j for j, v in enumerate(rows.variables) if not _is_sorted(v.states or ()))
-        states = examples.target.states or ()
-        self.labels += [s for s in states if s not in self.labels]
-        self.weights += [0.0] * (len(self.labels) - len(self.weights))
-        places = np.array([self.labels.index(s) for s in states])
-        for place, weight in zip(places, np.bincount(codes, weights, minlength=len(states)), strict=True):
-            self.weights[place] += float(weight)
-        return places[codes]
-
-    def sorted_variables(self) -> tuple[Variable, ...]:
-        """Return the variables with sorted states where those of every batch were: the row order does not matter."""
-        return tuple(v if j in self.unsorted else _sorted(v) for j, v in enumerate(self.variables))
-
-    def places(self, target: Variable) -> list[int]:
-        """Return the code of each label, in the order of their appearance."""
-        return [target.code(label) for label in self.labels]
-
-    def class_weight(self, target: Variable) -> np.ndarray:
-        """Return the weight of each class."""
-        out = np.zeros(target.n_states)
-        out[self.places(target)] = self.weights
-        return out
-
-
 def _is_sorted(states: Sequence[Any]) -> bool:
     try:
         return all(a < b for a, b in pairwise(states))
@@ -287,41 +255,43 @@ def _sorted(variable: Variable) -> Variable:
 
 @dataclass
 class _Sample:
-    """Rows of the numeric columns, drawn evenly from all of them."""
+    """Rows of the numeric columns, drawn evenly from all of them: a random key, class, weight and numbers of each."""
 
     size: int
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
-    parts: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=list)
+    numeric: tuple[int, ...] = ()
+    parts: list[tuple[np.ndarray, ...]] = field(default_factory=list)
     n_held: int = 0
     weighted: bool = False
 
-    def add(self, rows: Table, places: np.ndarray, weights: np.ndarray | None) -> None:
+    def add(self, examples: Examples) -> None:
         """Take rows in; most of them leave again when more have come than are wanted."""
-        numeric = numeric_features(rows)
-        if not numeric:
+        rows, self.numeric = examples.rows, numeric_features(examples.rows)
+        if not self.numeric:
             return
         held = 2.0 * self.size + rows.n_rows
-        check_memory("the sample", 8.0 * len(numeric) * held, ways_out="Use a smaller sample_rows.")
-        self.weighted = self.weighted or weights is not None
-        numbers = np.array([numbers_of(rows, j) for j in numeric])
-        of_rows = np.ones(rows.n_rows) if weights is None else weights
-        self.parts.append((self.random.random(rows.n_rows), places, of_rows, numbers))
+        check_memory("the sample", 8.0 * len(self.numeric) * held, ways_out="Use a smaller sample_rows.")
+        self.weighted = self.weighted or examples.weights is not None
+        labels = np.array(examples.target.states, object)[examples.classes]
+        numbers = np.array([numbers_of(rows, j) for j in self.numeric])
+        self.parts.append((self.random.random(rows.n_rows), labels, examples.mass, numbers))
         self.n_held += rows.n_rows
         if self.n_held > 2 * self.size:
             self._thin_out()
 
     def _thin_out(self) -> None:
-        keys, *rest = (np.concatenate(arrays, axis=-1) for arrays in zip(*self.parts, strict=True))
-        kept = np.sort(np.argpartition(keys, self.size)[: self.size]) if len(keys) > self.size else np.arange(len(keys))
-        places, weights, numbers = (a[..., kept] for a in rest)
-        self.parts, self.n_held = [(keys[kept], places, weights, numbers)], len(kept)
+        arrays = [np.concatenate(each, axis=-1) for each in zip(*self.parts, strict=True)]
+        if len(arrays[0]) > self.size:
+            kept = np.sort(np.argpartition(arrays[0], self.size)[: self.size])
+            arrays = [a[..., kept] for a in arrays]
+        self.parts, self.n_held = [tuple(arrays)], len(arrays[0])
 
-    def cuts(self, variables: Sequence[Variable], codes: np.ndarray) -> dict[int, Any]:
-        """Return the bins of each numeric column, given the code of each class."""
-        numeric = [j for j, v in enumerate(variables) if v.is_continuous]
-        if not numeric:
+    def cuts(self, target: Variable) -> dict[int, Discretisation]:
+        """Return the bins of each numeric column."""
+        if not self.numeric:
             return {}
         self._thin_out()
-        (_, places, weights, numbers), *_ = self.parts
-        of_rows = weights if self.weighted else None
-        return {j: mdl_cuts(column, codes[places], of_rows) for j, column in zip(numeric, numbers, strict=True)}
+        (_, labels, weights, numbers), *_ = self.parts
+        place = {label: code for code, label in enumerate(target.states or ())}
+        codes, mass = np.array([place[label] for label in labels.tolist()]), weights if self.weighted else None
+        return {j: mdl_cuts(column, codes, mass) for j, column in zip(self.numeric, numbers, strict=True)}

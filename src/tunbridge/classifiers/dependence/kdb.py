@@ -14,29 +14,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 
 from tunbridge._core.check import check_choice, check_integer
 from tunbridge._core.registry import classifier
-from tunbridge.classifiers._encoding import MISSING_RULES, NUMERIC_RULES, Encoding, learn_encoding, numeric_features
 from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Statistics
-from tunbridge.classifiers.base import BayesClassifier
+from tunbridge.classifiers._statistics import NUMERIC_RULES, Encoding, Statistics, learn_encoding, numeric_features
+from tunbridge.classifiers.base import Model
 from tunbridge.classifiers.dependence._families import (
-    HIERARCHICAL,
+    CountedClassifier,
     Families,
-    FamilyModel,
     Structure,
-    as_table_prior,
     collect_families,
-    family_model,
     named_parents,
 )
 from tunbridge.classifiers.dependence._pairs import pairs_of
 from tunbridge.classifiers.networks._mixed import class_network, collect_network, mixed_information
-from tunbridge.classifiers.networks._model import NetworkModel
 from tunbridge.counts import Counter
 from tunbridge.counts.information import pair_information
 from tunbridge.data import Table
@@ -56,7 +50,7 @@ from tunbridge.learning.searches.trees import Pairs as PairInformation
     },
 )
 @dataclass(eq=False, repr=False)
-class KDBClassifier(BayesClassifier):
+class KDBClassifier(CountedClassifier):
     """k-dependence Bayes: each feature depends on the class and on up to k other features.
 
     Parameters
@@ -97,12 +91,7 @@ class KDBClassifier(BayesClassifier):
 
     k: int = 2
     _: KW_ONLY
-    categorical: Any = None
     numeric: str = "discretise"
-    smoothing: Any = HIERARCHICAL
-    class_prior: Any = None
-    missing: str = "marginal"
-    n_jobs: int | None = None
 
     @property
     def parents_(self) -> dict[str, tuple[str, ...]]:
@@ -112,14 +101,12 @@ class KDBClassifier(BayesClassifier):
     def _check_parameters(self) -> None:
         check_integer("k", self.k, low=0)
         check_choice("numeric", self.numeric, NUMERIC_RULES)
-        check_choice("missing", self.missing, MISSING_RULES)
-        as_table_prior(self.smoothing)
+        super()._check_parameters()
 
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the structure and the counts of its families; further rows keep the structure."""
-        known = None if before is None else before.encoding
         numbers = numeric_features(examples.rows) if self.numeric == "gaussian" else ()
-        encoding = learn_encoding(examples, known, missing=self.missing, numbers=numbers)
+        encoding = learn_encoding(examples, before, missing=self.missing, numbers=numbers)
         table = encoding.table(examples)
         if encoding.numbers:
             structure = self._mixed_structure(examples, encoding) if before is None else before.families.parents
@@ -136,11 +123,11 @@ class KDBClassifier(BayesClassifier):
         pairs = Statistics.of(examples, encoding, pairs_of(examples, encoding, n_jobs=self.n_jobs))
         return ((), *((0, *(p + 1 for p in parents)) for parents in mixed_information(pairs).dependences(self.k)))
 
-    def derive(self, statistics: Statistics, log_prior: np.ndarray) -> FamilyModel | NetworkModel:
+    def derive(self, statistics: Statistics, log_prior: np.ndarray) -> Model:
         """Return the model with the tables of the families."""
         if statistics.encoding.numbers:
             return class_network(statistics, log_prior, self.smoothing)
-        return family_model(statistics, statistics.families, log_prior, self.smoothing)
+        return super().derive(statistics, log_prior)
 
 
 def class_pairs(table: Table, n_jobs: int | None) -> PairInformation:

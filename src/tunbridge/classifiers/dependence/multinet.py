@@ -30,31 +30,28 @@ from typing import Any
 
 import numpy as np
 
-from tunbridge._core.check import check_choice
 from tunbridge._core.registry import classifier
-from tunbridge.classifiers._classes import Finish
-from tunbridge.classifiers._encoding import MISSING_RULES, Encoding
 from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Statistics
-from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.dependence._families import HIERARCHICAL, FamilyModel, as_table_prior, joint_of_codes
+from tunbridge.classifiers._statistics import Encoding, Statistics
+from tunbridge.classifiers.dependence._families import CountedClassifier, FamilyModel, as_table_prior, tree_parents
 from tunbridge.classifiers.dependence._pairs import Pairs, collect_pairs
-from tunbridge.classifiers.explanation.contributions import conditional_terms
+from tunbridge.classifiers.explanation.contributions import CodedModel
+from tunbridge.classifiers.explanation.importance import pair_importances
 from tunbridge.counts import PairCounts
-from tunbridge.data import Table, Variable
-from tunbridge.learning.parameters.priors import tables_of
+from tunbridge.data import Variable
+from tunbridge.learning.parameters.priors import Prior, tables_of
 from tunbridge.learning.searches.trees import Forest, check_forest, pairs_within
 from tunbridge.probability import CPT
-
-_PIECE_ROWS = 8192
 
 Tree = tuple[int | None, ...]
 """The parent of each feature, −1 for none; None where a feature is not used."""
 
 
 @dataclass(frozen=True, eq=False)
-class MultinetModel:
+class MultinetModel(CodedModel):
     """A class, and for each of its states a tree of features.
+
+    The trees have no order in common, so the features are explained in the order of what they tell about the class.
 
     Parameters
     ----------
@@ -66,35 +63,29 @@ class MultinetModel:
         The features in the order in which they are explained.
     """
 
+    parents = None
+
     log_prior: np.ndarray
     trees: tuple[FamilyModel, ...]
     order: tuple[int, ...]
 
     @property
-    def encoding(self) -> Encoding:
+    def encoding(self) -> Encoding:  # type: ignore[override]
         """How features become codes."""
         return self.trees[0].encoding
-
-    def joint(self, rows: Table, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
-        """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); missing values are summed out."""
-        return joint_of_codes(self, rows, finish, n_jobs, _PIECE_ROWS)
 
     def log_joint(self, codes: np.ndarray) -> np.ndarray:
         """Return log P(x, c) for rows of codes, (n_rows, n_classes)."""
         return np.concatenate([tree.log_joint(codes) for tree in self.trees], axis=1) + self.log_prior
 
-    def terms(self, rows: Table) -> np.ndarray:
-        """Return what each feature adds to log P(x, c), (n_features, n_classes, n_rows).
-
-        The trees have no order in common, so the features are sorted by what they tell about the class, and each adds
-        what it says given those before it.
-        """
-        return conditional_terms(self, rows, self.order)
+    def importances(self, statistics: Statistics, method: str) -> dict[int, float]:
+        """Return what each feature tells about the class by itself."""
+        return pair_importances(statistics, method)
 
 
 @classifier("multinet", rank=40, help="a Chow–Liu tree for each class")
 @dataclass(kw_only=True, eq=False, repr=False)
-class MultinetClassifier(BayesClassifier):
+class MultinetClassifier(CountedClassifier):
     """A Bayesian multinet: for each class a Chow–Liu tree of the features, learned from the rows of that class.
 
     Parameters
@@ -136,25 +127,16 @@ class MultinetClassifier(BayesClassifier):
     parts = (Pairs,)
 
     forest: Forest = False
-    categorical: Any = None
-    smoothing: Any = HIERARCHICAL
-    class_prior: Any = None
-    missing: str = "marginal"
-    n_jobs: int | None = None
 
     @property
     def parents_(self) -> dict[Any, dict[str, str | None]]:
         """For each class the feature on which each feature depends in its tree."""
-        names = [v.name for v in self.variables_]
-        return {
-            label: {names[j]: names[p[0]] if p else None for j, p in enumerate(tree.parents) if p is not None}
-            for label, tree in zip(self.classes_.tolist(), self.model_.trees, strict=True)
-        }
+        pairs = zip(self.classes_.tolist(), self.model_.trees, strict=True)
+        return {label: tree_parents(self.variables_, tree.parents) for label, tree in pairs}
 
     def _check_parameters(self) -> None:
         check_forest(self.forest)
-        check_choice("missing", self.missing, MISSING_RULES)
-        as_table_prior(self.smoothing)
+        super()._check_parameters()
 
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the counts of all pairs of features within the classes."""
@@ -176,7 +158,7 @@ def class_tree(pairs: PairCounts, c: int, forest: Forest) -> Tree:
     return tuple((p if p >= 0 and used[p] else -1) if used[j] else None for j, p in enumerate(parents))
 
 
-def class_models(statistics: Statistics, trees: list[Tree], smoothing: Any) -> tuple[FamilyModel, ...]:
+def class_models(statistics: Statistics, trees: list[Tree], smoothing: Prior) -> tuple[FamilyModel, ...]:
     """Return the models of the features given each class; arcs that several trees have are estimated once."""
     arcs = sorted({(j, p) for tree in trees for j, p in enumerate(tree) if p is not None})
     counts = [statistics.pairs.family(j, None if p < 0 else p) for j, p in arcs]

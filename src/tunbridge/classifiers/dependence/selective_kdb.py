@@ -18,28 +18,37 @@ M. Sahami (1996). Learning limited dependence Bayesian classifiers. KDD, 335–3
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from tunbridge._core.check import check_choice, check_integer
 from tunbridge._core.registry import classifier
-from tunbridge._core.threads import n_threads
-from tunbridge.classifiers._encoding import MISSING_RULES, learn_encoding
+from tunbridge.classifiers._classes import log_class_prior
 from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Statistics
-from tunbridge.classifiers.base import BayesClassifier
+from tunbridge.classifiers._statistics import Statistics, learn_encoding
 from tunbridge.classifiers.dependence._families import (
-    HIERARCHICAL,
+    CountedClassifier,
     Families,
-    FamilyModel,
     as_table_prior,
     collect_families,
-    family_model,
     named_parents,
 )
-from tunbridge.classifiers.dependence._leave_one_out import CRITERIA, Problem, Selection, select
-from tunbridge.classifiers.dependence._passes import BATCH_ROWS, SAMPLE_ROWS, look, rereadable, sum_pairs
+from tunbridge.classifiers.dependence._leave_one_out import (
+    CRITERIA,
+    Problem,
+    Selection,
+    aligned,
+    best_model,
+    candidates_of,
+    count_candidates,
+    factor_tables,
+    mean_losses,
+    prefix_counts,
+    prior_without,
+    sum_losses,
+)
+from tunbridge.classifiers.dependence._passes import BATCH_ROWS, SAMPLE_ROWS, Source, look, rereadable, sum_pairs
 from tunbridge.classifiers.dependence.kdb import class_pairs
 from tunbridge.learning.searches.trees import pairs_within
 
@@ -52,7 +61,7 @@ from tunbridge.learning.searches.trees import pairs_within
     help="selective k-dependence Bayes: chooses k and the features",
 )
 @dataclass(eq=False, repr=False)
-class SelectiveKDBClassifier(BayesClassifier):
+class SelectiveKDBClassifier(CountedClassifier):
     """k-dependence Bayes with the number of features and of parents chosen by leave-one-out.
 
     Parameters
@@ -115,11 +124,6 @@ class SelectiveKDBClassifier(BayesClassifier):
     _: KW_ONLY
     criterion: str = "log-loss"
     max_cells: int = 1_000_000
-    categorical: Any = None
-    smoothing: Any = HIERARCHICAL
-    class_prior: Any = None
-    missing: str = "marginal"
-    n_jobs: int | None = None
 
     @property
     def k_(self) -> int:
@@ -144,7 +148,7 @@ class SelectiveKDBClassifier(BayesClassifier):
 
     def fit_batches(
         self,
-        source: Any,
+        source: Source,
         y: str | None = None,
         *,
         weights: str | None = None,
@@ -191,30 +195,24 @@ class SelectiveKDBClassifier(BayesClassifier):
         """
         with self.all_or_nothing():
             self._forget()
-            self._fit_source(source, y, weights, batch_rows, sample_rows)
-        return self
-
-    def _fit_source(self, source: Any, y: Any, weights: Any, batch_rows: int, sample_rows: int) -> None:
-        n_threads(self.n_jobs)
-        self._check_parameters()
-        check_integer("batch_rows", batch_rows, low=1)
-        check_integer("sample_rows", sample_rows, low=1)
-        batches = rereadable(source, y, weights=weights, batch_rows=batch_rows)
-        seen = look(self, batches, missing=self.missing, sample_rows=sample_rows, n_jobs=self.n_jobs)
-        pairs = pairs_within(sum_pairs(seen, self.n_jobs))
-        self.adopt(self._selected(Problem(seen.statistics, seen.tables, pairs, seen.missing)), seen.target_name)
+            self.check_parameters()
+            check_integer("batch_rows", batch_rows, low=1)
+            check_integer("sample_rows", sample_rows, low=1)
+            batches = rereadable(source, y, weights=weights, batch_rows=batch_rows)
+            seen = look(self, batches, missing=self.missing, sample_rows=sample_rows, n_jobs=self.n_jobs)
+            pairs = pairs_within(sum_pairs(seen, self.n_jobs))
+            found = self._selected(Problem(seen.statistics, seen.tables, pairs, seen.missing))
+            return self.adopt(found, seen.target_name)
 
     def _check_parameters(self) -> None:
         check_integer("max_k", self.max_k, low=0)
         check_choice("criterion", self.criterion, CRITERIA)
         check_integer("max_cells", self.max_cells, low=1)
-        check_choice("missing", self.missing, MISSING_RULES)
-        as_table_prior(self.smoothing)
+        super()._check_parameters()
 
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the features and parents of least leave-one-out loss; further rows keep the choice."""
-        known = None if before is None else before.encoding
-        encoding = learn_encoding(examples, known, missing=self.missing)
+        encoding = learn_encoding(examples, before, missing=self.missing)
         table = encoding.table(examples)
         if before is not None:
             further = collect_families(table, before.families.parents, settled=True, n_jobs=self.n_jobs)
@@ -224,17 +222,23 @@ class SelectiveKDBClassifier(BayesClassifier):
         return self._selected(Problem(Statistics.of(examples, encoding), lambda: [table], pairs, missing))
 
     def _selected(self, problem: Problem) -> Statistics:
-        parts = select(
-            problem,
-            max_k=self.max_k,
-            max_cells=self.max_cells,
-            criterion=self.criterion,
-            smoothing=self.smoothing,
-            class_prior=self.class_prior,
-            n_jobs=self.n_jobs,
-        )
-        return replace(problem.statistics, parts={part.name: part for part in parts})
+        """Return the model of least leave-one-out loss: two passes, one to count and one to leave out.
 
-    def derive(self, statistics: Statistics, log_prior: np.ndarray) -> FamilyModel:
-        """Return the model with the tables of the families that were chosen."""
-        return family_model(statistics, statistics.families, log_prior, self.smoothing)
+        Where no class has more than one row, there is nothing to choose by: all features without parents.
+        """
+        statistics, weight = problem.statistics, problem.statistics.class_weight
+        log_prior = log_class_prior(self.class_prior, statistics.target, weight)
+        candidates = candidates_of(problem, self.max_k, self.max_cells)
+        counts = prefix_counts(candidates, count_candidates(problem, candidates, self.n_jobs))
+        losses, alone = np.zeros((1, self.max_k + 1)), weight <= 1.0
+        if candidates.ranked:
+            factors = factor_tables(candidates, counts, as_table_prior(self.smoothing), self.max_k, self.n_jobs)
+            prior = prior_without(weight, log_prior, counted=self.class_prior is None)
+            sums = sum_losses(aligned(problem.tables(), alone), factors, prior, self.criterion, self.n_jobs)
+            losses = mean_losses(sums, float(weight[~alone].sum()), self.criterion)
+        a, k = best_model(losses) if candidates.ranked and not alone.all() else (len(candidates.ranked), 0)
+        chosen = dict(list(zip(candidates.ranked, candidates.parents, strict=True))[:a])
+        structure = tuple(chosen[j][:k] if j in chosen else None for j in range(len(statistics.variables)))
+        kept = {j: counts[j][len(p)] for j, p in enumerate(structure) if p is not None}
+        parts = Families(structure, kept), Selection(tuple(chosen), k, losses)
+        return replace(statistics, parts={part.name: part for part in parts})

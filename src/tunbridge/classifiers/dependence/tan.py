@@ -17,18 +17,21 @@ the smoothing of section 4.2 is ``MEstimate(5, "marginal")``).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tunbridge._core.check import check_choice
 from tunbridge._core.registry import classifier
-from tunbridge.classifiers._encoding import MISSING_RULES, NUMERIC_RULES
 from tunbridge.classifiers._reading import check_columns
 from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Statistics
-from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.dependence._families import HIERARCHICAL, Families, FamilyModel, as_table_prior, family_model
+from tunbridge.classifiers._statistics import NUMERIC_RULES, Statistics
+from tunbridge.classifiers.dependence._families import (
+    CountedClassifier,
+    Families,
+    FamilyModel,
+    family_model,
+    tree_parents,
+)
 from tunbridge.classifiers.dependence._pairs import Pairs, collect_pairs
 from tunbridge.classifiers.networks._mixed import check_root, class_network, mixed_information, tree_network
 from tunbridge.classifiers.networks._model import NetworkModel
@@ -43,7 +46,7 @@ from tunbridge.learning.searches.trees import Forest, check_forest, pairs_within
     variants={"fan": ("TAN as a forest, without the arcs that BIC rejects", {"forest": "bic"})},
 )
 @dataclass(kw_only=True, eq=False, repr=False)
-class TANClassifier(BayesClassifier):
+class TANClassifier(CountedClassifier):
     """Tree-augmented naive Bayes: the class, and a tree of dependences between the features.
 
     Parameters
@@ -103,24 +106,17 @@ class TANClassifier(BayesClassifier):
 
     forest: Forest = False
     root: str | None = None
-    categorical: Any = None
     numeric: str = "discretise"
-    smoothing: Any = HIERARCHICAL
-    class_prior: Any = None
-    missing: str = "marginal"
-    n_jobs: int | None = None
 
     @property
     def parents_(self) -> dict[str, str | None]:
         """The feature on which each feature depends beside the class."""
-        names = [v.name for v in self.variables_]
-        return {names[j]: names[p[0]] if p else None for j, p in enumerate(self.model_.parents) if p is not None}
+        return tree_parents(self.variables_, self.model_.parents)
 
     def _check_parameters(self) -> None:
         check_forest(self.forest)
         check_choice("numeric", self.numeric, NUMERIC_RULES)
-        check_choice("missing", self.missing, MISSING_RULES)
-        as_table_prior(self.smoothing)
+        super()._check_parameters()
 
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the counts of all pairs of features within the classes."""

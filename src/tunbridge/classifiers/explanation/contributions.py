@@ -6,66 +6,197 @@ A feature that has not been added yet is missing, so every term is what a featur
 log P(x_i | x₁ … x_{i−1}, c), and the terms add up whatever the model is. In a model whose features depend on parents,
 with parents before children, a term is log P(x_i | parents, c). Where a parent is missing, others take its place: the
 features before x_i that are linked with it through missing ones.
+
+Explanations, importance (:mod:`~tunbridge.classifiers.explanation.importance`) and what-ifs
+(:mod:`~tunbridge.classifiers.explanation.what_if`) know no concrete model: each is a :class:`TableModel`, which says
+what its features add, what they tell, and where numbers lie.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from tunbridge._core.threads import row_pieces
+from tunbridge._core.threads import map_threads, row_pieces
+from tunbridge.classifiers._classes import Finish
 from tunbridge.classifiers._reading import seen_values, value_of
-from tunbridge.classifiers._statistics import parents_first
-from tunbridge.data import Table, Variable
+from tunbridge.classifiers._statistics import Encoding, Statistics, Structure, parents_first
+from tunbridge.data import State, Table, Variable
 from tunbridge.decisions import Explanation, explanation
 from tunbridge.errors import DataError
-
-if TYPE_CHECKING:
-    from tunbridge.classifiers.base import BayesClassifier
 
 Given = list[tuple[int, ...]]
 """For each feature the features that its term is conditional on."""
 
+Ranges = dict[int, tuple[float, float]]
+"""Between which values nearly all of some numbers lie, by the position of the feature."""
+
 _CELLS_AT_ONCE = 4_000_000
 
 
-def explanations(
-    classifier: BayesClassifier, rows: Table, compared: Sequence[tuple[int, int]], probabilities: np.ndarray
-) -> list[Explanation]:
+class Changes(NamedTuple):
+    """Changes of single values: for each the feature, and its new code or number (−1 and NaN: missing)."""
+
+    features: np.ndarray
+    codes: np.ndarray
+    numbers: np.ndarray
+
+
+class TableModel(metaclass=ABCMeta):
+    """A joint distribution of the class and the features of a table, and what explains it.
+
+    A final class says how log P(x, c) is computed, and what each feature adds to it.
+    """
+
+    parents: Structure | None
+    """For each feature the features it depends on beside the class; None where that is not one structure."""
+
+    is_naive: bool = False
+    """Whether features are independent given the class, so that a value adds the same in every row."""
+
+    @abstractmethod
+    def joint(self, rows: Table, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
+        """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); missing values are left out."""
+
+    @abstractmethod
+    def terms(self, rows: Table) -> np.ndarray:
+        """Return what each feature adds to log P(x, c), (n_features, n_classes, n_rows): for a few rows."""
+
+    def log_joint_rows(self, rows: Table, n_jobs: int | None = None) -> np.ndarray:
+        """Return log P(x, c) for each row, (n_rows, n_classes)."""
+        return self.joint(rows, lambda joint: joint, n_jobs)
+
+    def conditions(self, rows: Table) -> Sequence[Given] | None:
+        """Return for each row what the term of each feature is conditional on; None when terms are independent."""
+        return None
+
+    def importances(self, statistics: Statistics, method: str) -> dict[int, float]:
+        """Return what each feature tells about the class, in nats, by its position."""
+        name = type(self).__name__
+        raise DataError(f"importance must be taken from counts; {name} has none. Use explain on single rows.")
+
+    def ranges(self, statistics: Statistics) -> Ranges:
+        """Return between which values nearly all of each number with a density lie."""
+        return {}
+
+    def changed_joint(self, row: Table, changes: Changes, n_jobs: int | None = None) -> np.ndarray:
+        """Return log P(x, c) of one row with one value changed, for each change, (n_changes, n_classes)."""
+        size = max(1, _CELLS_AT_ONCE // max(1, row.n_columns))
+        found = []
+        for a, b in row_pieces(len(changes.features), size):
+            several = row.take(np.zeros(b - a, np.intp))
+            piece = Changes(*(array[a:b] for array in changes))
+            found.append(self.log_joint_rows(changed(several, np.arange(b - a), piece), n_jobs))
+        return np.concatenate(found)
+
+
+class CodedModel(TableModel):
+    """A model that is asked in codes, in which a missing value may be a state of its own."""
+
+    log_prior: np.ndarray
+    encoding: Encoding
+    order: Sequence[int]
+    """The features in the order in which they are explained."""
+
+    piece_rows: ClassVar[int] = 8192
+
+    @abstractmethod
+    def log_joint(self, codes: np.ndarray) -> np.ndarray:
+        """Return log P(x, c) for rows of codes, (n_rows, n_classes)."""
+
+    def joint(self, rows: Table, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
+        """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); missing values are left out."""
+        out = np.empty((rows.n_rows, len(self.log_prior)))
+
+        def fill(piece: tuple[int, int]) -> None:
+            some = slice(*piece)
+            out[some] = finish(self.log_joint(self.encoding.codes(rows, some)).T).T
+
+        map_threads(fill, row_pieces(rows.n_rows, self.piece_rows), n_jobs)
+        return out
+
+    def terms(self, rows: Table) -> np.ndarray:
+        """Return what each feature adds given those before it in the order, (n_features, n_classes, n_rows)."""
+        return conditional_terms(self, rows, self.order)
+
+
+class Fitted(Protocol):
+    """A fitted classifier of tables, as far as explanations look at it."""
+
+    n_jobs: int | None
+    classes_: np.ndarray
+    class_count_: np.ndarray
+    class_log_prior_: np.ndarray
+    variables_: tuple[Variable, ...]
+
+    @property
+    def model_(self) -> TableModel:
+        """The joint distribution of class and features."""
+
+    @property
+    def statistics_(self) -> Statistics:
+        """What was learned."""
+
+
+class Compared(NamedTuple):
+    """The two classes that a row is explained by: their positions and names, their prior log-odds, and P(c | x)."""
+
+    c: int
+    d: int
+    label: State
+    against: State
+    prior: float
+    probabilities: Mapping[Any, float]
+
+
+def compared_rows(
+    classifier: Fitted, probabilities: np.ndarray, label: State | None, against: State | None
+) -> list[Compared]:
+    """Return the classes to compare for each row, given P(c | x)."""
+    found, classes, prior = [], classifier.classes_.tolist(), classifier.class_log_prior_
+    for shares in probabilities:
+        c, d = compared_classes(classifier.statistics_.target, shares, label, against)
+        told = dict(zip(classes, shares.tolist(), strict=True))
+        found.append(Compared(c, d, classes[c], classes[d], difference(prior[c], prior[d]), told))
+    return found
+
+
+def explanations(model: TableModel, rows: Table, compared: Sequence[Compared]) -> list[Explanation]:
     """Return why each row has one class rather than another: the weight of evidence of every feature."""
-    model, prior = classifier.model_, classifier.class_log_prior_
-    terms, given = model.terms(rows), conditions(model, rows)
-    classes, names = classifier.classes_.tolist(), [v.name for v in rows.variables]
+    terms, given, names = model.terms(rows), model.conditions(rows), [v.name for v in rows.variables]
     return [
         explanation(
-            classes[c],
-            classes[d],
-            prior=difference(prior[c], prior[d]),
+            two.label,
+            two.against,
+            prior=two.prior,
             names=names,
             values=[value_of(rows, j, row) for j in range(len(names))],
-            weights=[difference(t[c, row], t[d, row]) for t in terms],
-            probabilities=dict(zip(classes, probabilities[row].tolist(), strict=True)),
+            weights=[difference(t[two.c, row], t[two.d, row]) for t in terms],
+            probabilities=two.probabilities,
             given=None if given is None else [[names[u] for u in each] for each in given[row]],
         )
-        for row, (c, d) in enumerate(compared)
+        for row, two in enumerate(compared)
     ]
 
 
-def compared_classes(target: Variable, probabilities: np.ndarray, label: Any, against: Any) -> tuple[int, int]:
+def compared_classes(
+    target: Variable, weight: np.ndarray, label: State | None, against: State | None, what: str = "an explanation"
+) -> tuple[int, int]:
     """Return the positions of the class to explain and of the one to compare it with.
 
-    By default these are the most probable class and the most probable of the others.
+    By default these are the class of the largest weight (its probability), and that of the largest among the others.
     """
-    if len(probabilities) < 2:
-        raise DataError(f"an explanation must compare two classes; the model knows only {(target.states or ())[0]!r}.")
-    ranked = np.argsort(-probabilities, kind="stable").tolist()
+    if len(weight) < 2:
+        raise DataError(f"{what} must compare two classes; the model knows only {(target.states or ())[0]!r}.")
+    ranked = np.argsort(-weight, kind="stable").tolist()
     other = None if against is None else target.code(against)
     c = target.code(label) if label is not None else next(k for k in ranked if k != other)
     d = other if other is not None else next(k for k in ranked if k != c)
     if c == d:
-        raise DataError(f"an explanation must compare two different classes; got {label!r} against {against!r}.")
+        raise DataError(f"{what} must compare two different classes; got {label!r} against {against!r}.")
     return c, d
 
 
@@ -74,22 +205,21 @@ def difference(a: float, b: float) -> float:
     return 0.0 if a == b else float(a - b)
 
 
-def conditional_terms(model: Any, rows: Table, order: Sequence[int]) -> np.ndarray:
+def conditional_terms(model: TableModel, rows: Table, order: Sequence[int]) -> np.ndarray:
     """Return what each feature adds given those before it in the order, (n_features, n_classes, n_rows).
 
-    Features that are not in the order add nothing. A model that has an ``encoding`` and ``log_joint(codes)`` is asked
-    in codes, because there a missing value may be a state, which differs from a feature that was not added. Any other
-    model is asked with the features missing that were not added.
+    Features that are not in the order add nothing. A model of codes is asked in codes, because there a missing value
+    may be a state, which differs from a feature that was not added. Any other model is asked with the features missing
+    that were not added.
     """
-    encoding = getattr(model, "encoding", None)
-    if encoding is None or not hasattr(model, "log_joint"):
-        return terms_in_order(seen_values(rows), order, lambda which, known: _joint_of_rows(model, rows, which, known))
-    codes = encoding.codes(rows)
-
-    def joint(which: np.ndarray, known: np.ndarray) -> np.ndarray:
-        return np.asarray(model.log_joint(np.where(known, codes[:, which], np.int32(-1))))
-
-    return terms_in_order(codes >= 0, order, joint)
+    if not isinstance(model, CodedModel):
+        return terms_in_order(
+            seen_values(rows), order, lambda which, known: model.log_joint_rows(hidden(rows.take(which), ~known), 1)
+        )
+    codes = model.encoding.codes(rows)
+    return terms_in_order(
+        codes >= 0, order, lambda which, known: model.log_joint(np.where(known, codes[:, which], np.int32(-1)))
+    )
 
 
 def terms_in_order(
@@ -120,9 +250,7 @@ def difference_of(now: np.ndarray, before: np.ndarray) -> np.ndarray:
     return np.where(same, 0.0, np.where(same, 0.0, now) - np.where(same, 0.0, before))
 
 
-def _joint_of_rows(model: Any, rows: Table, which: np.ndarray, known: np.ndarray) -> np.ndarray:
-    some = rows.take(which)
-    return np.asarray(model.joint(hidden(some, ~known), lambda joint: joint, 1))
+# Rows with other values
 
 
 def hidden(rows: Table, where: np.ndarray) -> Table:
@@ -137,19 +265,23 @@ def hidden(rows: Table, where: np.ndarray) -> Table:
     return Table.of_valid(columns, rows)
 
 
-def conditions(model: Any, rows: Table) -> list[Given] | None:
-    """Return for each row what the term of each feature is conditional on; None when terms are independent.
+def changed(rows: Table, which: np.ndarray, changes: Changes) -> Table:
+    """Return rows with single values changed, given the row of each change."""
+    columns = []
+    for j, column in enumerate(rows):
+        own = changes.features == j
+        new, kind = (changes.codes, np.int64) if column.variable.is_categorical else (changes.numbers, np.float64)
+        values = column.values.astype(kind)
+        values[which[own]] = new[own]
+        columns.append(column._replace(values=values))
+    return Table.of_valid(columns)
 
-    A model that has a structure, ``parents``, is explained by it; one that is explained in some other way may have a
-    method ``conditions(rows)``.
-    """
-    if hasattr(model, "conditions"):
-        return list(model.conditions(rows))
-    structure = getattr(model, "parents", None)
-    if structure is None or not any(structure):
-        return None
-    encoding = getattr(model, "encoding", None)
-    seen = seen_values(rows) if encoding is None else encoding.codes(rows) >= 0
+
+# What terms are conditional on
+
+
+def structure_conditions(structure: Structure, seen: np.ndarray) -> list[Given]:
+    """Return for each row what the term of each feature is conditional on: its parents, or what takes their place."""
     known: dict[bytes, Given] = {}
     keys = [column.tobytes() for column in seen.T]
     for key, column in zip(keys, seen.T, strict=True):
@@ -167,19 +299,19 @@ def given_before(seen: np.ndarray, order: Sequence[int]) -> Given:
     return out
 
 
-def _row_conditions(structure: Sequence[Sequence[int] | None], seen: np.ndarray) -> Given:
+def _row_conditions(structure: Structure, seen: np.ndarray) -> Given:
     """Return the parents of each feature that is seen; where one is missing, what takes its place."""
     order = parents_first(structure)
     out: Given = [()] * len(structure)
     for i, j in enumerate(order):
-        parents = tuple(structure[j] or ())
+        parents = structure[j] or ()
         if seen[j]:
             before = {u for u in order[:i] if seen[u]}
             out[j] = parents if before.issuperset(parents) else _linked(structure, j, before)
     return out
 
 
-def _linked(structure: Sequence[Sequence[int] | None], feature: int, known: set[int]) -> tuple[int, ...]:
+def _linked(structure: Structure, feature: int, known: set[int]) -> tuple[int, ...]:
     """Return the known features that a feature depends on: the ends of paths through features that are not known.
 
     The paths are those of the moral graph over the feature, the known ones and their ancestors (Lauritzen et al. 1990).

@@ -12,13 +12,7 @@ taken over each class's own density, on a grid of standard deviations: those of 
 every bump for a kernel density. Information from counts is too large where there are many configurations and few rows;
 the expected weight of evidence uses the smoothed tables.
 
-A network in which the class may be anywhere, with numbers that depend on numbers, has no closed form for I(X; C |
-parents). It is sampled, and asked for the posterior of each row with and without the feature:
-
-    I(X; C | U) = E[Σ_c P(c | u, x) log P(c | u, x)/P(c | u)],
-
-and the expected weight of evidence is the same with log-odds instead of logarithms. Only the rows are random, not the
-classes within them, so that a few thousand suffice. The sample is always the same.
+A model says what its features tell; the measures are here, whatever the model.
 
 **Scales.** Where features are independent given the class, a value's weight of evidence is the same in every row, so
 each feature has a scale: its categories, or numbers over the range in which nearly all values lie, with the weight of
@@ -27,7 +21,7 @@ each. The weights of a row's values and the prior add up to the log-odds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,49 +30,33 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from tunbridge._core.memory import check_memory
-from tunbridge.classifiers._classes import log_posterior
-from tunbridge.classifiers._encoding import MISSING_STATE
-from tunbridge.classifiers.dependence._families import FamilyModel
-from tunbridge.classifiers.explanation.contributions import difference_of
-from tunbridge.classifiers.naive.naive_bayes import Likelihood
-from tunbridge.classifiers.networks._model import NetworkModel
+from tunbridge.classifiers._statistics import MISSING_STATE, Encoding, Statistics, Structure, inner_statistics
+from tunbridge.classifiers.explanation.contributions import Fitted, Ranges, TableModel, compared_classes, difference_of
 from tunbridge.counts import Counts
 from tunbridge.counts.information import entropy, n_log_n
-from tunbridge.data import Column, Table, Variable
+from tunbridge.data import Column, State, Table, Variable
 from tunbridge.data.discretisation import Discretisation
 from tunbridge.data.table import natural_type
 from tunbridge.decisions.importance import Importance, importance
 from tunbridge.errors import DataError
-from tunbridge.network import BayesianNetwork
-from tunbridge.probability.kernel_density import log_density
+from tunbridge.probability.kernel_density import Points, log_density
 
 _FARTHEST, _STEPS = 9.0, 1801
 _BUMP, _NODES = 6.0, 25
-_SAMPLE_ROWS = 2000
-_TAIL = 0.025
 _REACH = 2.0
 N_NUMBERS = 1025
 
+Density = Sequence[tuple[Points, float]]
+"""A kernel density for each class: its points and their bandwidth."""
 
-def importance_of(model: Any, statistics: Any, method: str) -> Importance:
+
+def importance_of(model: TableModel, statistics: Statistics, method: str) -> Importance:
     """Return what each feature tells about the class, by information or by its expected weight of evidence.
 
-    A feature that the model does not use tells nothing. A model that has neither counts nor densities that are known
-    here may have a method ``importances(statistics, method)``: position of a feature → nats.
+    A feature that the model does not use tells nothing.
     """
-    fitted = getattr(statistics, "fitted", None)
-    if fitted is not None:  # an estimator around another one
-        found_inside: Importance = fitted.importance(method)
-        return found_inside
-    names = [v.name for v in statistics.variables]
-    structure = getattr(model, "parents", None) or [()] * len(names)
-    if hasattr(model, "importances"):
-        found = model.importances(statistics, method)
-    elif isinstance(model, NetworkModel):
-        found = sampled_importances(model, method)
-    else:
-        measured = _information if method == "information" else _weights
-        found = measured(model, statistics) | _of_densities(model, statistics, method)
+    names, found = [v.name for v in statistics.variables], model.importances(statistics, method)
+    structure = model.parents or [()] * len(names)
     given = [[names[u] for u in (structure[j] or ())] if j in found else [] for j in range(len(names))]
     values = [(name, found.get(j, 0.0), given[j]) for j, name in enumerate(names)]
     return importance(
@@ -86,21 +64,30 @@ def importance_of(model: Any, statistics: Any, method: str) -> Importance:
     )
 
 
-def family_counts(model: Any, statistics: Any) -> Mapping[int, Counts]:
+# Features that are counted
+
+
+def family_counts(statistics: Statistics, parents: Structure | None = None) -> Mapping[int, Counts]:
     """Return the counts of each feature given the class and its parents, by the feature's position."""
-    if hasattr(statistics, "families"):
+    if "families" in statistics.parts:
         return dict(statistics.families.counts)
-    if not hasattr(statistics, "pairs"):
-        raise DataError(
-            f"importance must be taken from counts; {type(model).__name__} has none. Use explain on single rows."
-        )
-    structure = getattr(model, "parents", None) or [() if v.n_states else None for v in statistics.encoding.coded]
+    structure = parents or [() if v.n_states else None for v in statistics.encoding.coded]
     return {j: statistics.pairs.family(j, *p) for j, p in enumerate(structure) if p is not None}
 
 
-def _information(model: Any, statistics: Any) -> dict[int, float]:
-    n_classes = statistics.target.n_states
-    return {j: conditional_information(c, n_classes) for j, c in family_counts(model, statistics).items()}
+def information_of(counts: Mapping[int, Counts], n_classes: int) -> dict[int, float]:
+    """Return I(X; C | parents) of each feature."""
+    return {j: conditional_information(c, n_classes) for j, c in counts.items()}
+
+
+def pair_importances(statistics: Statistics, method: str) -> dict[int, float]:
+    """Return I(X; C) of each feature, for models that average several tables of it."""
+    if method != "information":
+        raise DataError(
+            "the expected weight of evidence must be taken from one table a feature; this classifier averages several "
+            "models. Use method='information'."
+        )
+    return information_of(family_counts(statistics), statistics.target.n_states)
 
 
 def conditional_information(counts: Counts, n_classes: int) -> float:
@@ -122,31 +109,17 @@ def conditional_information(counts: Counts, n_classes: int) -> float:
     return max(0.0, float((cells - within - over + by_itself) / total))
 
 
-def _weights(model: Any, statistics: Any) -> dict[int, float]:
-    """Return the expected weight of evidence of the features with tables, parents as often as they were counted."""
-    tables = _tables(model)
-    counts = family_counts(model, statistics)
-    exponents = getattr(model, "weights", None)
+def weights_of(counts: Mapping[int, Counts], tables: Mapping[int, np.ndarray]) -> dict[int, float]:
+    """Return the expected weight of evidence of each feature, parents as often as they were counted.
+
+    ``tables`` have P(x | c, parents), the class as the first axis and x as the last.
+    """
     found = {}
     for j, table in tables.items():
-        if not table.size:
-            continue
-        n = np.asarray(counts[j].dense().table, np.float64).sum(axis=1).reshape(len(table), -1)
-        value = _expected_weight(table.reshape(*n.shape, -1), n)
-        found[j] = value if exponents is None else float(exponents[j]) * value
+        if table.size:
+            n = np.asarray(counts[j].dense().table, np.float64).sum(axis=1).reshape(len(table), -1)
+            found[j] = _expected_weight(table.reshape(*n.shape, -1), n)
     return found
-
-
-def _tables(model: Any) -> dict[int, np.ndarray]:
-    """Return P(x | c, parents) of the features that have tables, the class as the first axis and x as the last."""
-    if isinstance(model, Likelihood):
-        return {j: np.exp(table[:, 1:]) for j, table in model.tables.items()}
-    if not hasattr(model, "cpts"):
-        raise DataError(
-            "the expected weight of evidence must be taken from one table a feature; this classifier averages several "
-            "models. Use method='information'."
-        )
-    return {j: cpt.probabilities for j, cpt in model.cpts.items()}
 
 
 def _expected_weight(p: np.ndarray, n: np.ndarray) -> float:
@@ -166,45 +139,36 @@ def _expected_weight(p: np.ndarray, n: np.ndarray) -> float:
     return max(0.0, float((joint * np.where(used, ratio, 0.0)).sum() / total)) if total > 0 else 0.0
 
 
-def _of_densities(model: Any, statistics: Any, method: str) -> dict[int, float]:
-    """Return the same for the numbers with a density in each class."""
-    if not isinstance(model, Likelihood):
-        return {}
-    kept = statistics.densities
-    found = {j: _of_normal(model, kept.moments.count[:, i], i, method) for i, j in enumerate(model.normal)}
-    for j, densities in model.densities.items():
-        weight = np.array([p.total for p in kept.points[j]])
-        found[j] = _of_kernel(densities, weight, method) if weight.sum() > 0 else 0.0
-    return found
+# Numbers with a density in each class
 
 
-def _of_normal(model: Likelihood, weight: np.ndarray, which: int, method: str) -> float:
+def normal_importance(mean: np.ndarray, variance: np.ndarray, weight: np.ndarray, method: str) -> float:
+    """Return what a number tells whose density is normal in each class, given the weight of the classes."""
     z = np.linspace(-_FARTHEST, _FARTHEST, _STEPS)
     share = np.exp(-0.5 * z**2)
-    mean, variance = model.gaussian.mean[:, which, None], model.gaussian.variance[:, which, None]
+    mean, variance = mean[:, None], variance[:, None]
     at = mean + np.sqrt(variance) * z  # class × node
     with np.errstate(over="ignore"):
         logs = -0.5 * (np.log(variance)[..., None] + (at[None] - mean[..., None]) ** 2 / variance[..., None])
-    return _integrated(logs, np.broadcast_to(share / share.sum(), at.shape), weight, method)
+    return _integrated([logs[:, c] for c in range(len(weight))], [share / share.sum()] * len(weight), weight, method)
 
 
-def _of_kernel(densities: Any, weight: np.ndarray, method: str) -> float:
+def kernel_importance(densities: Density, weight: np.ndarray, method: str) -> float:
+    """Return what a number tells that has a kernel density in each class."""
     nodes = np.linspace(-_BUMP, _BUMP, _NODES)
     node_weights = np.exp(-0.5 * nodes**2) / np.exp(-0.5 * nodes**2).sum()
     values = [(p.values[:, None] + h * nodes).ravel() for p, h in densities]
     shares = [(p.weights[:, None] / p.total * node_weights).ravel() for p, _ in densities]
-    total = 0.0
-    for c, (at, share) in enumerate(zip(values, shares, strict=True)):
-        logs = np.array([log_density(at, p, h) for p, h in densities])
-        total += _summed(logs, share, weight, c, method)
-    return max(0.0, total)
+    logs = (np.array([log_density(at, p, h) for p, h in densities]) for at in values)
+    return _integrated(logs, shares, weight, method)
 
 
-def _integrated(logs: np.ndarray, shares: np.ndarray, weight: np.ndarray, method: str) -> float:
-    """Return the sum over the classes; ``logs[d, c]`` is log p(x | d) at the nodes of class c, up to a constant."""
+def _integrated(logs: Iterable[np.ndarray], shares: Sequence[np.ndarray], weight: np.ndarray, method: str) -> float:
+    """Return the sum over the classes, given log p(x | d) (up to a constant) at the nodes of each, and their shares."""
     if weight.sum() <= 0:
         return 0.0
-    return max(0.0, sum(_summed(logs[:, c], shares[c], weight, c, method) for c in range(len(weight))))
+    pairs = enumerate(zip(logs, shares, strict=True))
+    return max(0.0, sum(_summed(at_nodes, share, weight, c, method) for c, (at_nodes, share) in pairs))
 
 
 def _summed(logs: np.ndarray, share: np.ndarray, weight: np.ndarray, c: int, method: str) -> float:
@@ -220,51 +184,8 @@ def _summed(logs: np.ndarray, share: np.ndarray, weight: np.ndarray, c: int, met
     return float(prior[c] * (share * (logs[c] - logsumexp(terms, axis=0))).sum())
 
 
-# Networks that are sampled
-
-
-def sampled_importances(model: NetworkModel, method: str) -> dict[int, float]:
-    """Return what each feature tells about the class beside its parents, by its position."""
-    codes, values = _sample(model)
-    found = {}
-    for j, parents in enumerate(model.parents):
-        if parents is not None:
-            before = _log_posterior(model, codes, values, [u + 1 for u in parents])
-            after = _log_posterior(model, codes, values, [*(u + 1 for u in parents), j + 1])
-            found[j] = _gain(before, after, method)
-    return found
-
-
-def sampled_ranges(model: NetworkModel) -> dict[int, tuple[float, float]]:
-    """Return between which values nearly all of each number lie, by its position."""
-    _, values = _sample(model)
-    ends = {i - 1: np.quantile(v, [_TAIL, 1 - _TAIL]).tolist() for i, v in values.items()}
-    return {j: (low, high) for j, (low, high) in ends.items() if low < high}
-
-
-def _sample(model: NetworkModel) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-    """Return the codes of all nodes, the class unknown, and the numbers, of a sample of the network."""
-    table = BayesianNetwork.from_tables(model.tables.values()).sample(_SAMPLE_ROWS, random_state=0)
-    codes, values = np.full((len(model.structure), _SAMPLE_ROWS), -1, np.int32), {}
-    for i, known in model.tables.items():
-        if known.variable.is_continuous:
-            values[i] = table.floats(known.variable.name)
-        elif i:
-            codes[i] = table.codes(known.variable.name)
-    return codes, values
-
-
-def _log_posterior(
-    model: NetworkModel, codes: np.ndarray, values: dict[int, np.ndarray], known_nodes: list[int]
-) -> np.ndarray:
-    """Return log P(c | the values of some nodes), class × row."""
-    seen = np.full_like(codes, -1)
-    seen[known_nodes] = codes[known_nodes]
-    known = {i: v if i in known_nodes else np.full_like(v, np.nan) for i, v in values.items()}
-    return log_posterior(model.log_joint_of(seen, known).T)
-
-
-def _gain(before: np.ndarray, after: np.ndarray, method: str) -> float:
+def mean_gain(before: np.ndarray, after: np.ndarray, method: str) -> float:
+    """Return how far a feature moves the log-probability, or log-odds, of the class on average, class × row."""
     share = np.exp(after)
     if method == "weight":
         before, after = _log_odds(before), _log_odds(after)
@@ -280,46 +201,22 @@ def _log_odds(log_shares: np.ndarray) -> np.ndarray:
 # Where numbers lie
 
 
-def cuts_of(model: Any) -> Mapping[int, Discretisation]:
-    """Return the bins of the numbers that a model discretizes, by their position."""
-    return getattr(getattr(model, "encoding", None) or model, "cuts", {})
-
-
-def ranges_of(model: Any, statistics: Any = None) -> dict[int, tuple[float, float]]:
-    """Return between which values nearly all of each number with a density lie, by its position.
-
-    The statistics, where they are known, say how far values were seen. A model that is not known here may have a
-    method ``ranges()``.
-    """
-    fitted = getattr(statistics, "fitted", None)
-    if fitted is not None:  # an estimator around another one
-        return ranges_of(fitted.model_, fitted.statistics_)
-    if hasattr(model, "ranges"):
-        return dict(model.ranges())
-    if isinstance(model, NetworkModel):
-        return sampled_ranges(model) if model.encoding.numbers else {}
-    if hasattr(model, "members"):
-        return ranges_of_cuts([cuts_of(member) for member in model.members])
-    if not isinstance(model, Likelihood):
-        return {}
-    extent = None if statistics is None else statistics.densities.extent
-    found = dict(zip(model.normal, _normal_ranges(model, extent), strict=True))
-    for j, densities in model.densities.items():
-        points = np.concatenate([p.values for p, _ in densities])
-        found[j] = (float(points.min()), float(points.max())) if points.size else (0.0, 0.0)
-    return {j: (low, high) for j, (low, high) in found.items() if low < high}
-
-
-def _normal_ranges(model: Likelihood, extent: np.ndarray | None) -> list[tuple[float, float]]:
+def normal_ranges(mean: np.ndarray, variance: np.ndarray, extent: np.ndarray | None) -> list[tuple[float, float]]:
     """Return two standard deviations about the means of the classes, but nothing beyond the values that were seen."""
-    spread = _REACH * np.sqrt(model.gaussian.variance)
-    low, high = (model.gaussian.mean - spread).min(axis=0), (model.gaussian.mean + spread).max(axis=0)
+    spread = _REACH * np.sqrt(variance)
+    low, high = (mean - spread).min(axis=0), (mean + spread).max(axis=0)
     if extent is not None:
         low, high = np.fmax(low, extent[0]), np.fmin(high, extent[1])
     return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
-def ranges_of_cuts(several: Sequence[Mapping[int, Discretisation]]) -> dict[int, tuple[float, float]]:
+def kernel_range(densities: Density) -> tuple[float, float]:
+    """Return the range of the points of all classes."""
+    points = np.concatenate([p.values for p, _ in densities])
+    return (float(points.min()), float(points.max())) if points.size else (0.0, 0.0)
+
+
+def ranges_of_cuts(several: Iterable[Mapping[int, Discretisation]]) -> Ranges:
     """Return for each number that several models cut in different places where all those places lie, and a bit more."""
     places: dict[int, list[float]] = {}
     for cuts in several:
@@ -379,18 +276,14 @@ class Scales:
         One a feature, in order; features without a known value have none.
     """
 
-    label: Any
-    against: Any
+    label: State
+    against: State
     prior: float
     scales: tuple[Scale, ...]
 
 
 def evidence_scales(
-    classifier: Any,
-    label: Any = None,
-    against: Any = None,
-    *,
-    ranges: Mapping[int, tuple[float, float]] | None = None,
+    classifier: Fitted, label: State | None = None, against: State | None = None, *, ranges: Ranges | None = None
 ) -> Scales:
     """Return the weights of evidence of all values for one class against another.
 
@@ -400,10 +293,12 @@ def evidence_scales(
     """
     check_is_fitted(classifier)
     _check_independent(classifier)
-    c, d = _classes(classifier, label, against)
-    model, labels = classifier.model_, classifier.classes_.tolist()
-    ranges = ranges_of(model, classifier.statistics_) | dict(ranges or {})
-    options = [_values(model, v, j, ranges.get(j)) for j, v in enumerate(classifier.variables_)]
+    model, statistics = classifier.model_, inner_statistics(classifier.statistics_)
+    labels = classifier.classes_.tolist()
+    frequency = np.array([0.0, 1.0]) if len(labels) == 2 else np.asarray(classifier.class_count_)
+    c, d = compared_classes(statistics.target, frequency, label, against, "a nomogram")
+    known = model.ranges(statistics) | (ranges or {})
+    options = [_values(statistics.encoding, v, j, known.get(j)) for j, v in enumerate(classifier.variables_)]
     n_rows = max((len(values) for values, _, _ in options), default=0)
     check_memory(
         "the weights of all values",
@@ -416,37 +311,23 @@ def evidence_scales(
         for j, (v, (values, _, is_number)) in enumerate(zip(classifier.variables_, options, strict=True))
         if len(values)
     ]
-    prior = _prior(classifier, c, d)
-    return Scales(labels[c], labels[d], prior, tuple(scales))
+    return Scales(labels[c], labels[d], _prior(classifier, c, d), tuple(scales))
 
 
-def _check_independent(classifier: Any) -> None:
-    model, name = classifier.model_, type(classifier).__name__
-    rule = "a nomogram must be of features that are independent given the class, as in naive Bayes"
-    way = "Explain single rows instead."
-    if isinstance(model, FamilyModel):
-        names = [v.name for v in classifier.variables_]
-        pairs = [(names[j], names[p[0]]) for j, p in enumerate(model.parents) if p]
-        if pairs:
-            raise DataError(f"{rule}; in this {name} {pairs[0][0]!r} depends on {pairs[0][1]!r}. {way}")
-    elif not isinstance(model, Likelihood):
-        raise DataError(f"{rule}; got {name}. {way}")
+def _check_independent(classifier: Fitted) -> None:
+    model, names = classifier.model_, [v.name for v in classifier.variables_]
+    if model.is_naive:
+        return
+    pairs = [(names[j], names[p[0]]) for j, p in enumerate(model.parents or ()) if p]
+    name = type(classifier).__name__
+    got = f"in this {name} {pairs[0][0]!r} depends on {pairs[0][1]!r}" if pairs else f"got {name}"
+    raise DataError(
+        f"a nomogram must be of features that are independent given the class, as in naive Bayes; {got}. Explain "
+        "single rows instead."
+    )
 
 
-def _classes(classifier: Any, label: Any, against: Any) -> tuple[int, int]:
-    target, weight = classifier.statistics_.target, np.asarray(classifier.class_count_)
-    if target.n_states < 2:
-        raise DataError(f"a nomogram must compare two classes; the model knows only {target.states[0]!r}.")
-    ranked = [1, 0] if target.n_states == 2 else np.argsort(-weight, kind="stable").tolist()
-    d = None if against is None else target.code(against)
-    c = target.code(label) if label is not None else next(k for k in ranked if k != d)
-    d = next(k for k in ranked if k != c) if d is None else d
-    if c == d:
-        raise DataError(f"a nomogram must compare two different classes; got {label!r} against {against!r}.")
-    return c, d
-
-
-def _prior(classifier: Any, c: int, d: int) -> float:
+def _prior(classifier: Fitted, c: int, d: int) -> float:
     """Return the log-odds of the prior; raise where it excludes one of the two classes."""
     found = classifier.class_log_prior_
     for k in (c, d):
@@ -457,11 +338,11 @@ def _prior(classifier: Any, c: int, d: int) -> float:
 
 
 def _values(
-    model: Any, variable: Variable, j: int, between: tuple[float, float] | None
-) -> tuple[list[Any], np.ndarray, bool]:
+    encoding: Encoding, variable: Variable, j: int, between: tuple[float, float] | None
+) -> tuple[list[State], np.ndarray, bool]:
     """Return the values of a feature, the cells that have them (codes or numbers), and whether it is a number."""
-    cut = cuts_of(model).get(j)
-    gap = [MISSING_STATE] if j in model.encoding.missing else []
+    cut = encoding.cuts.get(j)
+    gap = [MISSING_STATE] if j in encoding.missing else []
     if variable.is_categorical:
         n = variable.n_states
         return [*(variable.states or ()), *gap], np.append(np.arange(n), [-1] * len(gap)).astype(np.int64), False

@@ -17,32 +17,28 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil, floor, inf, isfinite, isnan, log10
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tunbridge._core.check import check_number, did_you_mean, shortened
-from tunbridge._core.threads import row_pieces
 from tunbridge.classifiers._classes import posterior
 from tunbridge.classifiers._reading import value_of
-from tunbridge.classifiers.explanation.importance import cuts_of, ranges_of
-from tunbridge.classifiers.naive.naive_bayes import Likelihood
-from tunbridge.data import Table, Variable
+from tunbridge.classifiers._statistics import inner_statistics
+from tunbridge.classifiers.explanation.contributions import Changes, Fitted, Ranges
+from tunbridge.data import State, Table, Variable
+from tunbridge.data.discretisation import Discretisation
 from tunbridge.decisions.evidence import Change, WhatIf, what_if
 from tunbridge.errors import DataError
 
-if TYPE_CHECKING:
-    from tunbridge.classifiers.base import BayesClassifier
-
-_CELLS_AT_ONCE = 4_000_000
 STEPS = 129
 _FINER, _ROUNDS = 33, 4
 
-ChangedJoint = Callable[[Table, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-"""A row, and for each change of it the feature, its new code and its new number → log P(x, c)."""
-
 Judge = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 """(which number, its value) for several trials → (whether the class flips, how probable the class in question is)."""
+
+Changeable = str | Iterable[str] | Mapping[str, object] | None
+"""The features that may change; a mapping says what each may become."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,28 +55,20 @@ class Case:
         The row's class.
     to : int, optional
         The class that is wanted; any other one by default.
-    at_once : bool
-        Whether all changes are answered in one call, whatever their number.
     """
 
     row: Table
-    log_joint: ChangedJoint
+    log_joint: Callable[[Changes], np.ndarray]
     label: int
     to: int | None
-    at_once: bool
 
     def value(self, feature: int) -> Any:
         """Return the row's value of a feature."""
         return value_of(self.row, feature, 0)
 
-    def posteriors(self, features: np.ndarray, codes: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    def posteriors(self, changes: Changes) -> np.ndarray:
         """Return P(c | x) with one value of the row changed, for each change; NaN where no class can have the row."""
-        size = max(1, _CELLS_AT_ONCE // max(1, len(self.row.variables)))
-        pieces = [
-            self.log_joint(self.row, features[a:b], codes[a:b], numbers[a:b])
-            for a, b in row_pieces(len(features), len(features) if self.at_once else size)
-        ]
-        joint = np.concatenate(pieces).T
+        joint = self.log_joint(changes).T
         lost = np.isneginf(joint.max(axis=0))
         return np.where(lost, np.nan, posterior(np.where(lost, 0.0, joint))).T
 
@@ -106,44 +94,29 @@ class _Trial:
     interval: str | None = None
 
 
-def changes(classifier: BayesClassifier, rows: Table, *, to: Any, features: Any) -> list[WhatIf]:
+def changes(classifier: Fitted, rows: Table, *, to: State | None, features: Changeable) -> list[WhatIf]:
     """Return what every single change does to the class of each row."""
-    model, target = classifier.model_, classifier.statistics_.target
-    ranges = ranges_of(model, classifier.statistics_)
+    model, statistics = classifier.model_, inner_statistics(classifier.statistics_)
+    labels, wanted = statistics.target.states or (), None if to is None else statistics.target.code(to)
+    cuts, ranges = statistics.encoding.cuts, model.ranges(statistics)
     allowed = changeable(features, rows.variables)
-    wanted = None if to is None else target.code(to)
-    return [
-        _changes(classifier, rows.take(slice(i, i + 1)), target.states or (), wanted, allowed, ranges)
-        for i in range(rows.n_rows)
-    ]
+    found = []
+    for i in range(rows.n_rows):
+        row = rows.take(slice(i, i + 1))
+        now = _present(model.log_joint_rows(row, classifier.n_jobs))
+        joint = partial(model.changed_joint, row, n_jobs=classifier.n_jobs)
+        case = Case(row, joint, int(now.argmax()), wanted)
+        trials = [trial for j, may in allowed.items() for trial in _state_trials(case, j, may, cuts.get(j))]
+        trials += _density_trials(ranges, case, allowed)
+        trials += [_Trial(j) for j, may in allowed.items() if may == Allowed() and case.value(j) is not None]
+        told = _told(case, trials, labels) if trials else []
+        found.append(what_if(labels[case.label], now[case.label], told, to=None if wanted is None else labels[wanted]))
+    return found
 
 
-def _changes(
-    classifier: BayesClassifier,
-    row: Table,
-    labels: Sequence[Any],
-    wanted: int | None,
-    allowed: Mapping[int, Allowed],
-    ranges: Mapping[int, tuple[float, float]],
-) -> WhatIf:
-    model = classifier.model_
-
-    def log_joint(rows: Table) -> np.ndarray:
-        return np.asarray(model.joint(rows, lambda joint: joint, classifier.n_jobs))
-
-    now, alone = _present(log_joint(row)), isinstance(model, Likelihood)
-    changed = partial(changed_terms, model) if alone else lambda *change: log_joint(_changed(*change))
-    case = Case(row, changed, int(now.argmax()), wanted, alone)
-    trials = [trial for j, may in allowed.items() for trial in _state_trials(model, case, j, may)]
-    trials += _density_trials(ranges, case, allowed)
-    trials += [_Trial(j) for j, may in allowed.items() if may == Allowed() and case.value(j) is not None]
-    found = _told(case, trials, labels) if trials else []
-    return what_if(labels[case.label], now[case.label], found, to=None if wanted is None else labels[wanted])
-
-
-def _told(case: Case, trials: Sequence[_Trial], labels: Sequence[Any]) -> list[Change]:
+def _told(case: Case, trials: Sequence[_Trial], labels: Sequence[State]) -> list[Change]:
     """Return the outcome of each trial, without those that are impossible under every class."""
-    asked, reached, flips = case.outcomes(case.posteriors(*_arrays(trials)))
+    asked, reached, flips = case.outcomes(case.posteriors(_arrays(trials)))
     return [
         Change(case.row.variables[t.feature].name, case.value(t.feature), t.value, labels[c], p, f, t.interval)
         for t, c, p, f in zip(trials, asked.tolist(), reached.tolist(), flips.tolist(), strict=True)
@@ -161,7 +134,7 @@ def _present(joint: np.ndarray) -> np.ndarray:
     return posterior(joint.T)[:, 0]
 
 
-def _state_trials(model: Any, case: Case, feature: int, allowed: Allowed) -> list[_Trial]:
+def _state_trials(case: Case, feature: int, allowed: Allowed, cut: Discretisation | None) -> list[_Trial]:
     """Return every other state of a category, or a value of every other bin of a discretized number."""
     variable, value = case.row.variables[feature], case.value(feature)
     if variable.is_categorical:
@@ -169,7 +142,6 @@ def _state_trials(model: Any, case: Case, feature: int, allowed: Allowed) -> lis
         return [_Trial(feature, variable.code(s), value=s) for s in states if s != value]
     if allowed.values is not None:
         return [_Trial(feature, number=x, value=x) for x in allowed.values if x != value]
-    cut = cuts_of(model).get(feature)
     if cut is None or not cut.cuts:
         return []
     near = np.nan if value is None else value
@@ -181,9 +153,7 @@ def _state_trials(model: Any, case: Case, feature: int, allowed: Allowed) -> lis
     return [_Trial(feature, number=x, value=x, interval=cut.labels[i]) for i, x in found]
 
 
-def _density_trials(
-    known: Mapping[int, tuple[float, float]], case: Case, allowed: Mapping[int, Allowed]
-) -> list[_Trial]:
+def _density_trials(known: Ranges, case: Case, allowed: Mapping[int, Allowed]) -> list[_Trial]:
     """Return for each number with a density the value found by search, with few digits where that does as well."""
     ranges = {j: may.range or known[j] for j, may in allowed.items() if j in known and may.values is None}
     if not ranges:
@@ -192,7 +162,7 @@ def _density_trials(
     now = np.array([np.nan if (x := case.value(j)) is None else x for j in ranges])
 
     def judge(of: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        _, reached, flips = case.outcomes(case.posteriors(at[of], np.full(len(of), -1), values))
+        _, reached, flips = case.outcomes(case.posteriors(Changes(at[of], np.full(len(of), -1), values)))
         return flips, reached
 
     found = nearest_flips(now, list(ranges.values()), judge)
@@ -207,46 +177,9 @@ def _density_trials(
     return [_Trial(j, number=x, value=x) for j, x in zip(ranges, best, strict=True) if x != case.value(j)]
 
 
-def _arrays(trials: Sequence[_Trial]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _arrays(trials: Sequence[_Trial]) -> Changes:
     features = np.array([t.feature for t in trials], np.intp)
-    return features, np.array([t.code for t in trials], np.int64), np.array([t.number for t in trials])
-
-
-def _changed(row: Table, features: np.ndarray, codes: np.ndarray, numbers: np.ndarray) -> Table:
-    """Return the row once for each change, with that value changed."""
-    return _with_values(row.take(np.zeros(len(features), np.intp)), features, np.arange(len(features)), codes, numbers)
-
-
-def _with_values(rows: Table, features: np.ndarray, which: np.ndarray, codes: np.ndarray, numbers: np.ndarray) -> Table:
-    """Return rows with some values changed: of each the feature, the row, and the new code or number."""
-    columns = []
-    for j, column in enumerate(rows):
-        own = features == j
-        new = codes if column.variable.is_categorical else numbers
-        values = column.values.astype(np.int64 if column.variable.is_categorical else np.float64)
-        values[which[own]] = new[own]
-        columns.append(column._replace(values=values))
-    return Table.of_valid(columns)
-
-
-def changed_terms(
-    model: Likelihood, row: Table, features: np.ndarray, codes: np.ndarray, numbers: np.ndarray
-) -> np.ndarray:
-    """Return log P(x, c) of the row with one value changed, for each change: under naive Bayes one term is replaced.
-
-    The i-th changes of all features share a row, because their terms do not depend on each other.
-    """
-    order = np.argsort(features, kind="stable")
-    first = np.searchsorted(features[order], features[order])
-    slot = np.empty(len(features), np.intp)
-    slot[order] = np.arange(len(features)) - first
-    several = row.take(np.zeros(int(slot.max()) + 1, np.intp))
-    new = model.terms(_with_values(several, features, slot, codes, numbers))[features, :, slot]
-    old = model.terms(row)[:, :, 0]
-    gone = np.isneginf(old)
-    finite = np.where(gone, 0.0, old)
-    rest = model.log_prior + finite.sum(axis=0) - finite[features]
-    return np.where(gone.sum(axis=0) - gone[features] > 0, -np.inf, rest) + new
+    return Changes(features, np.array([t.code for t in trials], np.int64), np.array([t.number for t in trials]))
 
 
 # What may change
@@ -259,7 +192,7 @@ class Allowed(NamedTuple):
     range: tuple[float, float] | None = None
 
 
-def changeable(features: Any, variables: Sequence[Variable]) -> dict[int, Allowed]:
+def changeable(features: Changeable, variables: Sequence[Variable]) -> dict[int, Allowed]:
     """Return what each feature that may change may become, by its position.
 
     Parameters
@@ -288,7 +221,7 @@ def changeable(features: Any, variables: Sequence[Variable]) -> dict[int, Allowe
     return {j: _allowed(variables[j], said[name]) for name, j in at.items() if name in said}
 
 
-def _allowed(variable: Variable, given: Any) -> Allowed:
+def _allowed(variable: Variable, given: object) -> Allowed:
     if given is None:
         return Allowed()
     if isinstance(given, str) or not isinstance(given, Iterable):

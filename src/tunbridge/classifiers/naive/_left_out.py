@@ -21,10 +21,11 @@ P. Langley, S. Sage (1994). Induction of selective Bayesian classifiers. UAI, 39
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -32,21 +33,13 @@ from tunbridge._core.check import check_choice, check_integer
 from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.classifiers._classes import log_class_prior
-from tunbridge.classifiers._encoding import MISSING_RULES, Encoding, learn_encoding
-from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Part, Statistics
-from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.dependence._families import (
-    Families,
-    FamilyModel,
-    as_table_prior,
-    collect_families,
-    family_model,
-)
+from tunbridge.classifiers._rows import ClassPrior, Examples
+from tunbridge.classifiers._statistics import Encoding, Part, Statistics, learn_encoding
+from tunbridge.classifiers.dependence._families import CountedClassifier, Families, as_table_prior, collect_families
 from tunbridge.counts import Counts
 from tunbridge.data import Variable
 from tunbridge.learning.parameters.backoff import BackOff
-from tunbridge.learning.parameters.priors import Rule, table_of, unseen_row
+from tunbridge.learning.parameters.priors import Prior, Rule, table_of, unseen_row
 
 Group = tuple[int, ...]
 """Features that are joined, in the order of the chain that stands for them."""
@@ -144,7 +137,7 @@ class LeftOut:
 
 
 def left_out_rows(
-    examples: Examples, encoding: Encoding, codes: np.ndarray, *, class_prior: Any, smoothing: Any
+    examples: Examples, encoding: Encoding, codes: np.ndarray, *, class_prior: ClassPrior, smoothing: Prior
 ) -> LeftOut:
     """Return the rows of codes that have weight, to be left out one by one."""
     target, classes, w = examples.target, examples.classes, examples.mass
@@ -336,6 +329,14 @@ class Move(NamedTuple):
     new: tuple[Group, ...] = ()
 
 
+class Plan(NamedTuple):
+    """Where a search begins, the moves from given groups, and the most groups that it may end with."""
+
+    start: Groups
+    moves: Callable[[Groups], list[Move]]
+    most: int | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Steps(Part):
     """The steps of the search that found the structure."""
@@ -351,19 +352,19 @@ class Steps(Part):
             raise ValueError("its structure is not one of groups of features")
 
 
-class SearchedClassifier(BayesClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class SearchedClassifier(CountedClassifier):
     """Base class of naive Bayes classifiers that choose or join features by leave-one-out."""
 
     parts = (Families, Steps)
 
-    criterion: str
-    patience: int
-    smoothing: Any
-    missing: str
+    criterion: str = "accuracy"
+    patience: int = 1
+    smoothing: Prior = 1.0
 
-    def search_groups(self, rows: LeftOut) -> tuple[Groups, list[SearchStep]]:
-        """Return the groups of features that the search finds, and its steps."""
-        raise NotImplementedError
+    @abstractmethod
+    def plan(self, rows: LeftOut) -> Plan:
+        """Return where the search begins, and what it may do."""
 
     @property
     def trace_(self) -> tuple[SearchStep, ...]:
@@ -374,26 +375,21 @@ class SearchedClassifier(BayesClassifier):
     def _check_parameters(self) -> None:
         check_choice("criterion", self.criterion, CRITERIA)
         check_integer("patience", self.patience, low=0)
-        check_choice("missing", self.missing, MISSING_RULES)
-        as_table_prior(self.smoothing)
+        super()._check_parameters()
 
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the counts of the structure that the search finds; further rows keep it."""
-        encoding = learn_encoding(examples, None if before is None else before.encoding, missing=self.missing)
+        encoding = learn_encoding(examples, before, missing=self.missing)
         codes = encoding.codes(examples.rows)
         if before is None:
-            options = {"class_prior": self.class_prior, "smoothing": self.smoothing}
-            groups, steps = self.search_groups(left_out_rows(examples, encoding, codes, **options))
+            rows = left_out_rows(examples, encoding, codes, class_prior=self.class_prior, smoothing=self.smoothing)
+            groups, steps = search_groups(rows, self.plan(rows), self.criterion, self.patience, self.n_jobs)
             parents, search = parents_of(groups, len(codes)), Steps(tuple(steps))
         else:
             parents, search = before.families.parents, before.search
         table = encoding.table(examples, codes=list(codes))
         families = collect_families(table, parents, settled=before is not None, n_jobs=self.n_jobs)
         return Statistics.of(examples, encoding, families, search)
-
-    def derive(self, statistics: Statistics, log_prior: np.ndarray) -> FamilyModel:
-        """Return the model of the features that are used."""
-        return family_model(statistics, statistics.families, log_prior, self.smoothing)
 
     def _described(self) -> dict[str, str]:
         names = [v.name for v in self.variables_]
@@ -418,26 +414,20 @@ def parents_of(groups: Sequence[Group], n_features: int) -> tuple[Group | None, 
 
 
 def search_groups(
-    rows: LeftOut,
-    start: Groups,
-    moves: Callable[[Groups], list[Move]],
-    *,
-    criterion: str,
-    patience: int = 0,
-    most: int | None = None,
-    n_jobs: int | None = None,
+    rows: LeftOut, plan: Plan, criterion: str, patience: int, n_jobs: int | None
 ) -> tuple[Groups, list[SearchStep]]:
     """Return the groups of features that a greedy search finds, and the steps to them.
 
     The best move is made as long as predictions get better by it, or not worse where it leaves features out; while
-    there are more than ``most`` groups; and up to ``patience`` times in a row although they do not get better. One
-    log-loss is better than another when all rows together are a factor of e more probable: any feature gains or loses
-    less than that by chance.
+    there are more groups than the plan allows; and up to ``patience`` times in a row although they do not get better.
+    One log-loss is better than another when all rows together are a factor of e more probable: any feature gains or
+    loses less than that by chance.
     """
+    start, most = plan.start, plan.most
     here, margin = _Position(rows, start), _CLEARLY / max(1.0, float(rows.asked.sum()))
     best, score, best_steps, stalled = start, here.score(), 1, 0
     steps = [_step(rows, Move("start", tuple(j for g in start for j in g)), score)]
-    while options := moves(here.groups):
+    while options := plan.moves(here.groups):
         move, found = _best(options, map_threads(here.tried, options, n_jobs), criterion)
         forced = most is not None and len(best) > most
         better = is_better(found, score, criterion, margin)

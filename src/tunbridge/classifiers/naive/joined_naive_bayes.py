@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
-from typing import Any
 
 from tunbridge._core.check import check_choice, check_integer
 from tunbridge._core.registry import classifier
@@ -27,11 +26,10 @@ from tunbridge.classifiers.naive._left_out import (
     Groups,
     LeftOut,
     Move,
+    Plan,
     SearchedClassifier,
-    SearchStep,
     groups_of,
     n_cells,
-    search_groups,
 )
 
 _SEARCHES = ("backward", "forward")
@@ -95,14 +93,7 @@ class JoinedNaiveBayesClassifier(SearchedClassifier):
 
     search: str = "backward"
     _: KW_ONLY
-    criterion: str = "accuracy"
-    patience: int = 1
     max_states: int = 4096
-    categorical: Any = None
-    smoothing: Any = 1.0
-    class_prior: Any = None
-    missing: str = "marginal"
-    n_jobs: int | None = None
 
     @property
     def groups_(self) -> list[tuple[str, ...]]:
@@ -114,30 +105,22 @@ class JoinedNaiveBayesClassifier(SearchedClassifier):
         check_integer("max_states", self.max_states, low=1)
         super()._check_parameters()
 
-    def search_groups(self, rows: LeftOut) -> tuple[Groups, list[SearchStep]]:
-        """Return the features that the search finds, in groups, and its steps."""
-        options = {"criterion": self.criterion, "patience": self.patience, "n_jobs": self.n_jobs}
-        return joined(rows, self.search, self.max_states, **options)
+    def plan(self, rows: LeftOut) -> Plan:
+        """Return the plan of a search that joins features, as long as their joint states are not too many."""
+        everything = tuple((j,) for j in rows.used)
 
+        def fits(group: Group) -> bool:
+            return n_cells(rows, group) <= self.max_states
 
-def joined(rows: LeftOut, search: str, max_states: int, **options: Any) -> tuple[Groups, list[SearchStep]]:
-    """Return the groups of features that a greedy search finds, and its steps."""
-    everything = tuple((j,) for j in rows.used)
+        def backward(groups: Groups) -> list[Move]:
+            removals = [Move("remove", g, gone=(g,)) for g in groups]
+            pairs = [(a, b) for a, b in combinations(groups, 2) if fits(a + b)]
+            return removals + [Move("join", a + b, gone=(a, b), new=(a + b,)) for a, b in pairs]
 
-    def fits(group: Group) -> bool:
-        return n_cells(rows, group) <= max_states
+        def forward(groups: Groups) -> list[Move]:
+            left = [(j,) for j in rows.used if not any(j in g for g in groups)]
+            additions = [Move("add", g, new=(g,)) for g in left]
+            pairs = [(a, b) for a in groups for b in left if fits(a + b)]
+            return additions + [Move("join", a + b, gone=(a,), new=(a + b,)) for a, b in pairs]
 
-    def backward(groups: Groups) -> list[Move]:
-        removals = [Move("remove", g, gone=(g,)) for g in groups]
-        pairs = [(a, b) for a, b in combinations(groups, 2) if fits(a + b)]
-        return removals + [Move("join", a + b, gone=(a, b), new=(a + b,)) for a, b in pairs]
-
-    def forward(groups: Groups) -> list[Move]:
-        left = [(j,) for j in rows.used if not any(j in g for g in groups)]
-        additions = [Move("add", g, new=(g,)) for g in left]
-        pairs = [(a, b) for a in groups for b in left if fits(a + b)]
-        return additions + [Move("join", a + b, gone=(a,), new=(a + b,)) for a, b in pairs]
-
-    if search == "forward":
-        return search_groups(rows, (), forward, **options)
-    return search_groups(rows, everything, backward, **options)
+        return Plan((), forward) if self.search == "forward" else Plan(everything, backward)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,12 +29,13 @@ from tunbridge._core.check import check_choice, check_number
 from tunbridge._core.registry import classifier
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.classifiers._classes import Finish
-from tunbridge.classifiers._encoding import Encoding, learn_encoding
 from tunbridge.classifiers._reading import check_columns, number_block, number_columns, numbers_of
-from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Part, Statistics, are_weights, placed
+from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples
+from tunbridge.classifiers._statistics import Encoding, Part, Statistics, are_weights, learn_encoding, placed
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence._families import Families
+from tunbridge.classifiers.explanation import importance
+from tunbridge.classifiers.explanation.contributions import Changes, Ranges, TableModel, changed
 from tunbridge.counts import Counter, Moments, moments_within
 from tunbridge.counts.radix import SMALL_CELLS
 from tunbridge.data import Table, Variable
@@ -186,7 +187,7 @@ def _extent(examples: Examples, normal: Sequence[int]) -> np.ndarray:
     },
 )
 @dataclass(kw_only=True, eq=False, repr=False)
-class NaiveBayesClassifier(BayesClassifier):
+class NaiveBayesClassifier(BayesClassifier[Statistics]):
     """Naive Bayes for mixed tables: text, categories, numbers, missing values, weights, batches of rows.
 
     Rows to predict, decide or explain may be a frame, dict of columns, Table or array, or one row as a mapping of
@@ -255,10 +256,10 @@ class NaiveBayesClassifier(BayesClassifier):
 
     parts = (Families, Densities)
 
-    categorical: Any = None
+    categorical: Categorical = None
     numeric: str | Mapping[str, str] = "gaussian"
-    smoothing: Any = 1.0
-    class_prior: Any = None
+    smoothing: float | Smoothing | Mapping[str, float | Smoothing] = 1.0
+    class_prior: ClassPrior = None
     variance: str = "unbiased"
     variance_floor: float = 1e-9
     n_jobs: int | None = None
@@ -270,17 +271,26 @@ class NaiveBayesClassifier(BayesClassifier):
             numbers = [j for j, role in enumerate(roles) if role in ("gaussian", "kernel")]
             encoding = learn_encoding(examples, None, missing="marginal", numbers=numbers)
         else:
-            roles, encoding = before.densities.roles, learn_encoding(examples, before.encoding, missing="marginal")
+            roles, encoding = before.densities.roles, learn_encoding(examples, before, missing="marginal")
         counts = _class_counts(examples, encoding, self.n_jobs)
         return Statistics.of(examples, encoding, counts, _densities_of(examples, roles, self.n_jobs))
 
     def derive(self, statistics: Statistics, log_prior: np.ndarray) -> Likelihood:
         """Return log P(x | c) of every feature, estimated from the statistics."""
-        rules, densities = self.smoothing_rules(statistics), statistics.densities
+        densities = statistics.densities
         gaussian = fit_gaussian(densities.moments, self.variance == "unbiased", float(self.variance_floor))
         kernels = {j: _with_bandwidths(points) for j, points in densities.points.items()}
-        tables = {j: _log_table(c.table, rules[j], c.child) for j, c in statistics.families.counts.items()}
+        tables = self._log_tables(statistics)
         return Likelihood(log_prior, tables, gaussian, kernels, statistics.encoding, densities.roles)
+
+    def _log_tables(self, statistics: Statistics) -> dict[int, np.ndarray]:
+        """Return log P(state | c) of the features that are counted; the first column is a missing value."""
+        rules, tables = self.smoothing_rules(statistics), {}
+        for j, counts in statistics.families.counts.items():
+            tables[j] = np.zeros((len(counts.table), counts.child.n_states + 1))
+            with np.errstate(divide="ignore"):
+                tables[j][:, 1:] = np.log(smooth(counts.table, rules[j], counts.child))
+        return tables
 
     @property
     def feature_log_prob_(self) -> list[np.ndarray | None]:
@@ -308,6 +318,10 @@ class NaiveBayesClassifier(BayesClassifier):
         check_number("variance_floor", self.variance_floor, low=0)
         for role in self.numeric.values() if isinstance(self.numeric, Mapping) else [self.numeric]:
             check_choice("numeric", role, NUMERIC_ROLES)
+
+    def check_parameters(self) -> None:
+        """Raise for parameters that are not valid; ``fit`` checks smoothing where it is used."""
+        super().check_parameters()
         for rule in self.smoothing.values() if isinstance(self.smoothing, Mapping) else [self.smoothing]:
             as_smoothing(rule)
 
@@ -350,7 +364,7 @@ class Gaussian:
 
 
 @dataclass(frozen=True, eq=False)
-class Likelihood:
+class Likelihood(TableModel):
     """log P(c) and log P(x_f | c) for every class and feature.
 
     Parameters
@@ -369,6 +383,9 @@ class Likelihood:
     roles : tuple of str
         How each feature is modelled.
     """
+
+    is_naive = True
+    parents = None
 
     log_prior: np.ndarray
     tables: Mapping[int, np.ndarray]
@@ -416,10 +433,50 @@ class Likelihood:
                 self._add_feature(j, rows, block, 0, out[j])
         return out
 
-    def _block(self, rows: Table, numbers: Any, start: int, stop: int) -> np.ndarray:
+    def importances(self, statistics: Statistics, method: str) -> dict[int, float]:
+        """Return what each feature tells about the class: from counts, or by an integral over densities."""
+        counts, kept = statistics.families.counts, statistics.densities
+        if method == "information":
+            found = importance.information_of(counts, len(self.log_prior))
+        else:
+            found = importance.weights_of(counts, {j: np.exp(table[:, 1:]) for j, table in self.tables.items()})
+        for j, mean, variance, weight in zip(
+            self.normal, self.gaussian.mean.T, self.gaussian.variance.T, kept.moments.count.T, strict=True
+        ):
+            found[j] = importance.normal_importance(mean, variance, weight, method)
+        for j, densities in self.densities.items():
+            found[j] = importance.kernel_importance(densities, np.array([p.total for p in kept.points[j]]), method)
+        return found
+
+    def ranges(self, statistics: Statistics) -> Ranges:
+        """Return between which values nearly all of each number with a density lie."""
+        normal = importance.normal_ranges(self.gaussian.mean, self.gaussian.variance, statistics.densities.extent)
+        found = dict(zip(self.normal, normal, strict=True))
+        found |= {j: importance.kernel_range(densities) for j, densities in self.densities.items()}
+        return {j: (low, high) for j, (low, high) in found.items() if low < high}
+
+    def changed_joint(self, row: Table, changes: Changes, n_jobs: int | None = None) -> np.ndarray:
+        """Return log P(x, c) of one row with one value changed, for each change: one term is replaced.
+
+        The i-th changes of all features share a row, because their terms do not depend on each other.
+        """
+        features = changes.features
+        order = np.argsort(features, kind="stable")
+        first = np.searchsorted(features[order], features[order])
+        slot = np.empty(len(features), np.intp)
+        slot[order] = np.arange(len(features)) - first
+        several = row.take(np.zeros(int(slot.max()) + 1, np.intp))
+        new = self.terms(changed(several, slot, changes))[features, :, slot]
+        old = self.terms(row)[:, :, 0]
+        gone = np.isneginf(old)
+        finite = np.where(gone, 0.0, old)
+        rest = self.log_prior + finite.sum(axis=0) - finite[features]
+        return np.where(gone.sum(axis=0) - gone[features] > 0, -np.inf, rest) + new
+
+    def _block(self, rows: Table, numbers: np.ndarray | list[np.ndarray], start: int, stop: int) -> np.ndarray:
         return number_block(numbers, start, stop) if self.numeric else np.empty((0, stop - start))
 
-    def _piece(self, rows: Table, numbers: Any, start: int, stop: int) -> np.ndarray:
+    def _piece(self, rows: Table, numbers: np.ndarray | list[np.ndarray], start: int, stop: int) -> np.ndarray:
         out, block = np.repeat(self.log_prior[:, None], stop - start, axis=1), self._block(rows, numbers, start, stop)
         if self.normal:
             normal = [self.numeric[j] for j in self.normal]
@@ -459,13 +516,6 @@ def fit_gaussian(moments: Moments, unbiased: bool, variance_floor: float) -> Gau
         # A class whose values are all equal has no density; the smallest positive spread stands for it.
         variance = np.maximum(variance, np.finfo(float).tiny)
     return Gaussian(np.where(constant, pooled.mean, mean), np.where(constant, 1.0, variance))
-
-
-def _log_table(counts: np.ndarray, rule: Smoothing, variable: Variable) -> np.ndarray:
-    table = np.zeros((len(counts), variable.n_states + 1))
-    with np.errstate(divide="ignore"):
-        table[:, 1:] = np.log(smooth(counts, rule, variable))
-    return table
 
 
 def _with_bandwidths(points: tuple[Points, ...]) -> tuple[tuple[Points, float], ...]:

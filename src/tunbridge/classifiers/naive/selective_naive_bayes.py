@@ -14,19 +14,10 @@ P. Langley, S. Sage (1994). Induction of selective Bayesian classifiers. UAI, 39
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 from tunbridge._core.check import check_choice, check_integer
 from tunbridge._core.registry import classifier
-from tunbridge.classifiers.naive._left_out import (
-    Groups,
-    LeftOut,
-    Move,
-    SearchedClassifier,
-    SearchStep,
-    groups_of,
-    search_groups,
-)
+from tunbridge.classifiers.naive._left_out import Groups, LeftOut, Move, Plan, SearchedClassifier, groups_of
 
 _SEARCHES = ("forward", "backward")
 
@@ -88,14 +79,8 @@ class SelectiveNaiveBayesClassifier(SearchedClassifier):
 
     search: str = "forward"
     _: KW_ONLY
-    criterion: str = "accuracy"
     patience: int = 2
     max_features: int | None = None
-    categorical: Any = None
-    smoothing: Any = 1.0
-    class_prior: Any = None
-    missing: str = "marginal"
-    n_jobs: int | None = None
 
     @property
     def selected_(self) -> list[str]:
@@ -107,23 +92,15 @@ class SelectiveNaiveBayesClassifier(SearchedClassifier):
         check_integer("max_features", self.max_features, low=1, optional=True)
         super()._check_parameters()
 
-    def search_groups(self, rows: LeftOut) -> tuple[Groups, list[SearchStep]]:
-        """Return the features that the search finds, in groups, and its steps."""
-        options = {"criterion": self.criterion, "patience": self.patience, "n_jobs": self.n_jobs}
-        return selected(rows, self.search, self.max_features, **options)
+    def plan(self, rows: LeftOut) -> Plan:
+        """Return the plan of a search in which each feature is a group of its own."""
+        everything = tuple((j,) for j in rows.used)
 
+        def additions(chosen: Groups) -> list[Move]:
+            left = everything if self.max_features is None or len(chosen) < self.max_features else ()
+            return [Move("add", g, new=(g,)) for g in left if g not in chosen]
 
-def selected(rows: LeftOut, search: str, max_features: int | None, **options: Any) -> tuple[Groups, list[SearchStep]]:
-    """Return the features that a greedy search chooses, each a group of its own, and the steps of the search."""
-    everything = tuple((j,) for j in rows.used)
+        def removals(chosen: Groups) -> list[Move]:
+            return [Move("remove", g, gone=(g,)) for g in chosen]
 
-    def additions(chosen: Groups) -> list[Move]:
-        left = everything if max_features is None or len(chosen) < max_features else ()
-        return [Move("add", g, new=(g,)) for g in left if g not in chosen]
-
-    def removals(chosen: Groups) -> list[Move]:
-        return [Move("remove", g, gone=(g,)) for g in chosen]
-
-    if search == "forward":
-        return search_groups(rows, (), additions, **options)
-    return search_groups(rows, everything, removals, most=max_features, **options)
+        return Plan((), additions) if self.search == "forward" else Plan(everything, removals, self.max_features)

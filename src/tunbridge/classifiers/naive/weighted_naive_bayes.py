@@ -27,29 +27,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
-from tunbridge._core.check import check_choice, check_integer, check_number, counted, warn_user
+from tunbridge._core.check import check_integer, check_number, counted, warn_user
 from tunbridge._core.memory import check_memory
 from tunbridge._core.registry import classifier
-from tunbridge.classifiers._encoding import MISSING_RULES, learn_encoding
 from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Part, Statistics
-from tunbridge.classifiers.base import BayesClassifier
+from tunbridge.classifiers._statistics import Part, Statistics, learn_encoding
 from tunbridge.classifiers.dependence._families import (
+    CountedClassifier,
     Families,
     FamilyModel,
     Structure,
-    as_table_prior,
     collect_families,
     family_model,
 )
 from tunbridge.classifiers.naive._left_out import LeftOut, factor, left_out_rows
 from tunbridge.errors import ConvergenceWarning, DataError
+from tunbridge.learning.parameters.priors import Prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +71,7 @@ class Weights(Part):
 
 @classifier("wnb", file="weighted-naive-bayes", rank=13, default="wnb", help="weighted naive Bayes")
 @dataclass(kw_only=True, eq=False, repr=False)
-class WeightedNaiveBayesClassifier(BayesClassifier):
+class WeightedNaiveBayesClassifier(CountedClassifier):
     """Naive Bayes with an exponent for each feature, found by maximum conditional likelihood (WANBIA).
 
     Parameters
@@ -131,11 +130,7 @@ class WeightedNaiveBayesClassifier(BayesClassifier):
     leave_one_out: bool = True
     max_iter: int = 200
     tol: float = 1e-6
-    categorical: Any = None
-    smoothing: Any = 1.0
-    class_prior: Any = None
-    missing: str = "marginal"
-    n_jobs: int | None = None
+    smoothing: Prior = 1.0
 
     @property
     def weights_(self) -> dict[str, float]:
@@ -156,22 +151,19 @@ class WeightedNaiveBayesClassifier(BayesClassifier):
             raise DataError(f"leave_one_out must be True or False; got {self.leave_one_out!r}.")
         check_integer("max_iter", self.max_iter, low=1)
         check_number("tol", self.tol, above=0)
-        check_choice("missing", self.missing, MISSING_RULES)
-        as_table_prior(self.smoothing)
+        super()._check_parameters()
 
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the counts of the features within the classes, and their weights; further rows keep the weights."""
-        encoding = learn_encoding(examples, None if before is None else before.encoding, missing=self.missing)
+        encoding = learn_encoding(examples, before, missing=self.missing)
         codes = encoding.codes(examples.rows)
         table = encoding.table(examples, codes=list(codes))
         parents: Structure = ((),) * len(codes) if before is None else before.families.parents
         families = collect_families(table, parents, settled=before is not None, n_jobs=self.n_jobs)
         if before is not None:
             return Statistics.of(examples, encoding, families, before.exponents)
-        options = {"class_prior": self.class_prior, "smoothing": self.smoothing}
-        return Statistics.of(
-            examples, encoding, families, self._weights(left_out_rows(examples, encoding, codes, **options))
-        )
+        rows = left_out_rows(examples, encoding, codes, class_prior=self.class_prior, smoothing=self.smoothing)
+        return Statistics.of(examples, encoding, families, self._weights(rows))
 
     def _weights(self, rows: LeftOut) -> Weights:
         found, n_iterations = np.zeros(len(rows.variables)), 1

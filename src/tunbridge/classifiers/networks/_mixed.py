@@ -46,12 +46,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
 
 import numpy as np
 
-from tunbridge.classifiers._encoding import Encoding
-from tunbridge.classifiers._statistics import Statistics
+from tunbridge._core.seeds import RandomState
+from tunbridge.classifiers._statistics import Encoding, Statistics
 from tunbridge.classifiers.dependence._families import Families, Structure, as_table_prior, check_tables
 from tunbridge.classifiers.dependence._pairs import PairMoments, Pairs
 from tunbridge.classifiers.networks._model import NetworkModel
@@ -62,7 +61,7 @@ from tunbridge.errors import DataError
 from tunbridge.graph import DAG
 from tunbridge.learning import fit_parameters
 from tunbridge.learning.missing.mixed import MixedProblem
-from tunbridge.learning.parameters.priors import DEFAULT_PRIOR, pseudo_counts, tables_of
+from tunbridge.learning.parameters.priors import DEFAULT_PRIOR, Prior, Rule, pseudo_counts, tables_of
 from tunbridge.learning.parameters.regression import family_moments, least_variance, regressions
 from tunbridge.learning.searches.trees import Forest, Pairs as PairInformation, pairs_within
 from tunbridge.probability import CPT, ConditionalTable, LinearGaussian
@@ -355,7 +354,7 @@ def _family_counts(
 # Tables
 
 
-def network_tables(statistics: Statistics, families: Families, rule: Any) -> dict[int, ConditionalTable]:
+def network_tables(statistics: Statistics, families: Families, rule: Rule) -> dict[int, ConditionalTable]:
     """Return the table of each node that is used; ``rule`` says how counts become tables."""
     tables = tables_of(list(families.counts.values()), rule)
     found: dict[int, ConditionalTable] = dict(zip(families.counts, tables, strict=True))
@@ -364,7 +363,9 @@ def network_tables(statistics: Statistics, families: Families, rule: Any) -> dic
     return dict(sorted(found.items()))
 
 
-def filled_in(families: Families, table: Table, *, random_state: Any = None, n_jobs: int | None = None) -> Families:
+def filled_in(
+    families: Families, table: Table, *, random_state: RandomState = None, n_jobs: int | None = None
+) -> Families:
     """Return the counts and moments that EM expects of the rows of a table with missing values."""
     used = sorted({*families.counts, *families.moments})
     parents = {i: families.parents[i] or () for i in used}
@@ -389,7 +390,7 @@ def filled_in(families: Families, table: Table, *, random_state: Any = None, n_j
     )
 
 
-def class_network(statistics: Statistics, log_prior: np.ndarray, smoothing: Any) -> NetworkModel:
+def class_network(statistics: Statistics, log_prior: np.ndarray, smoothing: Prior) -> NetworkModel:
     """Return the model of a class that has no parents, with P(c) as given."""
     families: Families = statistics.families
     tables = network_tables(statistics, families, as_table_prior(smoothing))

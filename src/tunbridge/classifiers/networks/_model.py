@@ -12,6 +12,14 @@ for each family of categories, and for each number one regression
 whatever the other features are. Children that are missing with all that is below them say nothing, and are left
 out. In the other rows something has to be summed or integrated out: they are answered exactly by the network's engine
 (:mod:`tunbridge.inference`).
+
+**Importance.** With numbers that depend on numbers there is no closed form for I(X; C | parents). The network is
+sampled, and asked for the posterior of each row with and without the feature:
+
+    I(X; C | U) = E[Σ_c P(c | u, x) log P(c | u, x)/P(c | u)],
+
+and the expected weight of evidence is the same with log-odds instead of logarithms. Only the rows are random, not the
+classes within them, so that a few thousand suffice. The sample is always the same.
 """
 
 from __future__ import annotations
@@ -24,17 +32,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tunbridge._core.threads import map_threads, row_pieces
-from tunbridge.classifiers._classes import Finish
-from tunbridge.classifiers._encoding import ALL_ROWS, Encoding
-from tunbridge.classifiers._statistics import parents_first
-from tunbridge.classifiers.dependence._families import Structure
-from tunbridge.classifiers.explanation.contributions import terms_in_order
+from tunbridge.classifiers._classes import Finish, log_posterior
+from tunbridge.classifiers._statistics import ALL_ROWS, Encoding, Statistics, Structure, parents_first
+from tunbridge.classifiers.explanation.contributions import Given, Ranges, TableModel, terms_in_order
+from tunbridge.classifiers.explanation.importance import mean_gain
 from tunbridge.data import Table
 from tunbridge.inference import Engine, batches
 from tunbridge.inference.evidence import Rows
+from tunbridge.network import BayesianNetwork
 from tunbridge.probability import ConditionalTable, LinearGaussian
 
 _PIECE_ROWS = 8192
+_SAMPLE_ROWS = 2000
+_TAIL = 0.025
 
 _Values = Mapping[int, np.ndarray]
 """The numbers of each node that is a number."""
@@ -121,7 +131,7 @@ def _strides(sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkModel:
+class NetworkModel(TableModel):
     """A class in a network.
 
     Parameters
@@ -170,15 +180,46 @@ class NetworkModel:
 
         return terms_in_order(_seen(codes, values)[1:], [i - 1 for i in self._telling], joint)
 
-    def conditions(self, rows: Table) -> list[list[tuple[int, ...]]]:
+    def conditions(self, rows: Table) -> list[Given]:
         """Return for each row what the term of each feature is conditional on: features before it."""
         place = {i: n for n, i in enumerate(self._telling)}
-        given: list[tuple[int, ...]] = [()] * (len(self.structure) - 1)
+        given: Given = [()] * (len(self.structure) - 1)
         for i in self._telling:
             above = self.structure[0] or ()
             family = self.structure[i] or () if i in self.children else above if i in above else ()
             given[i - 1] = tuple(p - 1 for p in family if p and place[p] < place[i])
         return [given] * rows.n_rows
+
+    def importances(self, statistics: Statistics, method: str) -> dict[int, float]:
+        """Return what each feature tells about the class beside its parents, in a sample of the network."""
+        codes, values = self._sample()
+
+        def posterior(nodes: list[int]) -> np.ndarray:
+            """Return log P(c | the values of some nodes), class × row."""
+            seen = np.full_like(codes, -1)
+            seen[nodes] = codes[nodes]
+            known = {i: v if i in nodes else np.full_like(v, np.nan) for i, v in values.items()}
+            return log_posterior(self.log_joint_of(seen, known).T)
+
+        above = {j: [u + 1 for u in p] for j, p in enumerate(self.parents) if p is not None}
+        return {j: mean_gain(posterior(p), posterior([*p, j + 1]), method) for j, p in above.items()}
+
+    def ranges(self, statistics: Statistics) -> Ranges:
+        """Return between which values nearly all of each number lie, in a sample of the network."""
+        values = self._sample()[1] if self.encoding.numbers else {}
+        ends = {i - 1: np.quantile(v, [_TAIL, 1 - _TAIL]).tolist() for i, v in values.items()}
+        return {j: (low, high) for j, (low, high) in ends.items() if low < high}
+
+    def _sample(self) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+        """Return the codes of all nodes, the class unknown, and the numbers, of a sample that is always the same."""
+        table = BayesianNetwork.from_tables(self.tables.values()).sample(_SAMPLE_ROWS, random_state=0)
+        codes, values = np.full((len(self.structure), _SAMPLE_ROWS), -1, np.int32), {}
+        for i, known in self.tables.items():
+            if known.variable.is_continuous:
+                values[i] = table.floats(known.variable.name)
+            elif i:
+                codes[i] = table.codes(known.variable.name)
+        return codes, values
 
     def values_of(self, rows: Table, piece: slice = ALL_ROWS) -> tuple[np.ndarray, dict[int, np.ndarray]]:
         """Return the codes of all nodes, −1 for the class and for numbers, and the numbers, by node."""
@@ -244,7 +285,7 @@ class NetworkModel:
         return self.tables[0].variable.n_states
 
     @property
-    def parents(self) -> Structure:
+    def parents(self) -> Structure:  # type: ignore[override]
         """For each feature the features it depends on; None: it is not used."""
         return tuple(None if p is None else tuple(u - 1 for u in p if u) for p in self.structure[1:])
 

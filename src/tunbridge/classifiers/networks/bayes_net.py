@@ -21,27 +21,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from tunbridge._core.check import check_choice, check_integer, did_you_mean, listed, shortened
 from tunbridge._core.registry import classifier
+from tunbridge._core.seeds import RandomState
 from tunbridge.classifiers._classes import log_class_prior
-from tunbridge.classifiers._encoding import MISSING_RULES, NUMERIC_RULES, learn_encoding, numeric_features
-from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Statistics
-from tunbridge.classifiers.base import BayesClassifier
-from tunbridge.classifiers.dependence._families import HIERARCHICAL, Families
+from tunbridge.classifiers._rows import Examples, Frame
+from tunbridge.classifiers._statistics import MISSING_RULES, NUMERIC_RULES, Statistics, learn_encoding, numeric_features
+from tunbridge.classifiers.dependence._families import HIERARCHICAL, CountedClassifier, Families
 from tunbridge.classifiers.networks._mixed import collect_network, filled_in, is_seen, network_tables
 from tunbridge.classifiers.networks._model import NetworkModel
 from tunbridge.data import Table, Variable
 from tunbridge.errors import DataError
 from tunbridge.graph import DAG
 from tunbridge.learning import BackOff, Constraints, NodeAverage, learn_structure
-from tunbridge.learning.parameters.priors import Rule, as_prior
+from tunbridge.learning.parameters.priors import Prior, Rule, as_prior
 from tunbridge.learning.parameters.regression import check_arcs
-from tunbridge.learning.scores.discrete import as_score
+from tunbridge.learning.scores.discrete import Score, as_score
+from tunbridge.learning.searches.problem import Search
 from tunbridge.learning.structure import as_search, checked_constraints
 from tunbridge.network import BayesianNetwork
 
@@ -51,7 +50,7 @@ _ENOUGH, _SOME = 0.5, 0.1
 
 @classifier("bn", file="bayes-net", rank=50, help="a Bayesian network of class and features")
 @dataclass(eq=False, repr=False)
-class BayesNetClassifier(BayesClassifier):
+class BayesNetClassifier(CountedClassifier):
     """A Bayesian network over all columns; the class is predicted from its Markov blanket.
 
     Parameters
@@ -137,19 +136,14 @@ class BayesNetClassifier(BayesClassifier):
 
     parts = (Families,)
 
-    search: Any = "hill-climbing"
+    search: str | Search = "hill-climbing"
     _: KW_ONLY
-    criterion: Any = "bic"
+    criterion: str | Score = "bic"
     constraints: Constraints | None = None
     max_parents: int | None = None
     structure: DAG | None = None
-    categorical: Any = None
     numeric: str = "discretise"
-    smoothing: Any = HIERARCHICAL
-    class_prior: Any = None
-    missing: str = "marginal"
-    random_state: Any = None
-    n_jobs: int | None = None
+    random_state: RandomState = None
 
     @property
     def dag_(self) -> DAG:
@@ -161,7 +155,7 @@ class BayesNetClassifier(BayesClassifier):
         """The features that the class depends on."""
         return tuple(v.name for j, v in enumerate(self.variables_) if j + 1 in self.model_.blanket)
 
-    def predict_joint_log_proba(self, X: Any) -> np.ndarray:
+    def predict_joint_log_proba(self, X: Frame) -> np.ndarray:
         """Return log P(x, c) for each row and class, missing features summed out."""
         found: np.ndarray = self.model_.exact_joint(self._rows(X), self.n_jobs)
         return found
@@ -182,9 +176,8 @@ class BayesNetClassifier(BayesClassifier):
 
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the structure that the search finds, or that was given, and the counts of its families."""
-        known = None if before is None else before.encoding
         numbers = numeric_features(examples.rows) if self.numeric == "gaussian" else ()
-        encoding = learn_encoding(examples, known, missing=self.missing, numbers=numbers)
+        encoding = learn_encoding(examples, before, missing=self.missing, numbers=numbers)
         table = encoding.table(examples, typed=True)
         parents: Sequence[tuple[int, ...] | None]
         if before is None:
@@ -241,7 +234,7 @@ class BayesNetClassifier(BayesClassifier):
         return {"blanket": ", ".join(self.markov_blanket_) or "no feature", "network": f"{len(self.dag_.arcs)} arcs"}
 
 
-def _as_rule(smoothing: Any) -> Rule:
+def _as_rule(smoothing: Prior) -> Rule:
     """Return how counts become tables."""
     if isinstance(smoothing, str) and smoothing == HIERARCHICAL:
         return BackOff()

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn, Self, TypeVar
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from tunbridge._core.check import shortened
-from tunbridge.classifiers._rows import Reader
+from tunbridge.classifiers._rows import Categorical, Labels, Reader, Rows
 from tunbridge.classifiers.base import BayesClassifier
+from tunbridge.classifiers.explanation.contributions import Compared
 from tunbridge.classifiers.naive.naive_bayes import NaiveBayesClassifier
 from tunbridge.data import Variable
+from tunbridge.decisions.importance import Importance
 from tunbridge.errors import DataError
 
 
 @dataclass(frozen=True, eq=False)
-class Wrapped:
+class Wrapped(metaclass=ABCMeta):
     """What a classifier around another one keeps: the inner classifier, fitted; subclasses add to it."""
 
     fitted: BayesClassifier
@@ -38,22 +42,28 @@ class Wrapped:
         """The features."""
         return self.fitted.variables_
 
-    def merge(self, other: Any) -> Any:
+    def merge(self, other: Self) -> NoReturn:
         """Raise: all rows are needed at once."""
         raise DataError("the classifier must be learned from all rows at once; got further ones. Use fit.")
 
+    @abstractmethod
+    def content(self) -> dict[str, Any]:
+        """Return the statistics as content of a file."""
 
-class WrapperClassifier(BayesClassifier):
+
+W = TypeVar("W", bound=Wrapped)
+
+
+class WrapperClassifier(BayesClassifier[W]):
     """A classifier around another one, its parameter ``estimator``; naive Bayes where that is None."""
 
-    estimator: Any
+    estimator: BayesClassifier | None
     can_continue = False
 
     @property
     def estimator_(self) -> BayesClassifier:
         """The classifier inside, fitted."""
-        fitted: BayesClassifier = self.statistics_.fitted
-        return fitted
+        return self.statistics_.fitted
 
     def unfitted(self) -> BayesClassifier:
         """Return a new copy of the estimator."""
@@ -68,27 +78,35 @@ class WrapperClassifier(BayesClassifier):
             message = f"estimator must be a classifier of Tunbridge; got {shortened(repr(self.estimator))}. {hint}"
             raise DataError(message.rstrip(), parameter="estimator")
         inner = self.unfitted()
-        inner._check_parameters()
+        inner.check_parameters()
         return inner
 
     def reader(self) -> Reader:
         """Return how the estimator reads X."""
         return self.unfitted().reader()
 
-    def categorical_columns(self) -> Any:
+    def categorical_columns(self) -> Categorical:
         """Return which columns the estimator takes as categorical."""
         return self.unfitted().categorical_columns()
 
-    def encode_classes(self, y: Any, classes: Any, name: str, n_rows: int) -> tuple[Variable, np.ndarray]:
+    def encode_classes(self, y: Labels, classes: Labels, name: str, n_rows: int) -> tuple[Variable, np.ndarray]:
         """Return the class variable and the code of each row."""
         return self.unfitted().encode_classes(y, classes, name, n_rows)
 
-    def log_prior(self, statistics: Any) -> np.ndarray:
+    def log_prior(self, statistics: W) -> np.ndarray:
         """Return log P(c) of the estimator."""
-        found: np.ndarray = statistics.fitted.class_log_prior_
-        return found
+        return statistics.fitted.class_log_prior_
 
-    def adopt(self, statistics: Any, target_name: str | None) -> Any:
+    def reasons(self, rows: Rows, compared: list[Compared]) -> list[Any]:
+        """Return why each row has one class rather than another, as the estimator explains it."""
+        return self.estimator_.reasons(rows, compared)
+
+    def importance(self, method: str = "information") -> Importance:
+        """Return what each feature tells about the class: :meth:`importance` of the estimator inside."""
+        check_is_fitted(self)
+        return self.estimator_.importance(method)
+
+    def adopt(self, statistics: W, target_name: str | None) -> Self:
         """Take the statistics; the estimator inside gets the names of the columns."""
         super().adopt(statistics, target_name)
         statistics.fitted.target_name_ = target_name

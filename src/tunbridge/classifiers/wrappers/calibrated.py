@@ -26,12 +26,13 @@ from scipy.special import logsumexp
 from tunbridge._core.check import check_choice, check_integer
 from tunbridge._core.memory import check_memory
 from tunbridge._core.registry import classifier
-from tunbridge._core.seeds import entropy_of
+from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge.classifiers._classes import Finish, log_posterior
 from tunbridge.classifiers._parameters import fitted_content, fitted_of
-from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers.explanation.contributions import conditions
-from tunbridge.classifiers.explanation.importance import cuts_of, importance_of
+from tunbridge.classifiers._rows import Examples, Rows
+from tunbridge.classifiers._statistics import Statistics
+from tunbridge.classifiers.base import BayesClassifier
+from tunbridge.classifiers.explanation.contributions import Compared, Ranges, TableModel
 from tunbridge.classifiers.wrappers._calibration import (
     METHODS,
     Calibration,
@@ -41,7 +42,6 @@ from tunbridge.classifiers.wrappers._calibration import (
 )
 from tunbridge.classifiers.wrappers._wrapper import Wrapped, WrapperClassifier
 from tunbridge.data import Table
-from tunbridge.data.discretisation import Discretisation
 from tunbridge.decisions import Evidence, Explanation
 from tunbridge.errors import TunbridgeWarning
 
@@ -82,39 +82,26 @@ class CalibratedStatistics(Wrapped):
 
 
 @dataclass(frozen=True, eq=False)
-class CalibratedModel:
+class CalibratedModel(TableModel):
     """The joint distribution of an estimator with calibrated P(c | x); P(x) is the estimator's."""
 
-    inner: Any
+    parents = None
+
+    inner: TableModel
     calibration: Calibration
     log_prior: np.ndarray
 
     def joint(self, rows: Table, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
         """Return ``finish(log P(x, c))`` for each row; rows that are impossible under every class stay so."""
-        return np.asarray(self.inner.joint(rows, lambda joint: finish(self._calibrated(joint)), n_jobs))
+        return self.inner.joint(rows, lambda joint: finish(self._calibrated(joint)), n_jobs)
 
     def terms(self, rows: Table) -> np.ndarray:
         """Return what each feature adds to the estimator's log P(x, c)."""
-        return np.asarray(self.inner.terms(rows))
+        return self.inner.terms(rows)
 
-    def conditions(self, rows: Table) -> Any:
-        """Return what the term of each feature is conditional on."""
-        return conditions(self.inner, rows) or [[()] * len(rows.variables)] * rows.n_rows
-
-    def importances(self, statistics: CalibratedStatistics, method: str) -> dict[int, float]:
-        """Return what each feature tells about the class, which calibration leaves alone."""
-        found = importance_of(self.inner, statistics.fitted.statistics_, method)
-        return {j: found[v.name] for j, v in enumerate(statistics.variables)}
-
-    @property
-    def cuts(self) -> Mapping[int, Discretisation]:
-        """The bins of the numbers that the estimator discretizes."""
-        return cuts_of(self.inner)
-
-    @property
-    def parents(self) -> Any:
-        """What depends on what, where the estimator has a structure."""
-        return getattr(self.inner, "parents", None)
+    def ranges(self, statistics: Statistics) -> Ranges:
+        """Return between which values nearly all of each number with a density lie."""
+        return self.inner.ranges(statistics)
 
     def _calibrated(self, joint: np.ndarray) -> np.ndarray:
         lost = np.isneginf(joint.max(axis=0))
@@ -125,7 +112,7 @@ class CalibratedModel:
 
 @classifier("calibrated", compared=False)
 @dataclass(eq=False, repr=False)
-class CalibratedClassifier(WrapperClassifier):
+class CalibratedClassifier(WrapperClassifier[CalibratedStatistics]):
     """Any classifier with calibrated probabilities: of the rows with P(c | x) = 70 %, about 70 % have class c.
 
     Parameters
@@ -179,11 +166,11 @@ class CalibratedClassifier(WrapperClassifier):
     ([[0.06, 0.94]], [[0.33, 0.67]])
     """
 
-    estimator: Any = None
+    estimator: BayesClassifier | None = None
     _: KW_ONLY
     method: str = _AUTO
     folds: int = 5
-    random_state: Any = 0
+    random_state: RandomState = 0
     n_jobs: int | None = None
 
     @property
@@ -202,7 +189,7 @@ class CalibratedClassifier(WrapperClassifier):
         entropy_of(self.random_state)
         self.check_estimator("scikit-learn's CalibratedClassifierCV takes others.")
 
-    def collect(self, examples: Examples, before: Any) -> CalibratedStatistics:
+    def collect(self, examples: Examples, before: CalibratedStatistics | None) -> CalibratedStatistics:
         """Return the estimator fitted with all rows, and the map learned by cross-validation."""
         fitted = self.unfitted().fit_examples(examples)
         held_out = self._held_out(examples, fitted.class_log_prior_)
@@ -211,9 +198,8 @@ class CalibratedClassifier(WrapperClassifier):
 
     def _held_out(self, examples: Examples, log_prior: np.ndarray) -> HeldOut:
         """Return what copies of the estimator say about rows that they were not fitted with."""
-        n_classes, mass = examples.target.n_states, examples.mass
-        joints, which = [np.empty((n_classes, 0))], [np.empty(0, np.int64)]
-        weights, folds = [np.empty(0)], [np.empty(0, np.int64)]
+        n_classes, none = examples.target.n_states, np.empty(0, np.int64)
+        parts = [(np.empty((n_classes, 0)), none, np.empty(0), none)]
         if n_classes > 1 and self.method != "none":
             check_memory(
                 f"the posteriors of {examples.n_rows} held-out rows",
@@ -222,38 +208,24 @@ class CalibratedClassifier(WrapperClassifier):
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", TunbridgeWarning)  # all rows together give the same warnings
-                for fold, share in enumerate(examples.folds(self.folds, entropy_of(self.random_state))):
-                    held = np.flatnonzero(share)
-                    joints.append(self._scores(examples, share, log_prior))
-                    which.append(held)
-                    weights.append(mass[held] * share[held])
-                    folds.append(np.full(len(held), fold))
-        rows = np.concatenate(which)
-        return HeldOut(
-            np.concatenate(joints, axis=1),
-            examples.classes[rows],
-            np.concatenate(weights),
-            np.concatenate(folds),
-            log_prior,
-        )
-
-    def _scores(self, examples: Examples, share: np.ndarray, log_prior: np.ndarray) -> np.ndarray:
-        """Return log P(x, c), class × row, of the rows of which a share is held out, learned from all the rest."""
-        train = examples.weighted(1.0 - share)
-        model = self.unfitted().fit_examples(train)
-        held = examples.rows.take(share > 0).as_known_to(train.rows)
-        joint = model.model_.joint(held, lambda joint: joint, self.n_jobs).T
-        return np.where(np.isneginf(joint.max(axis=0)), log_prior[:, None], joint)
+                splits = examples.splits(self.folds, entropy_of(self.random_state))
+                for fold, (train, held) in enumerate(splits):
+                    model = self.unfitted().fit_examples(train).model_
+                    joint = model.joint(held.rows.as_known_to(train.rows), lambda joint: joint, self.n_jobs).T
+                    joint = np.where(np.isneginf(joint.max(axis=0)), log_prior[:, None], joint)
+                    parts.append((joint, held.classes, held.mass, np.full(held.n_rows, fold)))
+        joint, classes, mass, folds = (np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True))
+        return HeldOut(joint, classes, mass, folds, log_prior)
 
     def derive(self, statistics: CalibratedStatistics, log_prior: np.ndarray) -> CalibratedModel:
         """Return the model of the estimator with calibrated posteriors."""
         return CalibratedModel(statistics.fitted.model_, statistics.calibration, log_prior)
 
-    def reasons(self, rows: Any, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Any]:
+    def reasons(self, rows: Rows, compared: list[Compared]) -> list[Explanation]:
         """Return the evidence of the estimator, and one line more, which leads to the calibrated log-odds."""
         log_shares = self.posteriors(rows, log_posterior)
-        inner = self.estimator_.reasons(rows, compared, probabilities)
-        wanted = [float(shares[c] - shares[d]) for shares, (c, d) in zip(log_shares, compared, strict=True)]
+        inner = super().reasons(rows, compared)
+        wanted = [float(shares[two.c] - shares[two.d]) for shares, two in zip(log_shares, compared, strict=True)]
         return [_with_calibration(each, odds, self.method_) for each, odds in zip(inner, wanted, strict=True)]
 
     def _described(self) -> dict[str, str]:

@@ -37,21 +37,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from tunbridge._core.check import check_integer, check_number, counted, shortened, warn_user
 from tunbridge._core.registry import classifier
-from tunbridge._core.seeds import entropy_of
+from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge._core.threads import row_pieces
 from tunbridge.classifiers._classes import encode_partly, labels_of, plain_labels, without_class
 from tunbridge.classifiers._parameters import fitted_content, fitted_of
-from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._rows import Examples, Frame, Labels, Learned, SampleWeight
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence._families import FamilyModel, as_table_prior
+from tunbridge.classifiers.explanation.what_if import Changeable
 from tunbridge.classifiers.naive.naive_bayes import Likelihood, NaiveBayesClassifier
 from tunbridge.classifiers.wrappers._wrapper import Wrapped, WrapperClassifier
 from tunbridge.counts import Counts
-from tunbridge.data import Variable
+from tunbridge.data import State, Variable
 from tunbridge.decisions.evidence import WhatIf
-from tunbridge.decisions.importance import Importance
 from tunbridge.errors import ConvergenceWarning, DataError, DataWarning, TunbridgeWarning
 from tunbridge.learning.parameters.priors import added_counts, depends_on_counts
+from tunbridge.probability.smoothing import Smoothing
 
 AUTO = "auto"
 TRIED = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -95,7 +96,7 @@ class SemiSupervisedStatistics(Wrapped):
 
 @classifier("semi-supervised", compared=False)
 @dataclass(eq=False, repr=False)
-class SemiSupervisedClassifier(WrapperClassifier):
+class SemiSupervisedClassifier(WrapperClassifier[SemiSupervisedStatistics]):
     """A classifier that also learns from rows without a class, by expectation-maximisation (EM).
 
     Parameters
@@ -168,14 +169,14 @@ class SemiSupervisedClassifier(WrapperClassifier):
     [[0.5, 0.5]]
     """
 
-    estimator: Any = None
+    estimator: BayesClassifier | None = None
     _: KW_ONLY
     unlabelled_weight: float | str = 1.0
-    unlabelled: Any = -1
+    unlabelled: State | None = -1
     max_iter: int = 100
     tol: float = 1e-3
     folds: int = 5
-    random_state: Any = 0
+    random_state: RandomState = 0
     n_jobs: int | None = None
 
     @property
@@ -214,11 +215,11 @@ class SemiSupervisedClassifier(WrapperClassifier):
         if not inner.can_continue:
             raise DataError(f"estimator must have partial_fit; {shortened(repr(inner))} has none.")
 
-    def encode_classes(self, y: Any, classes: Any, name: str, n_rows: int) -> tuple[Variable, np.ndarray]:
+    def encode_classes(self, y: Labels, classes: Labels, name: str, n_rows: int) -> tuple[Variable, np.ndarray]:
         """Return the class variable and the code of each row, −1 where it has no class."""
         return encode_partly(y, classes, name, n_rows, self.unlabelled)
 
-    def collect(self, examples: Examples, before: Any) -> SemiSupervisedStatistics:
+    def collect(self, examples: Examples, before: SemiSupervisedStatistics | None) -> SemiSupervisedStatistics:
         """Return the estimator that EM fits to rows with and without a class."""
         examples = replace(examples, rows=self.unfitted().settled(examples.rows, examples.weights))
         weight, losses = self._chosen_weight(examples)
@@ -257,7 +258,7 @@ class SemiSupervisedClassifier(WrapperClassifier):
         """Return the model of the estimator."""
         return statistics.fitted.model_
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Frame, y: Labels = None, sample_weight: SampleWeight = None) -> float:
         """Return the share of the rows with a class whose class is predicted; y may be the name of a column."""
         check_is_fitted(self)
         X, y, sample_weight, _ = self.reader().split(X, y, sample_weight, self.target_name_)
@@ -268,16 +269,7 @@ class SemiSupervisedClassifier(WrapperClassifier):
         right = self.predict(X)[known] == plain_labels(np.asarray(y).reshape(-1)[known])
         return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)[known]))
 
-    def reasons(self, rows: Any, compared: list[tuple[int, int]], probabilities: np.ndarray) -> list[Any]:
-        """Return why each row has one class rather than another: as the estimator explains it."""
-        return self.estimator_.reasons(rows, compared, probabilities)
-
-    def importance(self, method: str = "information") -> Importance:
-        """Return what each feature tells about the class: :meth:`importance` of the estimator inside."""
-        check_is_fitted(self)
-        return self.estimator_.importance(method)
-
-    def what_if(self, X: Any, *, to: Any = None, features: Any = None) -> WhatIf | list[WhatIf]:
+    def what_if(self, X: Frame, *, to: State | None = None, features: Changeable = None) -> WhatIf | list[WhatIf]:
         """Return which single changes would give each row another class: :meth:`what_if` of the estimator inside."""
         check_is_fitted(self)
         return self.estimator_.what_if(X, to=to, features=features)
@@ -308,7 +300,7 @@ def climb(
 ) -> Climbed:
     """Return the estimator learned from rows with and without a class, the latter with a weight λ."""
     known, unknown = rows.take(rows.classes >= 0), rows.take(rows.classes < 0)
-    estimator._check_parameters()
+    estimator.check_parameters()
     start = estimator.collect(known, None)
     asked = _Asked(estimator, known, unknown, weight, n_jobs)
     statistics, (shares, objective) = start, asked(start)
@@ -341,7 +333,7 @@ class _Asked:
     weight: float
     n_jobs: int | None
 
-    def __call__(self, statistics: Any) -> tuple[np.ndarray, float]:
+    def __call__(self, statistics: Learned) -> tuple[np.ndarray, float]:
         model: Any = self.estimator.adopt(statistics, None).model_
         joint = model.joint(self.known.rows, _bounded, self.n_jobs)
         own = joint[np.arange(len(joint)), self.known.classes]
@@ -360,7 +352,7 @@ def _bounded(joint: np.ndarray) -> np.ndarray:
     return np.maximum(joint, _LEAST)
 
 
-def _expected(estimator: BayesClassifier, rows: Examples, weight: float, shares: np.ndarray, start: Any) -> Any:
+def _expected(estimator: BayesClassifier, rows: Examples, weight: float, shares: np.ndarray, start: Learned) -> Any:
     """Return the statistics of rows without a class, each counted in every class by its share."""
     copies, classes = np.nonzero(shares > _NOTHING)
     weights = weight * rows.mass[copies] * shares[copies, classes]
@@ -374,7 +366,7 @@ def _expected(estimator: BayesClassifier, rows: Examples, weight: float, shares:
     return found
 
 
-def log_table_prior(estimator: BayesClassifier, statistics: Any, model: Any) -> float:
+def log_table_prior(estimator: BayesClassifier, statistics: Any, model: object) -> float:
     """Return Σ a log θ, the logarithm of the Dirichlet prior (up to a constant) whose maximum the smoothed tables are.
 
     Rules whose pseudo-counts depend on the data, and models without tables, are no such prior; they give 0.
@@ -393,14 +385,14 @@ def log_table_prior(estimator: BayesClassifier, statistics: Any, model: Any) -> 
     return total
 
 
-def _of_counts(child: Variable, rule: Any, logs: np.ndarray) -> float:
+def _of_counts(child: Variable, rule: Smoothing, logs: np.ndarray) -> float:
     if getattr(rule, "p", None) == "marginal":
         return 0.0
     added = rule.pseudo_counts(child, rule.guess(child, np.zeros(child.n_states)))
     return _weighted_logs(added, np.exp(logs))
 
 
-def _weighted_logs(added: Any, table: np.ndarray) -> float:
+def _weighted_logs(added: float | np.ndarray, table: np.ndarray) -> float:
     weights = np.broadcast_to(added, table.shape)
     some = weights > 0
     return float(weights[some] @ np.log(table[some]))
@@ -420,13 +412,10 @@ def held_out_losses(
     Empty where no class has two rows.
     """
     total, losses = 0.0, dict.fromkeys(tried, 0.0)
-    for share in rows.folds(n_folds, seed):
-        held, kept = share > 0, rows.mass * (1.0 - share)
-        train = replace(rows, weights=kept).take(kept > 0)
-        asked, mass = rows.take(held), (rows.mass * share)[held]
-        total += float(mass.sum())
+    for train, held_out in rows.splits(n_folds, seed):
+        total += float(held_out.mass.sum())
         for weight in tried:
-            losses[weight] += float(mass @ _costs(learn(train, weight).fitted, asked, n_jobs))
+            losses[weight] += float(held_out.mass @ _costs(learn(train, weight).fitted, held_out, n_jobs))
     return {weight: loss / total for weight, loss in losses.items()} if total else {}
 
 

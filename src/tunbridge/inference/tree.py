@@ -190,9 +190,8 @@ class Tree:
         self.give_back(run, lanes)
 
     def _load(self, run: Run) -> None:
-        p = run.potentials
-        q = self.program
-        propagation.load_potentials(q.variables, q.potentials, q.members, p.scope_start, p.scope_vars, p.tables, run.x)
+        p, given = self.program, run.potentials
+        propagation.load_potentials(p.variables, p.potentials, p.members, given.scope_vars, given.tables, run.x)
 
 
 def compile_tree(
@@ -340,7 +339,7 @@ def run_tree(
     marks = _marks(len(findings.codes), places, wanted)
     run = plan.tree.take(plan.potentials, extra=size)
     at, x, _ = run
-    propagation.propagate(*plan.tree.program, x, *findings, marks, asked)
+    propagation.propagate(plan.tree.program, x, findings, marks, asked)
     marginals = x[at.marginals : at.up].copy()
     table = x[at.end : at.end + size].copy() if joint else _NOTHING
     log_probability = float(x[at.log_evidence]) + plan.log_factor + evidence.log_factor
@@ -436,7 +435,7 @@ def run_lanes(
         likelihoods[starts[v] : starts[v + 1]] = likelihood
     evidence = propagation.Evidence(findings, likelihoods, is_soft)
     with tree.borrow(potentials, lanes) as (at, x, _):
-        propagation.propagate(*tree.program, x, *evidence, wanted, _NOTHING)
+        propagation.propagate(tree.program, x, evidence, wanted, _NOTHING)
         log_evidence = x[at.log_evidence : at.marginals].copy()
         marginals = x[at.marginals : at.up].reshape(-1, lanes)
         chosen = [marginals[starts[v] : starts[v + 1]] for v in asked]

@@ -177,17 +177,13 @@ def _answer_small(
 ) -> np.ndarray:
     """Answer the rows whose hidden components are small; return the status of every row."""
     flat = engine.flat
-    marks, out_start = np.zeros(engine.n_variables, np.uint8), np.zeros(engine.n_variables, np.int64)
-    marks[list(asked)] = 1
+    out_start, status = np.full(engine.n_variables, -1, np.int64), np.empty(len(distinct), np.int8)
     out_start[list(asked)] = np.cumsum([0, *engine.n_states[list(asked)]])[:-1]
-    status = np.empty(len(distinct), np.int8)
 
     def run(piece: tuple[int, int]) -> None:
         part = slice(*piece)
-        kernels.answer_rows(
-            flat.network, codes, distinct[part], marks, out_start, _LARGEST_COMPONENT, found.marginals[part],
-            found.log_evidence[part], status[part],
-        )  # fmt: skip
+        answers = kernels.Answers(found.marginals[part], found.log_evidence[part], status[part])
+        kernels.answer_rows(flat.network, codes, distinct[part], out_start, _LARGEST_COMPONENT, answers)
 
     map_threads(run, row_pieces(len(distinct), _PIECE), n_jobs)
     found.marginals[status != kernels.DONE] = np.nan

@@ -98,17 +98,15 @@ class IncompleteRows:
         flat = self.flat
         limit = max(memory_limit(), _LEAST_MEMORY)
         self._complete = np.zeros(len(flat.tables))
-        starts, arena, *self._components, n_rows = find_components(
+        starts, arena, self._components, n_rows = find_components(
             flat.network, _ranks(flat), rows, weights, limit / _BYTES_A_NUMBER, self._complete
         )
         if n_rows < len(rows):
             share = f"the hidden parts of {len(rows)} rows (forecast from {n_rows} of them)"
             check_memory(share, limit * len(rows) / max(1, n_rows) + 1.0, ways_out=_MANY_ROWS, limit=limit)
-        n_tasks = min(n_threads(self.n_jobs), max(1, len(self._components[2])))
+        n_tasks = min(n_threads(self.n_jobs), max(1, len(self._components.weights)))
         largest = limit / 8.0 / n_tasks
-        *self._programs, sizes = expectations.compile_programs(
-            flat.network.variables, flat.network.relatives, starts, arena, largest
-        )
+        self._programs, sizes = expectations.compile_programs(flat.network, starts, arena, largest)
         widest = float(sizes.max(initial=0.0))
         if widest > largest:
             what = "the junction tree of what is hidden in a row"
@@ -130,15 +128,12 @@ class IncompleteRows:
         """Return the expected counts under these tables, in the layout of ``FlatNetwork.tables``."""
         if self._few is not None:
             return ExpectedCounts(*self._few.expected_counts(tables))
-
-        (code_starts, code), (starts, arena, weights) = self._programs, self._components
         with np.errstate(divide="ignore"):
             logs = np.log(tables)
 
         def run(piece: tuple[int, int]) -> tuple[np.ndarray, float]:
-            counts, (first, last) = np.zeros(len(tables)), piece
-            log_sum = expectations.expect(code_starts, code, starts, arena, weights, first, last, tables, logs, counts)
-            return counts, log_sum
+            counts = np.zeros(len(tables))
+            return counts, expectations.expect(self._programs, self._components, piece, tables, logs, counts)
 
         used = self._complete > 0.0
         counts, log_likelihood = self._complete.copy(), float(self._complete[used] @ logs[used])

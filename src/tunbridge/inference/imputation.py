@@ -54,7 +54,7 @@ _TABLE_BYTES = 2**12  # of a table besides its columns
 _PIECE = 2**12
 _MOST_ENTRIES = 2**18  # of the tables of a component: 2 MiB for each thread
 _ANSWER_BYTES = 2**28  # of the marginals of a piece of rows
-_NO_SEEDS = np.zeros(2, np.uint64)
+_NO_SEEDS = np.empty(0, np.uint64)
 
 
 def impute(
@@ -301,7 +301,7 @@ def _most_probable_completion(engine: Engine, codes: np.ndarray, *, n_jobs: int 
     distinct_rows(codes, first)
     distinct, where = np.unique(first, return_inverse=True)
     filled = np.ascontiguousarray(codes[:, distinct])
-    impossible, left = _complete(engine, filled, np.arange(len(distinct)), _NO_SEEDS, n_jobs, draws=False)
+    impossible, left = _complete(engine, filled, np.arange(len(distinct)), _NO_SEEDS, n_jobs)
     for i in left.tolist():  # one at a time: each may need all the memory
         evidence, wanted = _evidence_of(filled[:, i]), np.flatnonzero(filled[:, i] == -1)
         impossible[i] = engine.log_probability(evidence) == -np.inf
@@ -344,7 +344,7 @@ def drawn_completion(
     """
     seeds = np.random.SeedSequence(entropy, spawn_key=(draw,)).generate_state(2, np.uint64)
     filled = codes.copy()
-    impossible, left = _complete(engine, filled, numbers, seeds, n_jobs, draws=True)
+    impossible, left = _complete(engine, filled, numbers, seeds, n_jobs)
     for rows in _equal_rows(filled, left):
         evidence = _evidence_of(filled[:, rows[0]])
         impossible[rows] = engine.log_probability(evidence) == -np.inf
@@ -357,9 +357,12 @@ def drawn_completion(
 
 
 def _complete(
-    engine: Engine, codes: np.ndarray, numbers: np.ndarray, seeds: np.ndarray, n_jobs: int | None, *, draws: bool
+    engine: Engine, codes: np.ndarray, numbers: np.ndarray, seeds: np.ndarray, n_jobs: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Complete what elimination can in place; return which rows are impossible, and which are left to be completed."""
+    """Complete what elimination can in place; return which rows are impossible, and which are left to be completed.
+
+    Without seeds the most probable states are chosen, else they are drawn.
+    """
     n_rows = codes.shape[1]
     if engine.needs_reduction:
         return np.zeros(n_rows, bool), np.arange(n_rows)
@@ -369,17 +372,16 @@ def _complete(
     announce(kernels.complete_rows, "imputation")
     with np.errstate(divide="ignore"):
         network = flat.network._replace(tables=np.log(flat.tables))
-    wide = np.full((flat.n_variables, n_rows), HIDDEN, codes.dtype)  # auxiliary variables of noisy tables stay hidden
-    wide[: engine.n_variables] = codes
     status = np.empty(n_rows, np.int8)
 
     def run(piece: tuple[int, int]) -> None:
-        kernels.complete_rows(
-            network, wide, piece[0], numbers[slice(*piece)], seeds, draws, _MOST_ENTRIES, status[slice(*piece)]
-        )
+        part = slice(*piece)
+        own = np.full((flat.n_variables, piece[1] - piece[0]), HIDDEN, codes.dtype)  # auxiliary variables stay hidden
+        own[: engine.n_variables] = codes[:, part]
+        kernels.complete_rows(network, own, numbers[part], seeds, _MOST_ENTRIES, status[part])
+        codes[:, part] = own[: engine.n_variables]
 
     map_threads(run, row_pieces(n_rows, _PIECE), n_jobs)
-    codes[:] = wide[: engine.n_variables]
     return status == kernels.IMPOSSIBLE, np.flatnonzero(status == kernels.TOO_LARGE)
 
 

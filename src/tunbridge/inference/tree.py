@@ -199,11 +199,8 @@ def compile_tree(
 ) -> Tree:
     """Return the compiled tree, which takes memory for its structure only."""
     starts, scopes = _with_scope(potentials, together)
-    t = triangulation
-    fields = junction.compile_program(
-        potentials.n_states, t.group, starts, scopes, potentials.n_potentials, t.order, t.clique_start, t.clique_nodes
-    )
-    return Tree(Program(*fields), t.n_entries, shelf)
+    fields = junction.compile_program(potentials.n_states, starts, scopes, potentials.n_potentials, triangulation)
+    return Tree(Program(*fields), triangulation.n_entries, shelf)
 
 
 # Plans

@@ -160,7 +160,9 @@ def test_maximise_finds_a_largest_cell(seed):
     codes, chosen = np.full((n, 1), -1), np.empty(n, np.int64)
     soft, is_soft = np.empty((engine.starts[-1], 1)), np.zeros(n, np.int64)
     with tree.borrow(engine.potentials) as (_, x, _):
-        largest = propagation.maximise(tree.program, x, propagation.Evidence(codes, soft, is_soft), 1 - is_summed, chosen)
+        largest = propagation.maximise(
+            tree.program, x, propagation.Evidence(codes, soft, is_soft), 1 - is_summed, chosen
+        )
     table = joint_table(engine.cpts).sum(axis=tuple(np.flatnonzero(is_summed).tolist()))
     assert table[tuple(chosen[is_summed == 0])] == pytest.approx(table.max(), rel=1e-12)
     assert largest == pytest.approx(math.log(table.max()), rel=1e-12, abs=1e-12)

@@ -143,7 +143,7 @@ def sample_codes(
 
     def fill(piece: tuple[int, int]) -> None:
         state = stream(entropy, piece[0] // BLOCK)
-        fill_samples(codes, network, flat.order, state, room_of(flat), *piece)
+        fill_samples(codes, network, state, room_of(flat), *piece)
 
     map_threads(fill, row_pieces(padded, BLOCK), n_jobs)
     return [codes[v, :n].astype(code_type(r), copy=False) for v, r in enumerate(flat.n_states.tolist())]

@@ -51,8 +51,8 @@ UNIT, LEAST = np.int64(0), np.int64(1)
 
 ASSIGN, ADD, MAXIMISE = np.int64(0), np.int64(1), np.int64(2)
 
-# Rows of _Workspace.axes: the length of each axis of the present clique, the lanes last; which of the two factors of the
-# clique's product have it, and which tables of a contraction, as sums of IN_A, IN_B and IN_O. Behind them are counters.
+# Rows of _Workspace.axes: the length of each axis of the present clique, the lanes last; which of the two factors of
+# its product have the axis, and which tables of a contraction, as sums of IN_A, IN_B and IN_O; and counters behind.
 LENGTHS, FACTORS, MARKS, COUNTERS = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
 IN_A, IN_B, IN_O = np.int64(1), np.int64(2), np.int64(4)
 

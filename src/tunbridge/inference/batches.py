@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,7 @@ class Answers:
     log_evidence: np.ndarray
 
 
-def predict_proba(engine: Engine, frame: Any, target: str, *, n_jobs: int | None = None) -> np.ndarray:
+def predict_proba(engine: Engine, frame: object, target: str, *, n_jobs: int | None = None) -> np.ndarray:
     """Return the posterior of a categorical variable for every row; NaN where the evidence is impossible."""
     v = _target(engine, target)
     if engine.is_number(v):
@@ -51,7 +50,7 @@ def predict_proba(engine: Engine, frame: Any, target: str, *, n_jobs: int | None
     return answers.marginals
 
 
-def predict(engine: Engine, frame: Any, target: str, *, n_jobs: int | None = None) -> np.ndarray:
+def predict(engine: Engine, frame: object, target: str, *, n_jobs: int | None = None) -> np.ndarray:
     """Return the most probable state of a variable, or its expected value if it is continuous, for every row.
 
     Where the evidence is impossible it is None, or NaN.
@@ -81,7 +80,7 @@ def most_probable_states(variable: Variable, found: np.ndarray) -> np.ndarray:
     return np.array(states[:-1].tolist())[best]  # of a type of their own
 
 
-def posteriors(engine: Engine, frame: Any, *, n_jobs: int | None = None) -> dict[str, np.ndarray]:
+def posteriors(engine: Engine, frame: object, *, n_jobs: int | None = None) -> dict[str, np.ndarray]:
     """Return, for every variable and row, the posterior, or mean and standard deviation if it is continuous.
 
     The posterior of an observed variable is certain.
@@ -94,7 +93,7 @@ def posteriors(engine: Engine, frame: Any, *, n_jobs: int | None = None) -> dict
     return {name: found[engine.index[name]] for name in engine.names}
 
 
-def log_likelihood(engine: Engine, frame: Any, *, n_jobs: int | None = None) -> np.ndarray:
+def log_likelihood(engine: Engine, frame: object, *, n_jobs: int | None = None) -> np.ndarray:
     """Return ln P(row) for every row, a density where it has continuous values, and −∞ where it is impossible.
 
     Missing values are summed or integrated out.

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +38,7 @@ from tunbridge._core.seeds import entropy_of
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.data import Column, Table, Variable, as_table
 from tunbridge.data.columns import code_type, column_to_arrow as to_arrow, fitting_type, infer_column, state_type
-from tunbridge.data.variable import number_of
+from tunbridge.data.variable import State, number_of
 from tunbridge.errors import DataError, DataWarning, MemoryForecastError, UnknownVariableError, ZeroProbabilityWarning
 from tunbridge.inference import batches
 from tunbridge.inference.engine import Engine
@@ -59,7 +59,7 @@ _NO_SEEDS = np.empty(0, np.uint64)
 
 def impute(
     engine: Engine,
-    frame: Any,
+    frame: object,
     method: str = "most-probable",
     *,
     jointly: bool = True,
@@ -84,7 +84,7 @@ def impute(
 
 def imputations(
     engine: Engine,
-    frame: Any,
+    frame: object,
     n: int = 5,
     *,
     columns: Iterable[str] | None = None,
@@ -120,7 +120,7 @@ class _Missing(NamedTuple):
     codes: np.ndarray  # of these rows: −1 where a value is to be filled in, HIDDEN where it is missing and stays so
 
 
-def _missing(engine: Engine, frame: Any, names: Iterable[str] | None) -> _Missing:
+def _missing(engine: Engine, frame: object, names: Iterable[str] | None) -> _Missing:
     """Return what has to be filled in a frame."""
     table = as_table(frame)
     codes = read_rows(engine, table).codes
@@ -209,7 +209,7 @@ def _with_states(column: Column, variable: Variable) -> tuple[Column, np.ndarray
     return Column(opened, values, fitting_type(opened, _unordered(column.type))), codes
 
 
-def _as_values(states: Sequence[Any], kind: pa.DataType) -> list[Any] | None:
+def _as_values(states: Sequence[State], kind: pa.DataType) -> list[object] | None:
     """Return states as values of a column's type; None where they are not."""
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
     if pa.types.is_null(inner) or not states:
@@ -220,7 +220,7 @@ def _as_values(states: Sequence[Any], kind: pa.DataType) -> list[Any] | None:
         return None
 
 
-def _converted(state: Any, kind: pa.DataType) -> Any:
+def _converted(state: State, kind: pa.DataType) -> object:
     """Return a state as a value of a type; raise where it is not."""
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return state if isinstance(state, str) else str(state)

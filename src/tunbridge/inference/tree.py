@@ -13,7 +13,7 @@ import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,7 +57,11 @@ class Triangulation(NamedTuple):
 
 
 def triangulate(
-    potentials: Potentials, *, together: np.ndarray = _NOTHING, last: Any = None, most_orders: int = MOST_ORDERS
+    potentials: Potentials,
+    *,
+    together: np.ndarray = _NOTHING,
+    last: np.ndarray | None = None,
+    most_orders: int = MOST_ORDERS,
 ) -> Triangulation:
     """Return a good elimination order.
 

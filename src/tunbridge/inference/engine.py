@@ -138,7 +138,7 @@ class Engine:
         self.n_states, self.starts = np.array(n_states, np.int64), [0, *accumulate(n_states)]
         self.needs_reduction = any(map(is_large_sparse, self.tables))
         self._clustered: dict[tuple[Scope, ...], Engine] = {}
-        n_entries = sum(math.prod(cpt.shape) for cpt in self.tables)
+        n_entries = sum(math.prod(n_states[u] for u in (*family, v)) for v, family in enumerate(self.parents))
         self.has_small_tables = len(self.tables) <= _FEW_VARIABLES and n_entries <= _FEW_ENTRIES
         if n_entries <= _FEW_ENTRIES and not self.needs_reduction:  # small tables are concatenated from the start
             self.__dict__["potentials"] = gather_potentials(self.tables, self.parents, self.n_states)

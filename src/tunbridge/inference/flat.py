@@ -137,19 +137,24 @@ def flatten(cpts: Sequence[ConditionalTable]) -> FlatNetwork:
         When a parent has no table, a variable two, or the arcs form a cycle.
     """
     variables = tuple(cpt.variable for cpt in cpts)
-    families = _families(cpts, variables)
-    sizes = [cpt.n_configurations * cpt.variable.n_states for cpt in cpts]
+    families, n_states = _families(cpts, variables), [variable.n_states for variable in variables]
+    sizes = [math.prod(n_states[u] for u in (*family, v)) for v, family in enumerate(families)]
     check_memory(_largest(variables, sizes), 8.0 * sum(sizes), ways_out=_WAYS_OUT)
-    tables = [cpt.table().reshape(-1) for cpt in cpts]
+    tables = [_dense(cpt).reshape(-1) for cpt in cpts]
     return FlatNetwork(
         variables,
-        np.array([v.n_states for v in variables], np.int64),
+        np.array(n_states, np.int64),
         np.array(_topological(variables, families), np.int64),
         starts_of(list(map(len, families))),
         np.array([p for family in families for p in family], np.int64),
         starts_of(sizes),
         np.concatenate(tables).astype(np.float64, copy=False) if tables else np.empty(0),
     )
+
+
+def _dense(cpt: ConditionalTable) -> np.ndarray:
+    """Return a table with every entry written out."""
+    return cpt.probabilities if type(cpt) is CPT else cpt.table()
 
 
 def _families(cpts: Sequence[ConditionalTable], variables: tuple[Variable, ...]) -> list[list[int]]:
@@ -316,7 +321,7 @@ def gather_potentials(
             cpt = cpt.reduced(known)
             scope = [u for u in scope if u == v or u not in fixed]
         scopes.append(scope)
-        tables.append(cpt.probabilities if type(cpt) is CPT else cpt.table())
+        tables.append(_dense(cpt))
         owner.append(v)
     return Potentials(
         np.concatenate([n_states, np.array(extra, np.int64)]) if extra else n_states,

@@ -19,10 +19,10 @@ from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, ZeroProbabilityWarning
-from tunbridge.inference.elimination import TooLargeError, run_plainly
 from tunbridge.inference.engine import Engine
-from tunbridge.inference.evidence import Evidence, Rows, find_variable, read_rows
+from tunbridge.inference.evidence import Rows, find_variable, read_rows
 from tunbridge.inference.hybrid.batches import answer_rows, moments
+from tunbridge.inference.tree import run_lanes
 from tunbridge.kernels.compiled import announce, is_compiled
 from tunbridge.kernels.inference import rows as kernels
 
@@ -135,10 +135,9 @@ def answer(engine: Engine, rows: Rows | np.ndarray, asked: Sequence[int], *, n_j
         log_evidence, marginals = answer_rows(engine, rows, asked, n_jobs)
         return Answers(marginals, log_evidence)
     if n_rows <= _FEW_ROWS and engine.has_small_tables and not is_compiled(kernels.answer_rows):
-        try:
-            return _answer_plainly(engine, codes, asked)
-        except TooLargeError:
-            pass
+        tree = engine.plain_tree()
+        if tree is not None:
+            return Answers(*run_lanes(tree, engine.potentials, codes, {}, asked, engine.starts)[::-1])
     announce(kernels.answer_rows, "exact inference for rows")
     first = np.empty(n_rows, np.int64)
     kernels.distinct_rows(codes, first)
@@ -155,20 +154,6 @@ def answer(engine: Engine, rows: Rows | np.ndarray, asked: Sequence[int], *, n_j
     if len(distinct) == n_rows:
         return found
     return Answers(found.marginals[where], found.log_evidence[where])
-
-
-def _answer_plainly(engine: Engine, codes: np.ndarray, asked: Sequence[int]) -> Answers:
-    """Return the same for a few rows by plain elimination, which needs no compiler."""
-    parts = [slice(*engine.states.starts[v : v + 2]) for v in asked]
-    marginals, log_evidence = [], []
-    for row in codes.T.tolist():
-        evidence = Evidence({v: code for v, code in enumerate(row) if code >= 0}, {})
-        found = run_plainly(engine.tables, engine.parents, evidence, engine.states, asked, ())
-        certain = np.concatenate([found.marginals[part] for part in parts] or [np.empty(0)])
-        marginals.append(certain if np.isfinite(found.log_evidence) else np.full_like(certain, np.nan))
-        log_evidence.append(found.log_evidence)
-    width = int(engine.n_states[list(asked)].sum())
-    return Answers(np.array(marginals).reshape(len(log_evidence), width), np.array(log_evidence))
 
 
 def _answer_small(

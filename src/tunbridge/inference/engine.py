@@ -30,7 +30,6 @@ from tunbridge.data import Variable
 from tunbridge.errors import DataError, MemoryForecastError
 from tunbridge.graph.separation import requisite
 from tunbridge.graph.walks import closure
-from tunbridge.inference.elimination import TooLargeError, run_plainly
 from tunbridge.inference.evidence import NO_EVIDENCE, Evidence
 from tunbridge.inference.flat import (
     FlatNetwork,
@@ -44,6 +43,7 @@ from tunbridge.inference.flat import (
 from tunbridge.inference.hybrid.components import ContinuousPart
 from tunbridge.inference.tree import (
     COUNTABLE,
+    PLAIN,
     Answer,
     Plan,
     Shelf,
@@ -70,8 +70,8 @@ _MANY_VARIABLES = 100  # in a larger network a question is first looked at by it
 _LANES, _LANE_ENTRIES = 16, 2**22  # rows that go through the tree together, and entries of all their tables
 _NOTHING = np.empty(0, np.int64)
 _NO_NUMBERS = ContinuousPart((), {})
-_FEW_VARIABLES, _FEW_ENTRIES, _PLAIN_RUNS = 80, 5000, 100  # what plain NumPy answers while nothing is compiled
-_LARGEST_PLAIN = 100_000  # entries of a joint distribution; for a larger one the tree forecasts its memory
+_FEW_VARIABLES, _FEW_ENTRIES, _PLAIN_RUNS = 80, 5000, 100  # what Python answers while nothing is compiled,
+_LARGEST_PLAIN = 20_000  # as long as the tables of all cliques have no more entries
 WAYS_OUT = (
     "Ways out: ask for fewer variables, or observe more; give nodes fewer parents or states; or ask for "
     "one variable approximately, with method='likelihood-weighting'."
@@ -90,7 +90,8 @@ class _Compiled:
     trees: OrderedDict[tuple[bytes, ...], Tree | None] = field(default_factory=OrderedDict)  # None: the whole will do
     engines: OrderedDict[tuple[str | Scope, ...], Engine] = field(default_factory=OrderedDict)
     clusters: dict[Scope, CPT] = field(default_factory=dict)
-    plain_runs: int = 0  # questions that are still answered without kernels
+    plain_trees: dict[Scope, Tree] = field(default_factory=dict)  # with these variables in one clique
+    plain_runs: int = 0  # questions that are still answered without compiled kernels
 
 
 class Engine:
@@ -120,7 +121,7 @@ class Engine:
     needs_reduction : bool
         Whether a table is too large to be written out before evidence has fixed some of its parents.
     has_small_tables : bool
-        Whether all tables together are so small that NumPy answers before a compiler would.
+        Whether all tables together are so small that Python answers before a compiler would.
     """
 
     def __init__(self, cpts: Sequence[ConditionalTable], compiled: _Compiled | None = None) -> None:
@@ -297,20 +298,25 @@ class Engine:
     ) -> Answer:
         """Return the probability of the evidence, the wanted marginals (None: all) and a joint distribution."""
         asked = None if wanted is None else list(wanted)
-        if self._is_plain() and math.prod(self.variables[v].n_states for v in joint) <= _LARGEST_PLAIN:
-            try:
-                return run_plainly(self.tables, self.parents, evidence, self.states, asked, joint)
-            except TooLargeError:
-                self._compiled.plain_runs = 0
+        self._compiled.plain_runs = max(0, self._compiled.plain_runs - 1)
+        tree = self.plain_tree(joint) if self._compiled.plain_runs else None
+        if tree is not None:
+            return run_tree(Plan(tree, self.potentials), evidence, self.states, asked, joint)
         announce(propagation.propagate, "exact inference")
         plan = self.plan(evidence, None if asked is None else [*asked, *joint], joint)
         return run_tree(plan, evidence, self.states, asked, joint)
 
-    def _is_plain(self) -> bool:
-        """Return whether this run goes without kernels: a small network, while they have never been compiled."""
-        if self._compiled.plain_runs > 0:
-            self._compiled.plain_runs -= 1
-        return self._compiled.plain_runs > 0
+    def plain_tree(self, joint: Sequence[int] = ()) -> Tree | None:
+        """Return a tree that runs without compiled kernels; None where it is too large for that."""
+        trees, key = self._compiled.plain_trees, tuple(joint) if len(joint) > 1 else ()
+        if key not in trees:
+            together = np.array(key, np.int64)
+            found = triangulate(self.potentials, together=together, most_orders=1, kernels=PLAIN)
+            if found.n_entries > _LARGEST_PLAIN:
+                self._compiled.plain_runs = 0
+                return None
+            trees[key] = compile_tree(self.potentials, found, together, kernels=PLAIN)
+        return trees[key]
 
     def log_probability(self, evidence: Evidence) -> float:
         """Return the logarithm of the probability of the evidence (−∞: impossible)."""

@@ -6,7 +6,10 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from numba.core.dispatcher import Dispatcher
@@ -42,6 +45,29 @@ def is_worth(kernel: Kernel, size: int, few: int = FEW) -> bool:
 def ready(kernel: Kernel, size: int, few: int = FEW) -> Callable[..., Any]:
     """Return a kernel, or the Python function behind it where compiling would take longer than the work."""
     return kernel if is_worth(kernel, size, few) else kernel.py_func
+
+
+def plain(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel as a Python function that calls other kernels as Python functions, so that nothing is compiled.
+
+    It is a hundred times as slow: what takes a kernel less than a millisecond, it answers before a compiler would.
+    """
+
+    def run(*args: Any) -> Any:
+        with np.errstate(all="ignore"):  # as in a kernel
+            return _uncompiled(kernel)(*args)
+
+    return run
+
+
+@cache
+def _uncompiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    function = getattr(kernel, "py_func", kernel)
+    names = dict(function.__globals__)
+    for name in function.__code__.co_names:
+        if hasattr(names.get(name), "py_func"):
+            names[name] = _uncompiled(names[name])
+    return FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
 
 
 def announce(kernel: Kernel, what: str) -> None:

@@ -43,7 +43,6 @@ from tunbridge.inference.flat import (
 from tunbridge.inference.hybrid.components import ContinuousPart
 from tunbridge.inference.tree import (
     COUNTABLE,
-    PLAIN,
     Answer,
     Plan,
     Shelf,
@@ -56,7 +55,7 @@ from tunbridge.inference.tree import (
     run_tree,
     triangulate,
 )
-from tunbridge.kernels.compiled import announce, is_compiled
+from tunbridge.kernels.compiled import announce, is_compiled, plain
 from tunbridge.kernels.inference import propagation
 from tunbridge.probability import CPT, ConditionalTable, LinearGaussian
 
@@ -311,11 +310,11 @@ class Engine:
         trees, key = self._compiled.plain_trees, tuple(joint) if len(joint) > 1 else ()
         if key not in trees:
             together = np.array(key, np.int64)
-            found = triangulate(self.potentials, together=together, most_orders=1, kernels=PLAIN)
+            found = triangulate(self.potentials, together=together, most_orders=1, use=plain)
             if found.n_entries > _LARGEST_PLAIN:
                 self._compiled.plain_runs = 0
                 return None
-            trees[key] = compile_tree(self.potentials, found, together, kernels=PLAIN)
+            trees[key] = compile_tree(self.potentials, found, together, use=plain)
         return trees[key]
 
     def log_probability(self, evidence: Evidence) -> float:

@@ -11,18 +11,17 @@ nothing observed below) are left out: such a row is not informative about their 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from tunbridge._core.memory import check_memory, memory_limit
 from tunbridge._core.threads import map_threads, n_threads
-from tunbridge.inference.flat import FlatNetwork, starts_of
-from tunbridge.kernels.compiled import announce, is_compiled, plain
+from tunbridge.inference.flat import FlatNetwork
+from tunbridge.kernels.compiled import announce, is_compiled, itself, plain
 from tunbridge.kernels.inference import elimination, expectations
+from tunbridge.kernels.inference.elimination import MOST_ORDERS
 from tunbridge.kernels.inference.rows import find_components
 
 _MOST_PIECES = 32
@@ -81,44 +80,40 @@ class IncompleteRows:
         self.flat, self.codes, self.weights, self.n_jobs = flat, codes, weights, n_jobs
         check_memory("the rows", 4.0 * codes.size + 8.0 * codes.shape[1], ways_out=_MANY_ROWS)
         shown = np.ones(codes.shape[1]) if weights is None else np.array(weights, np.float64)
-        is_small = codes.size <= _FEW_CELLS and flat.n_variables <= _FEW_VARIABLES
-        self._is_plain = is_small and not is_compiled(expectations.expect)
         self._compile(np.ascontiguousarray(codes.T, np.int32), shown)
-
-    def _kernel(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a kernel as it is used here: compiled, or for small data as a Python function."""
-        if self._is_plain:
-            return plain(kernel)
-        announce(expectations.expect, "expected counts")
-        return kernel
 
     def _compile(self, rows: np.ndarray, weights: np.ndarray) -> None:
         """Find the hidden components of the rows, and write their programs."""
-        flat = self.flat
+        flat, network, n = self.flat, self.flat.network, self.flat.n_variables
+        scopes = flat.parent_start + np.arange(n + 1), np.insert(flat.parents, flat.parent_start[1:], np.arange(n))
         limit = max(memory_limit(), _LEAST_MEMORY)
+        is_small = rows.size <= _FEW_CELLS and n <= _FEW_VARIABLES
+        use = plain if is_small and not is_compiled(expectations.expect) else itself
+        if use is itself:
+            announce(expectations.expect, "expected counts")
+        _, order, *_ = use(elimination.find_order)(flat.n_states, np.zeros(n, np.int64), *scopes, MOST_ORDERS)
         self._complete = np.zeros(len(flat.tables))
-        ranks = _ranks(flat, self._kernel(elimination.find_order))
-        starts, arena, self._components, n_rows = self._kernel(find_components)(
-            flat.network, ranks, rows, weights, limit / _BYTES_A_NUMBER, self._complete
+        starts, arena, self._components, n_rows = use(find_components)(
+            network, np.argsort(order), rows, weights, limit / _BYTES_A_NUMBER, self._complete
         )
         if n_rows < len(rows):
             share = f"the hidden parts of {len(rows)} rows (forecast from {n_rows} of them)"
             check_memory(share, limit * len(rows) / max(1, n_rows) + 1.0, ways_out=_MANY_ROWS, limit=limit)
         n_tasks = min(n_threads(self.n_jobs), max(1, len(self._components.weights)))
         largest = limit / 8.0 / n_tasks
-        self._programs, sizes = self._kernel(expectations.compile_programs)(flat.network, starts, arena, largest)
+        self._programs, sizes = use(expectations.compile_programs)(network, starts, arena, largest)
         widest = float(sizes.max(initial=0.0))
         if widest > largest:
             what = "the junction tree of what is hidden in a row"
             check_memory(what, 8.0 * n_tasks * widest, ways_out=_WIDE_ROW, limit=limit)
+        sizes = sizes[self._components.arena[self._components.starts[:-1]]]
+        self._expect = use(expectations.expect) if sizes.sum() <= _FEW_ENTRIES else expectations.expect
         self._pieces = self._cut(sizes)
-        self._is_plain &= sizes[self._components.arena[self._components.starts[:-1]]].sum() <= _FEW_ENTRIES
 
     def _cut(self, sizes: np.ndarray) -> list[tuple[int, int]]:
         """Return the components in pieces of about equal work, whatever the threads; each has counts of its own."""
-        starts, arena, _ = self._components
         n_pieces = max(1, min(_MOST_PIECES, _PIECES_ENTRIES // max(1, len(self.flat.tables))))
-        work = np.cumsum(sizes[arena[starts[:-1]]] + _LEAST_WORK)
+        work = np.cumsum(sizes + _LEAST_WORK)
         if not len(work):
             return []
         n_pieces = int(min(n_pieces, 1 + work[-1] // _PIECE_WORK))
@@ -129,11 +124,10 @@ class IncompleteRows:
         """Return the expected counts under these tables, in the layout of ``FlatNetwork.tables``."""
         with np.errstate(divide="ignore"):
             logs = np.log(tables)
-        expect = self._kernel(expectations.expect)
 
         def run(piece: tuple[int, int]) -> tuple[np.ndarray, float]:
             counts = np.zeros(len(tables))
-            return counts, expect(self._programs, self._components, piece, tables, logs, counts)
+            return counts, self._expect(self._programs, self._components, piece, tables, logs, counts)
 
         used = self._complete > 0.0
         counts, log_likelihood = self._complete.copy(), float(self._complete[used] @ logs[used])
@@ -141,14 +135,3 @@ class IncompleteRows:
             counts += part
             log_likelihood += log_part
         return ExpectedCounts(counts, log_likelihood)
-
-
-def _ranks(flat: FlatNetwork, find_order: Callable[..., tuple[Any, ...]]) -> np.ndarray:
-    """Return when each variable is eliminated, in an order that is good for the whole network."""
-    scopes = [[*flat.parents_of(v).tolist(), v] for v in range(flat.n_variables)]
-    starts, members = starts_of(map(len, scopes)), np.array([u for scope in scopes for u in scope], np.int64)
-    group = np.zeros(flat.n_variables, np.int64)
-    _, order, *_ = find_order(flat.n_states, group, starts, members, elimination.MOST_ORDERS)
-    ranks = np.empty(flat.n_variables, np.int64)
-    ranks[order] = np.arange(flat.n_variables)
-    return ranks

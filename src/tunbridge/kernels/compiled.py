@@ -47,6 +47,11 @@ def ready(kernel: Kernel, size: int, few: int = FEW) -> Callable[..., Any]:
     return kernel if is_worth(kernel, size, few) else kernel.py_func
 
 
+def itself(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel as it is: the other way to use it than :func:`plain`."""
+    return kernel
+
+
 def plain(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Return a kernel as a Python function that calls other kernels as Python functions, so that nothing is compiled.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FEW = 20_000
 """Bytes, symbols or words that take less time without a kernel than compiling one does."""
 
-_COMPILED: set[Kernel] = set()  # kernels known to be compiled: looking again costs more than a small network's answer
+_COMPILED: set[Any] = set()  # kernels known to be compiled: looking again costs more than a small network's answer
 
 
 def is_compiled(kernel: Kernel) -> bool:

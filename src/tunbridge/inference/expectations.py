@@ -12,6 +12,7 @@ nothing observed below) are left out: such a row is not informative about their 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -106,14 +107,14 @@ class IncompleteRows:
         if widest > largest:
             what = "the junction tree of what is hidden in a row"
             check_memory(what, 8.0 * n_tasks * widest, ways_out=_WIDE_ROW, limit=limit)
-        sizes = sizes[self._components.arena[self._components.starts[:-1]]]
-        self._expect = use(expectations.expect) if sizes.sum() <= _FEW_ENTRIES else expectations.expect
-        self._pieces = self._cut(sizes)
+        self._sizes = sizes[self._components.arena[self._components.starts[:-1]]]
+        self._expect = use(expectations.expect) if self._sizes.sum() <= _FEW_ENTRIES else expectations.expect
 
-    def _cut(self, sizes: np.ndarray) -> list[tuple[int, int]]:
-        """Return the components in pieces of about equal work, whatever the threads; each has counts of its own."""
+    @cached_property
+    def _pieces(self) -> list[tuple[int, int]]:
+        """The components in pieces of about equal work, whatever the threads; each has counts of its own."""
         n_pieces = max(1, min(_MOST_PIECES, _PIECES_ENTRIES // max(1, len(self.flat.tables))))
-        work = np.cumsum(sizes + _LEAST_WORK)
+        work = np.cumsum(self._sizes + _LEAST_WORK)
         if not len(work):
             return []
         n_pieces = int(min(n_pieces, 1 + work[-1] // _PIECE_WORK))

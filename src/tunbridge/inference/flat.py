@@ -96,6 +96,21 @@ class FlatNetwork:
     table_start: np.ndarray
     tables: np.ndarray
 
+    @classmethod
+    def of(
+        cls, variables: Sequence[Variable], parents: Sequence[Sequence[int]], tables: Sequence[np.ndarray]
+    ) -> FlatNetwork:
+        """Return the network of dense tables, with the indices of each variable's parents; raise if it has a cycle."""
+        return cls(
+            tuple(variables),
+            np.array([v.n_states for v in variables], np.int64),
+            np.array(_topological(variables, parents), np.int64),
+            starts_of(map(len, parents)),
+            np.array([p for family in parents for p in family], np.int64),
+            starts_of(table.size for table in tables),
+            np.concatenate([t.reshape(-1) for t in tables]).astype(np.float64, copy=False) if tables else np.empty(0),
+        )
+
     @property
     def n_variables(self) -> int:
         """The number of variables."""
@@ -137,24 +152,10 @@ def flatten(cpts: Sequence[ConditionalTable]) -> FlatNetwork:
         When a parent has no table, a variable two, or the arcs form a cycle.
     """
     variables = tuple(cpt.variable for cpt in cpts)
-    families, n_states = _families(cpts, variables), [variable.n_states for variable in variables]
-    sizes = [math.prod(n_states[u] for u in (*family, v)) for v, family in enumerate(families)]
+    families = _families(cpts, variables)
+    sizes = [cpt.n_configurations * cpt.variable.n_states for cpt in cpts]
     check_memory(_largest(variables, sizes), 8.0 * sum(sizes), ways_out=_WAYS_OUT)
-    tables = [_dense(cpt).reshape(-1) for cpt in cpts]
-    return FlatNetwork(
-        variables,
-        np.array(n_states, np.int64),
-        np.array(_topological(variables, families), np.int64),
-        starts_of(list(map(len, families))),
-        np.array([p for family in families for p in family], np.int64),
-        starts_of(sizes),
-        np.concatenate(tables).astype(np.float64, copy=False) if tables else np.empty(0),
-    )
-
-
-def _dense(cpt: ConditionalTable) -> np.ndarray:
-    """Return a table with every entry written out."""
-    return cpt.probabilities if type(cpt) is CPT else cpt.table()
+    return FlatNetwork.of(variables, families, [cpt.table() for cpt in cpts])
 
 
 def _families(cpts: Sequence[ConditionalTable], variables: tuple[Variable, ...]) -> list[list[int]]:
@@ -171,7 +172,7 @@ def _families(cpts: Sequence[ConditionalTable], variables: tuple[Variable, ...])
         raise DataError(f"every parent must have a table of its own; got {name!r}, which has none. {hint}") from None
 
 
-def _topological(variables: tuple[Variable, ...], families: list[list[int]]) -> list[int]:
+def _topological(variables: Sequence[Variable], families: Sequence[Sequence[int]]) -> list[int]:
     """Return the indices with parents before children; raise when the arcs form a cycle."""
     sorter = TopologicalSorter(dict.fromkeys(range(len(families)), ()))
     for v, family in enumerate(families):
@@ -321,7 +322,7 @@ def gather_potentials(
             cpt = cpt.reduced(known)
             scope = [u for u in scope if u == v or u not in fixed]
         scopes.append(scope)
-        tables.append(_dense(cpt))
+        tables.append(cpt.probabilities if type(cpt) is CPT else cpt.table())
         owner.append(v)
     return Potentials(
         np.concatenate([n_states, np.array(extra, np.int64)]) if extra else n_states,

@@ -307,7 +307,7 @@ def information_by_planes(
     so no matrix of counts is made; n log n is looked up as far as that pays, which depends on how often it is needed.
     """
     from tunbridge.kernels.compiled import announce
-    from tunbridge.kernels.counting.planes import fill_margin_terms, fill_pair_information
+    from tunbridge.kernels.counting.planes import Margins, fill_margin_terms, fill_pair_information
 
     announce(fill_pair_information, "the counting of pairs")
     n, n_rows, margins = len(planes.first) - 1, int(planes.n_rows.sum()), count_margins(planes)
@@ -319,7 +319,7 @@ def information_by_planes(
     rows = np.broadcast_to(np.float64(n_rows), (n, n)) if is_complete else to_fill
 
     def fill(jobs: np.ndarray) -> None:
-        fill_pair_information(planes, margins, terms, known, jobs, information, to_fill)
+        fill_pair_information(planes, Margins(margins, terms), known, jobs, information, to_fill)
 
     _run_jobs(planes, _jobs(planes.first, 0, n), fill, n_jobs)
     return information, rows, margins

@@ -222,7 +222,7 @@ class Extensions:
 
     def _fill(self, start: Start, tables: Tables, known_at: np.ndarray | None, terms: Terms | None, sums: Sums) -> None:
         """Count the candidates and sum the terms, in pieces for threads."""
-        from tunbridge.kernels.counting.planes import Extension, extend_family
+        from tunbridge.kernels.counting.planes import Blocks, Extension, extend_family
         from tunbridge.kernels.counting.scores import score_tables
 
         columns, planes, chosen = self.columns, self.columns.planes, tables.candidates
@@ -240,7 +240,7 @@ class Extensions:
             first = tables.first[piece[0] : piece[1] + 1]
             cells, first = tables.cells[first[0] : first[-1]], first - first[0]
             at = known_at[some] if known_at is not None else _NOWHERE
-            extend_family(planes, codes, extension, known, at, chosen[some], first, cells)
+            extend_family(planes, codes, extension, chosen[some], Blocks(known, at), Blocks(cells, first))
             if terms is not None:
                 score_tables(cells, first, columns.n_states[start.x], terms, sums[0][some], sums[1][some])
 

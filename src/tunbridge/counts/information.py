@@ -293,7 +293,7 @@ def _pair_information(counts: PairCounts, matrix: np.ndarray) -> tuple[np.ndarra
         information, rows = np.empty((n, n)), np.empty((n, n))
         known = n_log_n(np.arange(0.0 if matrix.dtype.kind == "f" else _KNOWN_TERMS))
         pieces = row_pieces(n, max(1, n // 64))
-        map_threads(lambda some: fill_information(matrix, first, known, *some, information, rows), pieces)
+        map_threads(lambda some: fill_information(matrix, first, known, some, information, rows), pieces)
         return information, rows
     # Σ n log n over tables and margins are sums over blocks of the matrix
     matrix = matrix.astype(np.float64)

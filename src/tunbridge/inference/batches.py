@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,10 +19,10 @@ from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, ZeroProbabilityWarning
-from tunbridge.inference.elimination import TooLargeError, run_plainly
 from tunbridge.inference.engine import Engine
-from tunbridge.inference.evidence import Evidence, Rows, find_variable, read_rows
+from tunbridge.inference.evidence import Rows, find_variable, read_rows
 from tunbridge.inference.hybrid.batches import answer_rows, moments
+from tunbridge.inference.tree import run_lanes
 from tunbridge.kernels.compiled import announce, is_compiled
 from tunbridge.kernels.inference import rows as kernels
 
@@ -40,7 +39,7 @@ class Answers:
     log_evidence: np.ndarray
 
 
-def predict_proba(engine: Engine, frame: Any, target: str, *, n_jobs: int | None = None) -> np.ndarray:
+def predict_proba(engine: Engine, frame: object, target: str, *, n_jobs: int | None = None) -> np.ndarray:
     """Return the posterior of a categorical variable for every row; NaN where the evidence is impossible."""
     v = _target(engine, target)
     if engine.is_number(v):
@@ -51,7 +50,7 @@ def predict_proba(engine: Engine, frame: Any, target: str, *, n_jobs: int | None
     return answers.marginals
 
 
-def predict(engine: Engine, frame: Any, target: str, *, n_jobs: int | None = None) -> np.ndarray:
+def predict(engine: Engine, frame: object, target: str, *, n_jobs: int | None = None) -> np.ndarray:
     """Return the most probable state of a variable, or its expected value if it is continuous, for every row.
 
     Where the evidence is impossible it is None, or NaN.
@@ -81,7 +80,7 @@ def most_probable_states(variable: Variable, found: np.ndarray) -> np.ndarray:
     return np.array(states[:-1].tolist())[best]  # of a type of their own
 
 
-def posteriors(engine: Engine, frame: Any, *, n_jobs: int | None = None) -> dict[str, np.ndarray]:
+def posteriors(engine: Engine, frame: object, *, n_jobs: int | None = None) -> dict[str, np.ndarray]:
     """Return, for every variable and row, the posterior, or mean and standard deviation if it is continuous.
 
     The posterior of an observed variable is certain.
@@ -94,7 +93,7 @@ def posteriors(engine: Engine, frame: Any, *, n_jobs: int | None = None) -> dict
     return {name: found[engine.index[name]] for name in engine.names}
 
 
-def log_likelihood(engine: Engine, frame: Any, *, n_jobs: int | None = None) -> np.ndarray:
+def log_likelihood(engine: Engine, frame: object, *, n_jobs: int | None = None) -> np.ndarray:
     """Return ln P(row) for every row, a density where it has continuous values, and −∞ where it is impossible.
 
     Missing values are summed or integrated out.
@@ -136,10 +135,9 @@ def answer(engine: Engine, rows: Rows | np.ndarray, asked: Sequence[int], *, n_j
         log_evidence, marginals = answer_rows(engine, rows, asked, n_jobs)
         return Answers(marginals, log_evidence)
     if n_rows <= _FEW_ROWS and engine.has_small_tables and not is_compiled(kernels.answer_rows):
-        try:
-            return _answer_plainly(engine, codes, asked)
-        except TooLargeError:
-            pass
+        tree = engine.plain_tree()
+        if tree is not None:
+            return Answers(*run_lanes(tree, engine.potentials, codes, {}, asked, engine.starts)[::-1])
     announce(kernels.answer_rows, "exact inference for rows")
     first = np.empty(n_rows, np.int64)
     kernels.distinct_rows(codes, first)
@@ -158,36 +156,18 @@ def answer(engine: Engine, rows: Rows | np.ndarray, asked: Sequence[int], *, n_j
     return Answers(found.marginals[where], found.log_evidence[where])
 
 
-def _answer_plainly(engine: Engine, codes: np.ndarray, asked: Sequence[int]) -> Answers:
-    """Return the same for a few rows by plain elimination, which needs no compiler."""
-    parts = [slice(*engine.states.starts[v : v + 2]) for v in asked]
-    marginals, log_evidence = [], []
-    for row in codes.T.tolist():
-        evidence = Evidence({v: code for v, code in enumerate(row) if code >= 0}, {})
-        found = run_plainly(engine.tables, engine.parents, evidence, engine.states, asked, ())
-        certain = np.concatenate([found.marginals[part] for part in parts] or [np.empty(0)])
-        marginals.append(certain if np.isfinite(found.log_evidence) else np.full_like(certain, np.nan))
-        log_evidence.append(found.log_evidence)
-    width = int(engine.n_states[list(asked)].sum())
-    return Answers(np.array(marginals).reshape(len(log_evidence), width), np.array(log_evidence))
-
-
 def _answer_small(
     engine: Engine, codes: np.ndarray, distinct: np.ndarray, asked: Sequence[int], found: Answers, n_jobs: int | None
 ) -> np.ndarray:
     """Answer the rows whose hidden components are small; return the status of every row."""
     flat = engine.flat
-    marks, out_start = np.zeros(engine.n_variables, np.uint8), np.zeros(engine.n_variables, np.int64)
-    marks[list(asked)] = 1
+    out_start, status = np.full(engine.n_variables, -1, np.int64), np.empty(len(distinct), np.int8)
     out_start[list(asked)] = np.cumsum([0, *engine.n_states[list(asked)]])[:-1]
-    status = np.empty(len(distinct), np.int8)
 
     def run(piece: tuple[int, int]) -> None:
         part = slice(*piece)
-        kernels.answer_rows(
-            flat.network, codes, distinct[part], marks, out_start, _LARGEST_COMPONENT, found.marginals[part],
-            found.log_evidence[part], status[part],
-        )  # fmt: skip
+        answers = kernels.Answers(found.marginals[part], found.log_evidence[part], status[part])
+        kernels.answer_rows(flat.network, codes, distinct[part], out_start, _LARGEST_COMPONENT, answers)
 
     map_threads(run, row_pieces(len(distinct), _PIECE), n_jobs)
     found.marginals[status != kernels.DONE] = np.nan

@@ -17,6 +17,7 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
@@ -29,7 +30,6 @@ from tunbridge.data import Variable
 from tunbridge.errors import DataError, MemoryForecastError
 from tunbridge.graph.separation import requisite
 from tunbridge.graph.walks import closure
-from tunbridge.inference.elimination import TooLargeError, run_plainly
 from tunbridge.inference.evidence import NO_EVIDENCE, Evidence
 from tunbridge.inference.flat import (
     FlatNetwork,
@@ -55,7 +55,7 @@ from tunbridge.inference.tree import (
     run_tree,
     triangulate,
 )
-from tunbridge.kernels.compiled import announce, is_compiled
+from tunbridge.kernels.compiled import announce, is_compiled, plain
 from tunbridge.kernels.inference import propagation
 from tunbridge.probability import CPT, ConditionalTable, LinearGaussian
 
@@ -69,8 +69,8 @@ _MANY_VARIABLES = 100  # in a larger network a question is first looked at by it
 _LANES, _LANE_ENTRIES = 16, 2**22  # rows that go through the tree together, and entries of all their tables
 _NOTHING = np.empty(0, np.int64)
 _NO_NUMBERS = ContinuousPart((), {})
-_FEW_VARIABLES, _FEW_ENTRIES, _PLAIN_RUNS = 80, 5000, 100  # what plain NumPy answers while nothing is compiled
-_LARGEST_PLAIN = 100_000  # entries of a joint distribution; for a larger one the tree forecasts its memory
+_FEW_VARIABLES, _FEW_ENTRIES, _PLAIN_RUNS = 80, 5000, 100  # what Python answers while nothing is compiled,
+_LARGEST_PLAIN = 20_000  # as long as the tables of all cliques have no more entries
 WAYS_OUT = (
     "Ways out: ask for fewer variables, or observe more; give nodes fewer parents or states; or ask for "
     "one variable approximately, with method='likelihood-weighting'."
@@ -78,6 +78,19 @@ WAYS_OUT = (
 
 Scope = tuple[int, ...]
 """Categorical variables by number, in ascending order."""
+
+
+@dataclass(eq=False)
+class _Compiled:
+    """What engines of one structure share, whatever the numbers in their tables."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    shelf: Shelf = field(default_factory=lambda: Shelf(_KEPT_BYTES))
+    trees: OrderedDict[tuple[bytes, ...], Tree | None] = field(default_factory=OrderedDict)  # None: the whole will do
+    engines: OrderedDict[tuple[str | Scope, ...], Engine] = field(default_factory=OrderedDict)
+    clusters: dict[Scope, CPT] = field(default_factory=dict)
+    plain_trees: dict[Scope, Tree] = field(default_factory=dict)  # with these variables in one clique
+    plain_runs: int = 0  # questions that are still answered without compiled kernels
 
 
 class Engine:
@@ -107,10 +120,10 @@ class Engine:
     needs_reduction : bool
         Whether a table is too large to be written out before evidence has fixed some of its parents.
     has_small_tables : bool
-        Whether all tables together are so small that NumPy answers before a compiler would.
+        Whether all tables together are so small that Python answers before a compiler would.
     """
 
-    def __init__(self, cpts: Sequence[ConditionalTable]) -> None:
+    def __init__(self, cpts: Sequence[ConditionalTable], compiled: _Compiled | None = None) -> None:
         self.cpts = self.tables = tuple(cpts)
         self.part = _NO_NUMBERS
         gaussian = [cpt for cpt in self.cpts if isinstance(cpt, LinearGaussian)]
@@ -124,17 +137,13 @@ class Engine:
         n_states = [cpt.variable.n_states for cpt in self.tables]
         self.n_states, self.starts = np.array(n_states, np.int64), [0, *accumulate(n_states)]
         self.needs_reduction = any(map(is_large_sparse, self.tables))
-        self._lock = threading.RLock()
-        self._shelf = Shelf(_KEPT_BYTES)
-        self._trees: OrderedDict[tuple[bytes, ...], Tree | None] = OrderedDict()  # None: the whole tree is as good
-        self._engines: OrderedDict[tuple[str | Scope, ...], Engine] = OrderedDict()
         self._clustered: dict[tuple[Scope, ...], Engine] = {}
-        self._clusters: dict[Scope, CPT] = {}
-        n_entries = sum(math.prod(cpt.shape) for cpt in self.tables)
+        n_entries = sum(math.prod(n_states[u] for u in (*family, v)) for v, family in enumerate(self.parents))
         self.has_small_tables = len(self.tables) <= _FEW_VARIABLES and n_entries <= _FEW_ENTRIES
         if n_entries <= _FEW_ENTRIES and not self.needs_reduction:  # small tables are concatenated from the start
             self.__dict__["potentials"] = gather_potentials(self.tables, self.parents, self.n_states)
-        self._plain_runs = 0 if not self.has_small_tables or is_compiled(propagation.propagate) else _PLAIN_RUNS
+        is_plain = self.has_small_tables and not is_compiled(propagation.propagate)
+        self._compiled = compiled or _Compiled(plain_runs=_PLAIN_RUNS if is_plain else 0)
 
     # The network as arrays
 
@@ -200,7 +209,7 @@ class Engine:
     @cached_property
     def is_small(self) -> bool:
         """Whether the first elimination order that is tried makes small tables of the whole network."""
-        with self._lock:
+        with self._compiled.lock:
             found = triangulate(self.potentials, most_orders=1)
             if found.n_entries > _SMALL_TREE:
                 return False
@@ -210,7 +219,7 @@ class Engine:
     @cached_property
     def whole(self) -> Sketch:
         """The whole network with the best triangulation found."""
-        with self._lock:
+        with self._compiled.lock:
             return self._sketched(triangulate(self.potentials))
 
     def _sketched(self, found: Triangulation) -> Sketch:
@@ -219,15 +228,12 @@ class Engine:
     @cached_property
     def tree(self) -> Tree:
         """The compiled tree of the whole network."""
-        with self._lock:
+        with self._compiled.lock:
             return self.compile(self.whole)
 
     def with_tables(self, cpts: Sequence[ConditionalTable]) -> Engine:
         """Return the same network with other numbers in its tables; what was compiled is shared."""
-        other = Engine(cpts)
-        other._trees, other._lock, other._shelf = self._trees, self._lock, self._shelf
-        other._engines, other._clusters = self._engines, self._clusters
-        other._plain_runs = self._plain_runs
+        other = Engine(cpts, self._compiled)
         other.__dict__.update({name: self.__dict__[name] for name in ("is_small", "tree") if name in self.__dict__})
         if "whole" in self.__dict__:
             other.__dict__["whole"] = self.whole._replace(potentials=other.potentials)
@@ -241,13 +247,13 @@ class Engine:
 
     def with_clusters(self, scopes: Sequence[Scope]) -> Engine:
         """Return the discrete network with an auxiliary variable for each scope whose states are its configurations."""
-        key = tuple(scopes)
-        with self._lock:
+        key, clusters = tuple(scopes), self._compiled.clusters
+        with self._compiled.lock:
             if key not in self._clustered:
                 for scope in scopes:
-                    if scope not in self._clusters:
-                        self._clusters[scope] = _cluster(tuple(self.variables[d] for d in scope))
-                self._clustered[key] = self._extended(("cluster", *scopes), [self._clusters[s] for s in scopes])
+                    if scope not in clusters:
+                        clusters[scope] = _cluster(tuple(self.variables[d] for d in scope))
+                self._clustered[key] = self._extended(("cluster", *scopes), [clusters[s] for s in scopes])
             return self._clustered[key]
 
     def _extended(self, key: tuple[str | Scope, ...], tables: Sequence[ConditionalTable]) -> Engine:
@@ -255,14 +261,15 @@ class Engine:
         if not tables:
             return self
         whole = [*self.tables, *tables]
-        with self._lock:
-            known = self._engines.get(key)
+        lock, engines = self._compiled.lock, self._compiled.engines
+        with lock:
+            known = engines.get(key)
         found = Engine(whole) if known is None else known.with_tables(whole)
-        with self._lock:
-            self._engines[key] = found  # the latest, since it shares what it has compiled with the others
-            self._engines.move_to_end(key)
-            if len(self._engines) > _KEPT_ENGINES:
-                self._engines.popitem(last=False)
+        with lock:
+            engines[key] = found  # the latest, since it shares what it has compiled with the others
+            engines.move_to_end(key)
+            if len(engines) > _KEPT_ENGINES:
+                engines.popitem(last=False)
         return found
 
     # Runs
@@ -273,7 +280,7 @@ class Engine:
         if n_entries > COUNTABLE:
             limit = min(memory_limit(), COUNTABLE)
             check_memory(f"{self._in_words(sketch)}, and more,", 8.0 * COUNTABLE, ways_out=WAYS_OUT, limit=limit)
-        tree = compile_tree(sketch.potentials, sketch.found, sketch.together, self._shelf)
+        tree = compile_tree(sketch.potentials, sketch.found, sketch.together, self._compiled.shelf)
         if n_entries > _TINY_TREE:
             check_memory(self._in_words(sketch), tree.n_bytes(), ways_out=WAYS_OUT)
         return tree
@@ -290,20 +297,25 @@ class Engine:
     ) -> Answer:
         """Return the probability of the evidence, the wanted marginals (None: all) and a joint distribution."""
         asked = None if wanted is None else list(wanted)
-        if self._is_plain() and math.prod(self.variables[v].n_states for v in joint) <= _LARGEST_PLAIN:
-            try:
-                return run_plainly(self.tables, self.parents, evidence, self.states, asked, joint)
-            except TooLargeError:
-                self._plain_runs = 0
+        self._compiled.plain_runs = max(0, self._compiled.plain_runs - 1)
+        tree = self.plain_tree(joint) if self._compiled.plain_runs else None
+        if tree is not None:
+            return run_tree(Plan(tree, self.potentials), evidence, self.states, asked, joint)
         announce(propagation.propagate, "exact inference")
         plan = self.plan(evidence, None if asked is None else [*asked, *joint], joint)
         return run_tree(plan, evidence, self.states, asked, joint)
 
-    def _is_plain(self) -> bool:
-        """Return whether this run goes without kernels: a small network, while they have never been compiled."""
-        if self._plain_runs > 0:
-            self._plain_runs -= 1
-        return self._plain_runs > 0
+    def plain_tree(self, joint: Sequence[int] = ()) -> Tree | None:
+        """Return a tree that runs without compiled kernels; None where it is too large for that."""
+        trees, key = self._compiled.plain_trees, tuple(joint) if len(joint) > 1 else ()
+        if key not in trees:
+            together = np.array(key, np.int64)
+            found = triangulate(self.potentials, together=together, most_orders=1, use=plain)
+            if found.n_entries > _LARGEST_PLAIN:
+                self._compiled.plain_runs = 0
+                return None
+            trees[key] = compile_tree(self.potentials, found, together, use=plain)
+        return trees[key]
 
     def log_probability(self, evidence: Evidence) -> float:
         """Return the logarithm of the probability of the evidence (−∞: impossible)."""
@@ -387,16 +399,17 @@ class Engine:
         needed = self.needed_tables(evidence, targets)
         reduced, variables, log_factor, together = self._reduced(evidence, needed, joint)
         key = tuple(array.tobytes() for array in (reduced.scope_start, reduced.scope_vars, variables, together))
-        with self._lock:
-            if key not in self._trees or (self._trees[key] is None and not whole_will_do):
+        trees = self._compiled.trees
+        with self._compiled.lock:
+            if key not in trees or (trees[key] is None and not whole_will_do):
                 found = triangulate(reduced, together=together)
                 is_needless = whole_will_do and self._is_cheap_whole(found, evidence)
                 sketch = Sketch(reduced, variables, log_factor, found, together)
-                self._trees[key] = None if is_needless else self.compile(sketch)
-            tree = self._trees[key]
-            self._trees.move_to_end(key)
-            if len(self._trees) > _KEPT_TREES:
-                _, oldest = self._trees.popitem(last=False)
+                trees[key] = None if is_needless else self.compile(sketch)
+            tree = trees[key]
+            trees.move_to_end(key)
+            if len(trees) > _KEPT_TREES:
+                _, oldest = trees.popitem(last=False)
                 if oldest is not None:
                     oldest.clear()
         knows_evidence = not targets or bool(needed[list(closure(self.parents, evidence))].all())

@@ -120,7 +120,7 @@ def find_variable(index: Mapping[str, int], name: object, what: str) -> int:
         raise UnknownVariableError(f"{what} must name variables of the network; got {name!r}. {hint}") from None
 
 
-def _likelihood(variable: Variable, finding: Any, what: str) -> np.ndarray:
+def _likelihood(variable: Variable, finding: object, what: str) -> np.ndarray:
     """Return the likelihood of each state from a list of possible states or a mapping."""
     likelihood = np.zeros(variable.n_states)
     if isinstance(finding, Mapping):
@@ -132,7 +132,9 @@ def _likelihood(variable: Variable, finding: Any, what: str) -> np.ndarray:
             hint = "Give 0 for those that are impossible."
             what = f"the likelihoods of {variable.name!r}"
             raise DataError(f"{what} must name all of its states; {listed(absent)} is missing. {hint}")
-    elif isinstance(finding, list | tuple | set | frozenset) or np.ndim(finding) == 1:
+    elif isinstance(finding, list | tuple | set | frozenset) or (
+        isinstance(finding, Iterable) and np.asarray(finding).ndim == 1
+    ):
         for state in finding:
             likelihood[state_of(variable, state, what)] = 1.0
     else:
@@ -189,7 +191,7 @@ class Numbered(Protocol):
         """The variables in the order of their tables."""
 
 
-def read_rows(network: Numbered, frame: Any, *, leave_out: int | None = None) -> Rows:
+def read_rows(network: Numbered, frame: object, *, leave_out: int | None = None) -> Rows:
     """Return the cells of a frame, columns matched by name; absent columns and unseen states are missing."""
     columns = frame_columns(frame)
     left_out = None if leave_out is None else network.variables[leave_out].name

@@ -11,9 +11,6 @@ nothing observed below) are left out: such a row is not informative about their 
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -22,9 +19,10 @@ import numpy as np
 
 from tunbridge._core.memory import check_memory, memory_limit
 from tunbridge._core.threads import map_threads, n_threads
-from tunbridge.inference.flat import FlatNetwork, starts_of
-from tunbridge.kernels.compiled import announce, is_compiled
+from tunbridge.inference.flat import FlatNetwork
+from tunbridge.kernels.compiled import announce, is_compiled, itself, plain
 from tunbridge.kernels.inference import elimination, expectations
+from tunbridge.kernels.inference.elimination import MOST_ORDERS
 from tunbridge.kernels.inference.rows import find_components
 
 _MOST_PIECES = 32
@@ -35,10 +33,8 @@ _BYTES_A_NUMBER = 12.0  # of what is kept of the rows, while the arrays grow
 _MANY_ROWS = "Pass fewer rows, or leave out columns with many missing values."
 _WIDE_ROW = "Leave out columns with many missing values, or give nodes fewer parents or states."
 
-# Limits of rows that are computed in NumPy while the kernels have not been compiled.
-_MOST_CELLS = 20_000  # of the data
-_MOST_STATES = 4096  # of one component
-_MOST_PLACES = 2_000_000  # cells of all lines
+# What is computed without compiling kernels, which takes 18 s: cells of the data, variables, entries of workspaces.
+_FEW_CELLS, _FEW_VARIABLES, _FEW_ENTRIES = 20_000, 80, 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +73,6 @@ class IncompleteRows:
     ------
     MemoryForecastError
         When what is hidden in the rows, or the junction tree of what is hidden in one, would not fit.
-
-    Notes
-    -----
-    Until the kernels are compiled a few rows are computed in NumPy, which differs in the last bits.
     """
 
     def __init__(
@@ -89,39 +81,40 @@ class IncompleteRows:
         self.flat, self.codes, self.weights, self.n_jobs = flat, codes, weights, n_jobs
         check_memory("the rows", 4.0 * codes.size + 8.0 * codes.shape[1], ways_out=_MANY_ROWS)
         shown = np.ones(codes.shape[1]) if weights is None else np.array(weights, np.float64)
-        self._few = None if is_compiled(expectations.expect) else _few_rows(flat, codes, shown)
-        if self._few is None:
-            announce(expectations.expect, "expected counts")
-            self._compile(np.ascontiguousarray(codes.T, np.int32), shown)
+        self._compile(np.ascontiguousarray(codes.T, np.int32), shown)
 
     def _compile(self, rows: np.ndarray, weights: np.ndarray) -> None:
         """Find the hidden components of the rows, and write their programs."""
-        flat = self.flat
+        flat, network, n = self.flat, self.flat.network, self.flat.n_variables
+        scopes = flat.parent_start + np.arange(n + 1), np.insert(flat.parents, flat.parent_start[1:], np.arange(n))
         limit = max(memory_limit(), _LEAST_MEMORY)
+        is_small = rows.size <= _FEW_CELLS and n <= _FEW_VARIABLES
+        use = plain if is_small and not is_compiled(expectations.expect) else itself
+        if use is itself:
+            announce(expectations.expect, "expected counts")
+        _, order, *_ = use(elimination.find_order)(flat.n_states, np.zeros(n, np.int64), *scopes, MOST_ORDERS)
         self._complete = np.zeros(len(flat.tables))
-        starts, arena, *self._components, n_rows = find_components(
-            flat.network, _ranks(flat), rows, weights, limit / _BYTES_A_NUMBER, self._complete
+        starts, arena, self._components, n_rows = use(find_components)(
+            network, np.argsort(order), rows, weights, limit / _BYTES_A_NUMBER, self._complete
         )
         if n_rows < len(rows):
             share = f"the hidden parts of {len(rows)} rows (forecast from {n_rows} of them)"
             check_memory(share, limit * len(rows) / max(1, n_rows) + 1.0, ways_out=_MANY_ROWS, limit=limit)
-        n_tasks = min(n_threads(self.n_jobs), max(1, len(self._components[2])))
+        n_tasks = min(n_threads(self.n_jobs), max(1, len(self._components.weights)))
         largest = limit / 8.0 / n_tasks
-        *self._programs, sizes = expectations.compile_programs(
-            flat.network.variables, flat.network.relatives, starts, arena, largest
-        )
+        self._programs, sizes = use(expectations.compile_programs)(network, starts, arena, largest)
         widest = float(sizes.max(initial=0.0))
         if widest > largest:
             what = "the junction tree of what is hidden in a row"
             check_memory(what, 8.0 * n_tasks * widest, ways_out=_WIDE_ROW, limit=limit)
-        self._sizes = sizes
+        self._sizes = sizes[self._components.arena[self._components.starts[:-1]]]
+        self._expect = use(expectations.expect) if self._sizes.sum() <= _FEW_ENTRIES else expectations.expect
 
     @cached_property
     def _pieces(self) -> list[tuple[int, int]]:
         """The components in pieces of about equal work, whatever the threads; each has counts of its own."""
-        starts, arena, _ = self._components
         n_pieces = max(1, min(_MOST_PIECES, _PIECES_ENTRIES // max(1, len(self.flat.tables))))
-        work = np.cumsum(self._sizes[arena[starts[:-1]]] + _LEAST_WORK)
+        work = np.cumsum(self._sizes + _LEAST_WORK)
         if not len(work):
             return []
         n_pieces = int(min(n_pieces, 1 + work[-1] // _PIECE_WORK))
@@ -130,17 +123,12 @@ class IncompleteRows:
 
     def expected_counts(self, tables: np.ndarray) -> ExpectedCounts:
         """Return the expected counts under these tables, in the layout of ``FlatNetwork.tables``."""
-        if self._few is not None:
-            return ExpectedCounts(*self._few.expected_counts(tables))
-
-        (code_starts, code), (starts, arena, weights) = self._programs, self._components
         with np.errstate(divide="ignore"):
             logs = np.log(tables)
 
         def run(piece: tuple[int, int]) -> tuple[np.ndarray, float]:
-            counts, (first, last) = np.zeros(len(tables)), piece
-            log_sum = expectations.expect(code_starts, code, starts, arena, weights, first, last, tables, logs, counts)
-            return counts, log_sum
+            counts = np.zeros(len(tables))
+            return counts, self._expect(self._programs, self._components, piece, tables, logs, counts)
 
         used = self._complete > 0.0
         counts, log_likelihood = self._complete.copy(), float(self._complete[used] @ logs[used])
@@ -148,142 +136,3 @@ class IncompleteRows:
             counts += part
             log_likelihood += log_part
         return ExpectedCounts(counts, log_likelihood)
-
-
-def _ranks(flat: FlatNetwork) -> np.ndarray:
-    """Return when each variable is eliminated, in an order that is good for the whole network."""
-    scopes = [[*flat.parents_of(v).tolist(), v] for v in range(flat.n_variables)]
-    starts, members = starts_of(map(len, scopes)), np.array([u for scope in scopes for u in scope], np.int64)
-    group = np.zeros(flat.n_variables, np.int64)
-    _, order, *_ = elimination.find_order(flat.n_states, group, starts, members, elimination.MOST_ORDERS)
-    ranks = np.empty(flat.n_variables, np.int64)
-    ranks[order] = np.arange(flat.n_variables)
-    return ranks
-
-
-# Few rows, without kernels
-
-
-class _FewRows:
-    """Rows whose hidden parts are written out, for small data while no kernel is compiled.
-
-    Every joint state of every hidden component is written out as a line of cells, one for each table that holds a
-    member,
-
-        P(joint state, observed) = Π θ[cells of its line],
-
-    and all lines are computed at once. A second algorithm stays because the kernels cannot run uncompiled (their
-    ``py_func`` calls other kernels, which compile): 200 rows of 8 variables with 20 % missing take 17 ms here
-    and 0.2 ms an iteration, compiling the kernels of EM 18 s.
-    """
-
-    def __init__(
-        self, complete: np.ndarray, cells: np.ndarray, lines: np.ndarray, starts: np.ndarray, weights: np.ndarray
-    ):
-        self._complete, self._cells, self._lines, self._starts, self._weights = complete, cells, lines, starts, weights
-
-    def expected_counts(self, tables: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the expected count of every cell, and the log-likelihood."""
-        used = self._complete > 0.0
-        with np.errstate(divide="ignore"):
-            logs = np.log(tables)
-        counts, log_likelihood = self._complete.copy(), float(self._complete[used] @ logs[used])
-        if not len(self._starts):
-            return counts, log_likelihood
-        joint = np.add.reduceat(logs[self._cells], self._lines)
-        sizes = np.diff(np.append(self._starts, len(joint)))
-        largest = np.maximum.reduceat(joint, self._starts)
-        is_possible = largest > -np.inf
-        shifted = np.exp(joint - np.repeat(np.where(is_possible, largest, 0.0), sizes))
-        totals = np.add.reduceat(shifted, self._starts)
-        log_likelihood += float(
-            self._weights @ np.where(is_possible, largest + np.log(np.maximum(totals, 1e-300)), -np.inf)
-        )
-        factors = np.where(is_possible, self._weights / np.where(is_possible, totals, 1.0), 0.0)
-        shares = np.repeat(shifted * np.repeat(factors, sizes), np.diff(np.append(self._lines, len(self._cells))))
-        counts += np.bincount(self._cells, weights=shares, minlength=len(tables))
-        return counts, log_likelihood
-
-
-def _few_rows(flat: FlatNetwork, codes: np.ndarray, weights: np.ndarray) -> _FewRows | None:
-    """Return the rows with their hidden parts written out; None where that would take much memory."""
-    if codes.size > _MOST_CELLS:
-        return None
-    complete, found = np.zeros(len(flat.tables)), defaultdict[tuple[int, ...], float](float)
-    for row, weight in zip(codes.T.astype(np.int64), weights.tolist(), strict=True):
-        if weight > 0.0:
-            for hidden, tables in _components(flat, row):
-                bases = [_entry(flat, row, v) for v in tables]
-                if hidden:
-                    found[(len(hidden), *hidden, *tables, *bases)] += weight
-                else:
-                    complete[bases] += weight
-    blocks, n_places = [], 0
-    for key in found:
-        members, rest = key[1 : key[0] + 1], key[key[0] + 1 :]
-        n_lines = math.prod(int(flat.n_states[v]) for v in members)
-        n_places += n_lines * (len(rest) // 2)
-        if n_lines > _MOST_STATES or n_places > _MOST_PLACES:
-            return None
-        blocks.append(_lines(flat, members, rest[: len(rest) // 2], rest[len(rest) // 2 :]))
-    return _assembled(complete, blocks, np.array(list(found.values())))
-
-
-def _assembled(complete: np.ndarray, blocks: list[np.ndarray], weights: np.ndarray) -> _FewRows:
-    if not blocks:
-        nothing = np.empty(0, np.int64)
-        return _FewRows(complete, nothing, nothing, nothing, weights)
-    widths = np.concatenate([np.full(len(block), block.shape[1]) for block in blocks])
-    sizes = np.array([len(block) for block in blocks])
-    cells = np.concatenate([block.ravel() for block in blocks])
-    return _FewRows(complete, cells, np.cumsum(widths) - widths, np.cumsum(sizes) - sizes, weights)
-
-
-def _components(flat: FlatNetwork, row: np.ndarray) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the hidden components of a row with their tables; first no members with the tables that are complete."""
-    barren = row < 0
-    for v in flat.order[::-1].tolist():
-        if not barren[v]:
-            barren[flat.parents_of(v)] = False
-    groups: dict[int, tuple[set[int], list[int]]] = {}
-    complete = []
-    for v in np.flatnonzero(~barren).tolist():
-        members = {u for u in (*flat.parents_of(v).tolist(), v) if row[u] < 0}
-        if not members:
-            complete.append(v)
-            continue
-        tables = [v]
-        for group in {id(groups[u]): groups[u] for u in members if u in groups}.values():
-            members |= group[0]
-            tables += group[1]
-        joined = (members, tables)
-        groups.update((u, joined) for u in members)
-    yield [], complete
-    for hidden, tables in {id(group): group for group in groups.values()}.values():
-        yield sorted(hidden), sorted(tables)
-
-
-def _entry(flat: FlatNetwork, row: np.ndarray, v: int) -> int:
-    """Return where the table of v is read for the observed states; hidden ones count as the first."""
-    j = 0
-    for u in (*flat.parents_of(v).tolist(), v):
-        j = j * int(flat.n_states[u]) + max(int(row[u]), 0)
-    return int(flat.table_start[v]) + j
-
-
-def _lines(flat: FlatNetwork, hidden: tuple[int, ...], tables: tuple[int, ...], bases: tuple[int, ...]) -> np.ndarray:
-    """Return the cells of each joint state: an array of shape (joint states, tables)."""
-    states, n_lines = {}, 1
-    for v in hidden:
-        n_lines *= int(flat.n_states[v])
-    left = np.arange(n_lines)
-    for v in hidden:
-        left, states[v] = np.divmod(left, flat.n_states[v])
-    cells = np.empty((n_lines, len(tables)), np.int64)
-    for t, (v, base) in enumerate(zip(tables, bases, strict=True)):
-        cells[:, t], stride = base, 1
-        for u in (v, *flat.parents_of(v).tolist()[::-1]):
-            if u in states:
-                cells[:, t] += states[u] * stride
-            stride *= int(flat.n_states[u])
-    return cells

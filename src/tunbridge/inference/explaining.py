@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tunbridge._core.grid import html_grid, probability_text, text_grid
-from tunbridge.data.variable import is_missing
+from tunbridge.data.variable import State, is_missing
 from tunbridge.errors import DataError
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import find_variable
@@ -104,7 +104,9 @@ class EvidenceExplanation:
         return html_grid(_HEADER, self._rows(), caption=self._head())
 
 
-def explain(engine: Engine, target: str, evidence: Mapping[str, Any], *, state: Any = None) -> EvidenceExplanation:
+def explain(
+    engine: Engine, target: str, evidence: Mapping[str, Any], *, state: State | None = None
+) -> EvidenceExplanation:
     """Return the weight of each finding for a state of the target (default: its most probable one)."""
     if not isinstance(target, str):
         raise DataError(f"target must name one variable; got {target!r}.")
@@ -129,7 +131,7 @@ def _without(findings: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {other: finding for other, finding in findings.items() if other != name}
 
 
-def _log_odds(distribution: Distribution, state: Any) -> float:
+def _log_odds(distribution: Distribution, state: State) -> float:
     """Return ln [P(state) / P(any other)]; the others are added up, as 1 − P(state) would be 0 near certainty."""
     p, others = distribution[state], sum(q for other, q in distribution.items() if other != state)
     if p <= 0.0:
@@ -142,7 +144,7 @@ def _difference(after: float, before: float) -> float:
     return 0.0 if after == before else after - before
 
 
-def _text(finding: Any) -> str:
+def _text(finding: object) -> str:
     return " or ".join(map(str, finding)) if isinstance(finding, list | tuple | set | frozenset) else str(finding)
 
 

@@ -225,10 +225,8 @@ class Potentials(NamedTuple):
 
     def observed(self, codes: np.ndarray, keep: np.ndarray) -> tuple[np.ndarray, Potentials, float]:
         """Return the kept potentials without the observed variables: (the variables left, potentials, log factor)."""
-        variables, starts, scopes, tables, owner, log_factor = reduce_potentials(
-            self.n_states, self.scope_start, self.scope_vars, self.tables, self.owner, codes, keep
-        )
-        return variables, Potentials(self.n_states[variables], starts, scopes, tables, owner), log_factor
+        variables, *parts, log_factor = reduce_potentials(*self, codes, keep)
+        return variables, Potentials(self.n_states[variables], *parts), log_factor
 
     def as_network(self, variables: Sequence[Variable]) -> FlatNetwork:
         """Return potentials that are conditional tables, each of the last variable of its scope, as a network.

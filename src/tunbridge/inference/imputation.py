@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +38,7 @@ from tunbridge._core.seeds import entropy_of
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.data import Column, Table, Variable, as_table
 from tunbridge.data.columns import code_type, column_to_arrow as to_arrow, fitting_type, infer_column, state_type
-from tunbridge.data.variable import number_of
+from tunbridge.data.variable import State, number_of
 from tunbridge.errors import DataError, DataWarning, MemoryForecastError, UnknownVariableError, ZeroProbabilityWarning
 from tunbridge.inference import batches
 from tunbridge.inference.engine import Engine
@@ -54,12 +54,12 @@ _TABLE_BYTES = 2**12  # of a table besides its columns
 _PIECE = 2**12
 _MOST_ENTRIES = 2**18  # of the tables of a component: 2 MiB for each thread
 _ANSWER_BYTES = 2**28  # of the marginals of a piece of rows
-_NO_SEEDS = np.zeros(2, np.uint64)
+_NO_SEEDS = np.empty(0, np.uint64)
 
 
 def impute(
     engine: Engine,
-    frame: Any,
+    frame: object,
     method: str = "most-probable",
     *,
     jointly: bool = True,
@@ -84,7 +84,7 @@ def impute(
 
 def imputations(
     engine: Engine,
-    frame: Any,
+    frame: object,
     n: int = 5,
     *,
     columns: Iterable[str] | None = None,
@@ -120,7 +120,7 @@ class _Missing(NamedTuple):
     codes: np.ndarray  # of these rows: −1 where a value is to be filled in, HIDDEN where it is missing and stays so
 
 
-def _missing(engine: Engine, frame: Any, names: Iterable[str] | None) -> _Missing:
+def _missing(engine: Engine, frame: object, names: Iterable[str] | None) -> _Missing:
     """Return what has to be filled in a frame."""
     table = as_table(frame)
     codes = read_rows(engine, table).codes
@@ -209,7 +209,7 @@ def _with_states(column: Column, variable: Variable) -> tuple[Column, np.ndarray
     return Column(opened, values, fitting_type(opened, _unordered(column.type))), codes
 
 
-def _as_values(states: Sequence[Any], kind: pa.DataType) -> list[Any] | None:
+def _as_values(states: Sequence[State], kind: pa.DataType) -> list[object] | None:
     """Return states as values of a column's type; None where they are not."""
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
     if pa.types.is_null(inner) or not states:
@@ -220,7 +220,7 @@ def _as_values(states: Sequence[Any], kind: pa.DataType) -> list[Any] | None:
         return None
 
 
-def _converted(state: Any, kind: pa.DataType) -> Any:
+def _converted(state: State, kind: pa.DataType) -> object:
     """Return a state as a value of a type; raise where it is not."""
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return state if isinstance(state, str) else str(state)
@@ -301,7 +301,7 @@ def _most_probable_completion(engine: Engine, codes: np.ndarray, *, n_jobs: int 
     distinct_rows(codes, first)
     distinct, where = np.unique(first, return_inverse=True)
     filled = np.ascontiguousarray(codes[:, distinct])
-    impossible, left = _complete(engine, filled, np.arange(len(distinct)), _NO_SEEDS, n_jobs, draws=False)
+    impossible, left = _complete(engine, filled, np.arange(len(distinct)), _NO_SEEDS, n_jobs)
     for i in left.tolist():  # one at a time: each may need all the memory
         evidence, wanted = _evidence_of(filled[:, i]), np.flatnonzero(filled[:, i] == -1)
         impossible[i] = engine.log_probability(evidence) == -np.inf
@@ -344,7 +344,7 @@ def drawn_completion(
     """
     seeds = np.random.SeedSequence(entropy, spawn_key=(draw,)).generate_state(2, np.uint64)
     filled = codes.copy()
-    impossible, left = _complete(engine, filled, numbers, seeds, n_jobs, draws=True)
+    impossible, left = _complete(engine, filled, numbers, seeds, n_jobs)
     for rows in _equal_rows(filled, left):
         evidence = _evidence_of(filled[:, rows[0]])
         impossible[rows] = engine.log_probability(evidence) == -np.inf
@@ -357,9 +357,12 @@ def drawn_completion(
 
 
 def _complete(
-    engine: Engine, codes: np.ndarray, numbers: np.ndarray, seeds: np.ndarray, n_jobs: int | None, *, draws: bool
+    engine: Engine, codes: np.ndarray, numbers: np.ndarray, seeds: np.ndarray, n_jobs: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Complete what elimination can in place; return which rows are impossible, and which are left to be completed."""
+    """Complete what elimination can in place; return which rows are impossible, and which are left to be completed.
+
+    Without seeds the most probable states are chosen, else they are drawn.
+    """
     n_rows = codes.shape[1]
     if engine.needs_reduction:
         return np.zeros(n_rows, bool), np.arange(n_rows)
@@ -369,17 +372,16 @@ def _complete(
     announce(kernels.complete_rows, "imputation")
     with np.errstate(divide="ignore"):
         network = flat.network._replace(tables=np.log(flat.tables))
-    wide = np.full((flat.n_variables, n_rows), HIDDEN, codes.dtype)  # auxiliary variables of noisy tables stay hidden
-    wide[: engine.n_variables] = codes
     status = np.empty(n_rows, np.int8)
 
     def run(piece: tuple[int, int]) -> None:
-        kernels.complete_rows(
-            network, wide, piece[0], numbers[slice(*piece)], seeds, draws, _MOST_ENTRIES, status[slice(*piece)]
-        )
+        part = slice(*piece)
+        own = np.full((flat.n_variables, piece[1] - piece[0]), HIDDEN, codes.dtype)  # auxiliary variables stay hidden
+        own[: engine.n_variables] = codes[:, part]
+        kernels.complete_rows(network, own, numbers[part], seeds, _MOST_ENTRIES, status[part])
+        codes[:, part] = own[: engine.n_variables]
 
     map_threads(run, row_pieces(n_rows, _PIECE), n_jobs)
-    codes[:] = wide[: engine.n_variables]
     return status == kernels.IMPOSSIBLE, np.flatnonzero(status == kernels.TOO_LARGE)
 
 

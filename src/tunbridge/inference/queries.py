@@ -458,7 +458,7 @@ def most_probable_codes(engine: Engine, evidence: Evidence, wanted: Sequence[int
     chosen = np.empty(len(findings.codes), np.int64)
     announce(propagation.maximise, "most probable states")
     with plan.tree.borrow(plan.potentials) as (_, x, _):
-        log_largest = propagation.maximise(*plan.tree.program, x, *findings, is_maximised, chosen)
+        log_largest = propagation.maximise(plan.tree.program, x, findings, is_maximised, chosen)
     for v in asked:
         if codes[v] < 0:
             codes[v] = int(chosen[places[v]])

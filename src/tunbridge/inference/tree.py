@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ import numpy as np
 from tunbridge._core.memory import check_memory
 from tunbridge.inference.evidence import Evidence
 from tunbridge.inference.flat import Potentials
+from tunbridge.kernels.compiled import itself
 from tunbridge.kernels.inference import elimination, junction, propagation
 from tunbridge.kernels.inference.elimination import HOPELESS, MOST_ORDERS
 from tunbridge.kernels.inference.propagation import HOME, MEMBERS, Layout, Program
@@ -29,6 +30,10 @@ COUNTABLE = HOPELESS
 
 _NOTHING = np.empty(0, np.int64)
 _NO_LIKELIHOODS = np.empty((0, 1))
+
+
+Use = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""How kernels are used: compiled (``itself``), or as Python functions (``plain``) where compiling takes longer."""
 
 
 class Triangulation(NamedTuple):
@@ -57,7 +62,12 @@ class Triangulation(NamedTuple):
 
 
 def triangulate(
-    potentials: Potentials, *, together: np.ndarray = _NOTHING, last: Any = None, most_orders: int = MOST_ORDERS
+    potentials: Potentials,
+    *,
+    together: np.ndarray = _NOTHING,
+    last: np.ndarray | None = None,
+    most_orders: int = MOST_ORDERS,
+    use: Use = itself,
 ) -> Triangulation:
     """Return a good elimination order.
 
@@ -71,11 +81,13 @@ def triangulate(
         Variables that are eliminated only when all others are.
     most_orders : int
         How many orders are tried at most.
+    use : callable
+        How kernels are used.
     """
     n = len(potentials.n_states)
     group = np.zeros(n, np.int64) if last is None else np.asarray(last, np.int64)
     starts, scopes = _with_scope(potentials, together)
-    n_entries, order, clique_start, nodes = elimination.find_order(
+    n_entries, order, clique_start, nodes = use(elimination.find_order)(
         potentials.n_states, group, starts, scopes, most_orders
     )
     return Triangulation(n_entries, order, clique_start, nodes, group)
@@ -130,18 +142,20 @@ class Tree:
         The entries of all cliques' tables.
     shelf : Shelf, optional
         Where buffers are kept between runs; without one they are not.
+    use : callable
+        How kernels are used.
     """
 
-    __slots__ = ("_kept", "_lock", "_shelf", "n_entries", "program")
+    __slots__ = ("_kept", "_lock", "_shelf", "n_entries", "program", "use")
 
-    def __init__(self, program: Program, n_entries: float, shelf: Shelf | None = None) -> None:
-        self.program, self.n_entries, self._shelf = program, n_entries, shelf
+    def __init__(self, program: Program, n_entries: float, shelf: Shelf | None = None, use: Use = itself) -> None:
+        self.program, self.n_entries, self._shelf, self.use = program, n_entries, shelf, use
         self._kept: dict[int, list[Run]] = {}
         self._lock = threading.Lock()
 
     def n_bytes(self, lanes: int = 1) -> int:
         """Return the bytes that a run takes."""
-        return 8 * propagation.layout(self.program.sizes, lanes).end
+        return 8 * self.use(propagation.layout)(self.program.sizes, lanes).end
 
     def clique(self, c: int) -> list[int]:
         """Return the variables of a clique, in the order of its axes."""
@@ -159,7 +173,7 @@ class Tree:
             run = kept.pop() if kept else None
         if run is not None and self._shelf is not None:
             self._shelf.free(run.x.nbytes)
-        at = propagation.layout(self.program.sizes, lanes) if run is None else run.at
+        at = self.use(propagation.layout)(self.program.sizes, lanes) if run is None else run.at
         if run is None or len(run.x) < at.end + extra:
             run = Run(at, np.empty(at.end + extra), potentials)
             self._load(run)
@@ -190,21 +204,23 @@ class Tree:
         self.give_back(run, lanes)
 
     def _load(self, run: Run) -> None:
-        p = run.potentials
-        q = self.program
-        propagation.load_potentials(q.variables, q.potentials, q.members, p.scope_start, p.scope_vars, p.tables, run.x)
+        p, given = self.program, run.potentials
+        self.use(propagation.load_potentials)(
+            p.variables, p.potentials, p.members, given.scope_vars, given.tables, run.x
+        )
 
 
 def compile_tree(
-    potentials: Potentials, triangulation: Triangulation, together: np.ndarray = _NOTHING, shelf: Shelf | None = None
+    potentials: Potentials,
+    triangulation: Triangulation,
+    together: np.ndarray = _NOTHING,
+    shelf: Shelf | None = None,
+    use: Use = itself,
 ) -> Tree:
     """Return the compiled tree, which takes memory for its structure only."""
     starts, scopes = _with_scope(potentials, together)
-    t = triangulation
-    fields = junction.compile_program(
-        potentials.n_states, t.group, starts, scopes, potentials.n_potentials, t.order, t.clique_start, t.clique_nodes
-    )
-    return Tree(Program(*fields), t.n_entries, shelf)
+    fields = use(junction.compile_program)(potentials.n_states, starts, scopes, potentials.n_potentials, triangulation)
+    return Tree(Program(*fields), triangulation.n_entries, shelf, use)
 
 
 # Plans
@@ -340,7 +356,7 @@ def run_tree(
     marks = _marks(len(findings.codes), places, wanted)
     run = plan.tree.take(plan.potentials, extra=size)
     at, x, _ = run
-    propagation.propagate(*plan.tree.program, x, *findings, marks, asked)
+    plan.tree.use(propagation.propagate)(plan.tree.program, x, findings, marks, asked)
     marginals = x[at.marginals : at.up].copy()
     table = x[at.end : at.end + size].copy() if joint else _NOTHING
     log_probability = float(x[at.log_evidence]) + plan.log_factor + evidence.log_factor
@@ -436,7 +452,7 @@ def run_lanes(
         likelihoods[starts[v] : starts[v + 1]] = likelihood
     evidence = propagation.Evidence(findings, likelihoods, is_soft)
     with tree.borrow(potentials, lanes) as (at, x, _):
-        propagation.propagate(*tree.program, x, *evidence, wanted, _NOTHING)
+        tree.use(propagation.propagate)(tree.program, x, evidence, wanted, _NOTHING)
         log_evidence = x[at.log_evidence : at.marginals].copy()
         marginals = x[at.marginals : at.up].reshape(-1, lanes)
         chosen = [marginals[starts[v] : starts[v + 1]] for v in asked]

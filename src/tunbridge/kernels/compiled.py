@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numba.core.dispatcher import Dispatcher
+
+    Kernel = Dispatcher[Callable[..., Any]]
 
 FEW = 20_000
 """Bytes, symbols or words that take less time without a kernel than compiling one does."""
@@ -16,7 +24,7 @@ _forced = False  # whether kernels are used whatever the size of the work: the w
 _COMPILED: set[Any] = set()  # kernels known to be compiled: looking again costs more than a small network's answer
 
 
-def is_compiled(kernel: Any) -> bool:
+def is_compiled(kernel: Kernel) -> bool:
     """Return whether a kernel can be called without compiling it first (as far as the files in the cache show)."""
     if kernel not in _COMPILED and (bool(getattr(kernel, "signatures", True)) or _is_on_disk(kernel)):
         _COMPILED.add(kernel)
@@ -35,23 +43,52 @@ def kernels_forced() -> Iterator[None]:
 
 
 @cache
-def _is_on_disk(kernel: Any) -> bool:
+def _is_on_disk(kernel: Kernel) -> bool:
     function = kernel.py_func
     name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-*.nbi"
-    return any(Path(kernel.stats.cache_path).glob(name))
+    folder = kernel.stats.cache_path
+    return folder is not None and any(Path(folder).glob(name))
 
 
-def is_worth(kernel: Any, size: int, few: int = FEW) -> bool:
+def is_worth(kernel: Kernel, size: int, few: int = FEW) -> bool:
     """Return whether to use a kernel: it is compiled, or the work is large enough to compile it."""
     return size > few or is_compiled(kernel)
 
 
-def ready(kernel: Any, size: int, few: int = FEW) -> Callable[..., Any]:
+def ready(kernel: Kernel, size: int, few: int = FEW) -> Callable[..., Any]:
     """Return a kernel, or the Python function behind it where compiling would take longer than the work."""
     return kernel if is_worth(kernel, size, few) else kernel.py_func
 
 
-def announce(kernel: Any, what: str) -> None:
+def itself(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel as it is: the other way to use it than :func:`plain`."""
+    return kernel
+
+
+def plain(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel as a Python function that calls other kernels as Python functions, so that nothing is compiled.
+
+    It is a hundred times as slow: what takes a kernel less than a millisecond, it answers before a compiler would.
+    """
+
+    def run(*args: Any) -> Any:
+        with np.errstate(all="ignore"):  # as in a kernel
+            return _uncompiled(kernel)(*args)
+
+    return run
+
+
+@cache
+def _uncompiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    function = getattr(kernel, "py_func", kernel)
+    names = dict(function.__globals__)
+    for name in function.__code__.co_names:
+        if hasattr(names.get(name), "py_func"):
+            names[name] = _uncompiled(names[name])
+    return FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+
+
+def announce(kernel: Kernel, what: str) -> None:
     """Print in a terminal, once, that a kernel is being compiled; elsewhere do nothing."""
     if not is_compiled(kernel) and sys.stderr.isatty():
         hint = "this once; «tunbridge warmup» does it beforehand"

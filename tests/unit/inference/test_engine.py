@@ -259,11 +259,11 @@ class TestTrees:
             CPT(v, x[max(0, i - 1) : i], [[0.8, 0.2], [0.3, 0.7]] if i else [0.5, 0.5]) for i, v in enumerate(x)
         )
         net.posterior("x0", {"x5": "yes"})
-        before = len(net._engine._trees)
+        before = len(net._engine._compiled.trees)
         net.posterior("x0", {"x5": "no"})
-        assert len(net._engine._trees) == before
+        assert len(net._engine._compiled.trees) == before
         net.posterior("x0", {"x4": "no"})
-        assert len(net._engine._trees) == before + 1
+        assert len(net._engine._compiled.trees) == before + 1
 
     def test_old_ones_are_given_up(self):
         rng = np.random.default_rng(0)
@@ -272,7 +272,7 @@ class TestTrees:
         for _ in range(120):
             target, *seen = (net.nodes[i] for i in rng.permutation(len(cpts))[:3])
             net.posterior(target, dict.fromkeys(seen, "s0"))
-        assert len(net._engine._trees) <= engine_module._KEPT_TREES
+        assert len(net._engine._compiled.trees) <= engine_module._KEPT_TREES
 
     def test_barren_and_separated_parts_are_dropped(self):
         x = binary("x", 9)

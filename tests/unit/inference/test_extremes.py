@@ -147,10 +147,10 @@ class TestLargeNetworks:
 
     def test_kept_memory_is_bounded_over_all_trees(self):
         net = self.grid(9)
-        net._engine._shelf = shelf = Shelf(2**20)
+        net._engine._compiled.shelf = shelf = Shelf(2**20)
         for j in range(9):
             net.posteriors({f"g4_{j}": 0})
-        kept = [t for t in net._engine._trees.values() if t is not None]
+        kept = [t for t in net._engine._compiled.trees.values() if t is not None]
         held = sum(run.x.nbytes for tree in kept for runs in tree._kept.values() for run in runs)
         assert held + shelf.room <= 2**20
 

@@ -548,4 +548,4 @@ class TestLimits:
         net = self.chain(3)
         hybrid = Engine(list(net.cpts.values()))
         hybrid.with_tables(hybrid.cpts).with_clusters([(0, 1)])
-        assert ("cluster", (0, 1)) in hybrid.with_tables(hybrid.cpts)._engines
+        assert ("cluster", (0, 1)) in hybrid.with_tables(hybrid.cpts)._compiled.engines

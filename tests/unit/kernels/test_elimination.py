@@ -60,7 +60,7 @@ def test_orders_are_permutations_and_cliques_those_of_elimination(rule, noise, s
     n_states, scopes = random_scopes(seed)
     graph = graph_of(12, scopes)
     cost, steps, *found = elimination._eliminate(
-        np.log(n_states), np.zeros(12, np.int64), *graph, rule, noise, np.int64(seed), np.inf
+        np.log(n_states), np.zeros(12, np.int64), *graph, elimination._Choice(rule, noise, np.int64(seed), np.inf)
     )
     assert cost == pytest.approx(check_elimination(n_states, neighbours_of(12, graph), *found), rel=1e-9)
     assert steps > 0
@@ -82,8 +82,9 @@ def test_groups_go_in_order(seed):
 def test_work_is_dropped_once_it_costs_too_much():
     n_states, scopes = random_scopes(1)
     graph, group = graph_of(12, scopes), np.zeros(12, np.int64)
-    cost = elimination._eliminate(np.log(n_states), group, *graph, elimination.MIN_FILL, 0.0, np.int64(0), np.inf)[0]
-    again = elimination._eliminate(np.log(n_states), group, *graph, elimination.MIN_FILL, 0.0, np.int64(0), cost / 2)[0]
+    choice = elimination._Choice(elimination.MIN_FILL, 0.0, np.int64(0), np.inf)
+    cost = elimination._eliminate(np.log(n_states), group, *graph, choice)[0]
+    again = elimination._eliminate(np.log(n_states), group, *graph, choice._replace(bound=cost / 2))[0]
     assert again == np.inf
 
 
@@ -96,9 +97,8 @@ def test_the_best_order_is_no_worse_than_the_plain_rules_and_always_the_same(see
     filled = int(first[2][-1])
     for a, b in zip(first, again, strict=True):
         np.testing.assert_array_equal(np.ravel(a)[:filled], np.ravel(b)[:filled])
-    weighted = elimination._eliminate(
-        log_states, group, *graph, elimination.WEIGHTED_MIN_FILL, 0.0, np.int64(0), np.inf
-    )  # fmt: skip
+    choice = elimination._Choice(elimination.WEIGHTED_MIN_FILL, 0.0, np.int64(0), np.inf)
+    weighted = elimination._eliminate(log_states, group, *graph, choice)
     assert first[0] <= weighted[0]
     assert first[0] == pytest.approx(check_elimination(n_states, neighbours_of(30, graph), *first[1:]), rel=1e-9)
 

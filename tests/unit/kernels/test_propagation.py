@@ -25,7 +25,7 @@ def run(engine, codes, likelihoods=None, wanted=None, joint=()):
     asked = np.array([v for v in tree.clique_of(joint) if v in joint] if joint else [], np.int64)
     size = int(n_states[asked].prod()) * lanes if joint else 0
     with tree.borrow(engine.potentials, lanes, size) as (at, x, _):
-        propagation.propagate(*tree.program, x, codes, soft, is_soft, marks, asked)
+        propagation.propagate(tree.program, x, propagation.Evidence(codes, soft, is_soft), marks, asked)
         marginals = x[at.marginals : at.up].reshape(-1, lanes).copy()
         return x[at.log_evidence : at.marginals].copy(), marginals, x[at.end : at.end + size].copy()
 
@@ -160,7 +160,9 @@ def test_maximise_finds_a_largest_cell(seed):
     codes, chosen = np.full((n, 1), -1), np.empty(n, np.int64)
     soft, is_soft = np.empty((engine.starts[-1], 1)), np.zeros(n, np.int64)
     with tree.borrow(engine.potentials) as (_, x, _):
-        largest = propagation.maximise(*tree.program, x, codes, soft, is_soft, 1 - is_summed, chosen)
+        largest = propagation.maximise(
+            tree.program, x, propagation.Evidence(codes, soft, is_soft), 1 - is_summed, chosen
+        )
     table = joint_table(engine.cpts).sum(axis=tuple(np.flatnonzero(is_summed).tolist()))
     assert table[tuple(chosen[is_summed == 0])] == pytest.approx(table.max(), rel=1e-12)
     assert largest == pytest.approx(math.log(table.max()), rel=1e-12, abs=1e-12)

@@ -143,7 +143,7 @@ def sample_codes(
 
     def fill(piece: tuple[int, int]) -> None:
         state = stream(entropy, piece[0] // BLOCK)
-        fill_samples(codes, network, flat.order, state, room_of(flat), *piece)
+        fill_samples(codes, network, state, room_of(flat), *piece)
 
     map_threads(fill, row_pieces(padded, BLOCK), n_jobs)
     return [codes[v, :n].astype(code_type(r), copy=False) for v, r in enumerate(flat.n_states.tolist())]
@@ -225,7 +225,7 @@ def conditioned(engine: Engine, evidence: Evidence) -> tuple[np.ndarray, FlatNet
     flat = _empty_network(engine, tree, sketch.variables, sketch.potentials.n_states)
     largest = int(np.diff(flat.table_start).max(initial=0))
     with tree.borrow(sketch.potentials, extra=largest) as (_, x, _):
-        log_evidence = propagation.condition(*tree.program, x, *findings, flat.table_start, flat.tables)
+        log_evidence = propagation.condition(tree.program, x, findings, flat.table_start, flat.tables)
     if log_evidence + sketch.log_factor == -np.inf:
         raise impossible(engine, evidence)
     return sketch.variables, flat

@@ -47,13 +47,14 @@ from tunbridge._core.seeds import entropy_of
 from tunbridge._core.threads import map_threads
 from tunbridge.errors import ImpossibleEvidenceError
 from tunbridge.inference.flat import FlatNetwork, starts_of
-from tunbridge.inference.sampling.forward import RandomState, room_of, stream
+from tunbridge.inference.sampling.forward import RandomState, stream
 from tunbridge.inference.sampling.weighting import (
     Likelihoods,
     SampledAnswer,
     by_target,
     checked_likelihoods,
     checked_targets,
+    new_tile,
     sum_starts,
     tilt,
 )
@@ -187,11 +188,10 @@ def _started(
 
 def _weighted_states(flat: FlatNetwork, tilted: Tilted, wanted: int, state: np.ndarray) -> np.ndarray:
     """Return weighted samples of positive weight, as many as are wanted or turn up in time."""
-    codes, log_weights = np.zeros((flat.n_variables, ROWS), np.int32), np.empty(ROWS)
-    found, room = np.empty((0, flat.n_variables), np.int64), room_of(flat)
+    found, tile = np.empty((0, flat.n_variables), np.int64), new_tile(flat, state)
     for _ in range(_START_TILES):
-        fill_weighted(codes, tilted, state, room, log_weights)
-        found = np.concatenate([found, codes[:, log_weights > -np.inf].T[: wanted - len(found)]])
+        fill_weighted(tilted, tile)
+        found = np.concatenate([found, tile.codes[:, tile.log_weights > -np.inf].T[: wanted - len(found)]])
         if len(found) == wanted:
             break
     return found

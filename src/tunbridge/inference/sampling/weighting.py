@@ -38,7 +38,7 @@ from tunbridge.graph.walks import closure
 from tunbridge.inference.flat import FlatNetwork
 from tunbridge.inference.sampling.forward import BLOCK, RandomState, check_states, limits_of, room_of, stream
 from tunbridge.kernels.compiled import announce
-from tunbridge.kernels.inference.sampling import ROWS, Tilted, sum_weighted
+from tunbridge.kernels.inference.sampling import ROWS, Tile, Tilted, sum_weighted
 
 Likelihoods = Mapping[int, np.ndarray]
 """Evidence: for each variable that has some, the likelihood of its states."""
@@ -225,12 +225,15 @@ def by_target(targets: np.ndarray, starts: np.ndarray, values: np.ndarray) -> di
 
 def _sum_block(flat: FlatNetwork, tilted: Tilted, targets: np.ndarray, state: np.ndarray) -> _Sums:
     """Return the sums of one block of samples."""
-    codes, log_weights = np.empty((flat.n_variables, ROWS), np.int32), np.empty(ROWS)
     starts = sum_starts(flat, targets)
     sums = np.zeros((2, starts[-1] + 1))
-    room, n_tiles = room_of(flat), BLOCK // ROWS
-    scale = sum_weighted(codes, tilted, state, room, log_weights, n_tiles, targets, starts[:-1], sums)
+    scale = sum_weighted(tilted, new_tile(flat, state), BLOCK // ROWS, targets, starts[:-1], sums)
     return _Sums(sums, scale, BLOCK)
+
+
+def new_tile(flat: FlatNetwork, state: np.ndarray) -> Tile:
+    """Return room for a tile of weighted rows."""
+    return Tile(np.zeros((flat.n_variables, ROWS), np.int32), state, room_of(flat), np.empty(ROWS))
 
 
 def _answer(flat: FlatNetwork, log_scale: float, targets: np.ndarray, sums: _Sums, precision: float) -> SampledAnswer:

@@ -28,7 +28,10 @@ BACK = 2.0**512
 
 @njit(cache=True, nogil=True)
 def _tell(shares, i, k, others, row, own, y, room):
-    """Multiply P(c | x) by the factors of a feature; return whether that could be done with plain floats."""
+    """Multiply P(c | x) by the factors of a feature; return whether that could be done with plain floats.
+
+    Arrays and indices come apart, because rows of them made the whole kernel 1.3 times as slow.
+    """
     total, least = 0.0, 1.0
     for c in range(shares.shape[2]):
         room[c] = shares[i, k, c] * others[row, c]

@@ -105,6 +105,38 @@ class Extension(NamedTuple):
     least: int
 
 
+class Blocks(NamedTuple):
+    """Tables one behind the other: that of candidate i begins at cells[first[i]]."""
+
+    cells: np.ndarray
+    first: np.ndarray
+
+
+class Margins(NamedTuple):
+    """By class, the rows of each state, and Σ n log n over the states of each variable (−inf: some are missing)."""
+
+    rows: np.ndarray
+    terms: np.ndarray
+
+
+class _Tile(NamedTuple):
+    """The planes p0 … p1 − 1, which are counted with the planes q0 … q1 − 1."""
+
+    p0: int
+    p1: int
+    q0: int
+    q1: int
+
+
+class _Pair(NamedTuple):
+    """Two variables, whose planes are counted from place (i, j) of a tile on (unsigned: indices do not wrap)."""
+
+    a: int
+    b: int
+    i: int
+    j: int
+
+
 # Words
 
 
@@ -231,11 +263,12 @@ def fill_margins(planes, out):
 
 
 @njit(cache=True, nogil=True)
-def _count_tile(planes, c, p0, p1, q0, q1, counts):
+def _count_tile(planes, c, tile, counts):
     """Set counts[i, j] to the rows of class c in both of the planes p0 + i < p1 and q0 + j < q1, if that is later.
 
     Blocks of words come first, so that the planes stay in the cache.
     """
+    p0, p1, q0, q1 = tile
     counts[: p1 - p0, : q1 - q0] = 0
     for w0 in range(planes.start[c], planes.start[c + 1], WORD_BLOCK):
         w1 = min(w0 + WORD_BLOCK, planes.start[c + 1])
@@ -250,6 +283,17 @@ def _count_tile(planes, c, p0, p1, q0, q1, counts):
 
 
 @njit(cache=True, nogil=True)
+def _tile(planes, job):
+    """Return the planes of the variables a0 … a1 − 1 and b0 … b1 − 1 of a job."""
+    return _Tile(planes.first[job[0]], planes.first[job[1]], planes.first[job[2]], planes.first[job[3]])
+
+
+@njit(cache=True, nogil=True)
+def _pair(planes, tile, a, b):
+    return _Pair(a, b, np.uint64(planes.first[a] - tile.p0), np.uint64(planes.first[b] - tile.q0))
+
+
+@njit(cache=True, nogil=True)
 def _extent(planes, v):
     """Return the first state of a variable and how many planes and states it has (unsigned: indices do not wrap)."""
     n_planes, n_states = planes.first[v + 1] - planes.first[v], planes.state[v + 1] - planes.state[v]
@@ -257,14 +301,14 @@ def _extent(planes, v):
 
 
 @njit(cache=True, nogil=True)
-def _fill_table(planes, a, b, counts, i0, j0, margins, table):
-    """Fill the table of two variables, whose planes are counted from counts[i0, j0] on; return its shape.
+def _fill_table(planes, pair, counts, margins, table):
+    """Fill the table of two variables; return its shape.
 
     States without a plane get what the others leave of the margins.
     """
-    at_a, n_a, r = _extent(planes, a)
-    at_b, n_b, s = _extent(planes, b)
-    if a == b:
+    at_a, n_a, r = _extent(planes, pair.a)
+    at_b, n_b, s = _extent(planes, pair.b)
+    if pair.a == pair.b:
         for i in range(r):
             for j in range(s):
                 table[i, j] = margins[at_a + i] if i == j else 0
@@ -272,7 +316,7 @@ def _fill_table(planes, a, b, counts, i0, j0, margins, table):
     for i in range(n_a):
         left = margins[at_a + i]
         for j in range(n_b):
-            table[i, j] = counts[i0 + i, j0 + j]
+            table[i, j] = counts[pair.i + i, pair.j + j]
             left -= table[i, j]
         if n_b < s:
             table[i, n_b] = left
@@ -308,15 +352,15 @@ def fill_pairs(planes, margins, jobs, low, out):
     is_square = out.shape[1] == out.shape[2]
     for t in range(jobs.shape[0]):
         a0, a1, b0, b1 = jobs[t, 0], jobs[t, 1], jobs[t, 2], jobs[t, 3]
-        p0, q0 = planes.first[a0], planes.first[b0]
+        tile = _tile(planes, jobs[t])
         for c in range(planes.n_rows.shape[0]):
             own, matrix = margins[c], out[c]
-            _count_tile(planes, c, p0, planes.first[a1], q0, planes.first[b1], counts)
+            _count_tile(planes, c, tile, counts)
             for a in range(a0, a1):
-                i0, at_a = np.uint64(planes.first[a] - p0), np.uint64(planes.state[a] - low)
+                at_a = np.uint64(planes.state[a] - low)
                 for b in range(max(a, b0), b1):
-                    j0, at_b = np.uint64(planes.first[b] - q0), np.uint64(planes.state[b] - low)
-                    r, s = _fill_table(planes, a, b, counts, i0, j0, own, table)
+                    at_b = np.uint64(planes.state[b] - low)
+                    r, s = _fill_table(planes, _pair(planes, tile, a, b), counts, own, table)
                     for i in range(r):
                         for j in range(s):
                             matrix[at_a + i, at_b + j] = table[i, j]
@@ -338,17 +382,17 @@ def _n_log_n(n, known):
 
 
 @njit(cache=True, nogil=True)
-def _complete_terms(planes, a, b, counts, i0, j0, margins, known, down):
+def _complete_terms(planes, pair, counts, margins, known, down):
     """Return Σ n log n over the cells of the table of two complete variables: three times as fast as from the table."""
-    at_a, n_a, _ = _extent(planes, a)
-    at_b, n_b, _ = _extent(planes, b)
+    at_a, n_a, _ = _extent(planes, pair.a)
+    at_b, n_b, _ = _extent(planes, pair.b)
     terms = 0.0
     for j in range(n_b):
         down[j] = margins[at_b + j]
     for i in range(n_a):
         left = margins[at_a + i]
         for j in range(n_b):
-            cell = counts[i0 + i, j0 + j]
+            cell = counts[pair.i + i, pair.j + j]
             left -= cell
             down[j] -= cell
             terms += _n_log_n(cell, known)
@@ -380,10 +424,13 @@ def _table_terms(table, r, s, known, down):
 
 
 @njit(cache=True, nogil=True)
-def fill_information(matrix, state, known, low, high, information, rows):
-    """Fill I(A; B) and the number of rows for variables a, low ≤ a < high, and b ≥ a, from the counts of all pairs."""
+def fill_information(matrix, state, known, piece, information, rows):
+    """Fill I(A; B) and the number of rows for variables a, low ≤ a < high, and b ≥ a, from the counts of all pairs.
+
+    The piece is (low, high).
+    """
     down = np.empty(matrix.shape[0], matrix.dtype)
-    for a in range(low, high):
+    for a in range(piece[0], piece[1]):
         for b in range(a, state.shape[0] - 1):
             table = matrix[state[a] : state[a + 1], state[b] : state[b + 1]]
             terms, n = _table_terms(table, table.shape[0], table.shape[1], known, down)
@@ -406,7 +453,7 @@ def fill_margin_terms(planes, margins, known, out):
 
 
 @njit(cache=True, nogil=True)
-def fill_pair_information(planes, margins, margin_terms, known, jobs, information, rows):
+def fill_pair_information(planes, margins, known, jobs, information, rows):
     """Fill I(A; B), given the class, for the pairs of some jobs as in ``fill_pairs``, both ways round.
 
     A variable with itself gets its entropy. ``rows`` gets the number of rows counted, unless it is empty; ``known[n]``
@@ -416,19 +463,19 @@ def fill_pair_information(planes, margins, margin_terms, known, jobs, informatio
     down = np.empty(table.shape[0], np.int64)
     for t in range(jobs.shape[0]):
         a0, a1, b0, b1 = jobs[t, 0], jobs[t, 1], jobs[t, 2], jobs[t, 3]
-        p0, q0 = planes.first[a0], planes.first[b0]
+        tile = _tile(planes, jobs[t])
         found, total = np.zeros((a1 - a0, b1 - b0)), np.zeros((a1 - a0, b1 - b0))
         for c in range(planes.n_rows.shape[0]):
-            own = margins[c]
-            _count_tile(planes, c, p0, planes.first[a1], q0, planes.first[b1], counts)
+            own, own_terms = margins.rows[c], margins.terms[c]
+            _count_tile(planes, c, tile, counts)
             for a in range(a0, a1):
                 for b in range(max(a, b0), b1):
-                    i0, j0 = np.uint64(planes.first[a] - p0), np.uint64(planes.first[b] - q0)
-                    of_margins, n = margin_terms[c, a] + margin_terms[c, b], planes.n_rows[c]
+                    pair, n = _pair(planes, tile, a, b), planes.n_rows[c]
+                    of_margins = own_terms[a] + own_terms[b]
                     if of_margins >= 0.0 and a != b:
-                        terms = _complete_terms(planes, a, b, counts, i0, j0, own, known, down) - of_margins
+                        terms = _complete_terms(planes, pair, counts, own, known, down) - of_margins
                     else:
-                        r, s = _fill_table(planes, a, b, counts, i0, j0, own, table)
+                        r, s = _fill_table(planes, pair, counts, own, table)
                         terms, n = _table_terms(table, r, s, known, down)
                     found[a - a0, b - b0] += max(0.0, terms + _n_log_n(n, known))
                     total[a - a0, b - b0] += n
@@ -446,10 +493,10 @@ def fill_pair_information(planes, margins, margin_terms, known, jobs, informatio
 
 
 @njit(cache=True, nogil=True)
-def _refine(planes, v, w0, w1, joint, n_joint, out):
+def _refine(planes, v, w0, w1, joint, out):
     """Set out[i·n + s] to the rows of joint[i] in state s of a variable of n states, for words w0 … w1 − 1."""
     p, n_planes, n = planes.first[v], planes.first[v + 1] - planes.first[v], planes.state[v + 1] - planes.state[v]
-    for i in range(n_joint):
+    for i in range(joint.shape[0]):
         for s in range(n_planes):
             for w in range(w1 - w0):
                 out[i * n + s, w] = joint[i, w] & planes.words[p + s, w0 + w]
@@ -462,10 +509,10 @@ def _refine(planes, v, w0, w1, joint, n_joint, out):
 
 
 @njit(cache=True, nogil=True)
-def _add_counts(planes, v, w0, w1, joint, n_joint, out):
+def _add_counts(planes, v, w0, w1, joint, out):
     """Add the rows of joint[i] in state s of a variable of n states to out[i·n + s], for words w0 … w1 − 1."""
     p, n_planes, n = planes.first[v], planes.first[v + 1] - planes.first[v], planes.state[v + 1] - planes.state[v]
-    for i in range(n_joint):
+    for i in range(joint.shape[0]):
         rows = joint[i, : w1 - w0]
         left = _count(rows, rows) if n_planes < n else 0
         for s in range(n_planes):
@@ -491,10 +538,11 @@ def count_families(planes, families, low, high, joint, out):
             at, n_joint = 0, np.int64(1)
             _fill_all_rows(planes.n_rows[0], w0, joint[0, 0, : w1 - w0])
             for v in parents:
-                _refine(planes, v, w0, w1, joint[at], n_joint, joint[1 - at])
+                _refine(planes, v, w0, w1, joint[at, :n_joint], joint[1 - at])
                 n_joint *= planes.state[v + 1] - planes.state[v]
                 at = 1 - at
-            _add_counts(planes, child, w0, w1, joint[at], n_joint, out[families.cell[f] : families.cell[f + 1]])
+            cells = out[families.cell[f] : families.cell[f + 1]]
+            _add_counts(planes, child, w0, w1, joint[at, :n_joint], cells)
 
 
 # Extensions
@@ -538,8 +586,9 @@ def _fill_joint_plane(planes, members, joint, out):
 
 
 @njit(cache=True, nogil=True)
-def _count_by_planes(planes, chosen, joint_planes, which, first, table):
+def _count_by_planes(planes, chosen, joint_planes, which, tables):
     """Add the rows of the joint states that have planes, for every plane of every candidate."""
+    table, first = tables
     n_words, n = planes.words.shape[1], which.shape[0]
     for w0 in range(0, n_words, WORD_BLOCK):
         w1 = min(n_words, w0 + WORD_BLOCK)
@@ -557,8 +606,9 @@ def _count_by_planes(planes, chosen, joint_planes, which, first, table):
 
 
 @njit(cache=True, nogil=True)
-def _fill_last(planes, chosen, counts, roles, first, table):
+def _fill_last(planes, chosen, counts, roles, tables):
     """Give the last state of complete candidates what the others leave, for the joint states counted by planes."""
+    table, first = tables
     for i in range(chosen.shape[0]):
         c = chosen[i]
         s = planes.state[c + 1] - planes.state[c]
@@ -574,13 +624,14 @@ def _fill_last(planes, chosen, counts, roles, first, table):
 
 
 @njit(cache=True, nogil=True)
-def _fill_rest(planes, chosen, known, known_at, n_new, roles, first, table):
-    """Give the most common states what the others leave of the known table; block i of it begins at known_at[i]."""
+def _fill_rest(planes, chosen, known, n_new, roles, tables):
+    """Give the most common states what the others leave of the known tables."""
+    table, first = tables
     for i in range(chosen.shape[0]):
         s = planes.state[chosen[i] + 1] - planes.state[chosen[i]]
         for b in range(roles.shape[0] // n_new):
             for t in range(s):
-                rest, missing = np.int64(known[known_at[i] + b * s + t]), -1
+                rest, missing = np.int64(known.cells[known.first[i] + b * s + t]), -1
                 for j in range(b * n_new, (b + 1) * n_new):
                     if roles[j] == _REST:
                         missing = j
@@ -613,8 +664,9 @@ def _list_rows(planes, codes, members, covered, listed, joints):
 
 
 @njit(cache=True, nogil=True)
-def _count_listed(planes, codes, chosen, listed, joints, first, table):
+def _count_listed(planes, codes, chosen, listed, joints, tables):
     """Add the listed rows one by one, for two candidates at a time: a cell met twice in a row waits for its store."""
+    table, first = tables
     for i in range(0, chosen.shape[0], 2):
         k = min(i + 1, chosen.shape[0] - 1)
         a, b, has_two = codes[chosen[i]], codes[chosen[k]], k > i
@@ -630,15 +682,15 @@ def _count_listed(planes, codes, chosen, listed, joints, first, table):
 
 
 @njit(cache=True, nogil=True)
-def extend_family(planes, codes, extension, known, known_at, chosen, first, table):
+def extend_family(planes, codes, extension, chosen, known, tables):
     """Count a family with each of the chosen candidates.
 
-    The table of candidate i begins at table[first[i]], zero at first: joint states × states of the candidate. ``known``
-    is the known table, of which the block of candidate i begins at known_at[i]; empty if there is none.
+    The tables, of joint states × states of the candidate, are zero at first. ``known`` are the known tables; they have
+    no cells if there are none.
     """
     members, counts = extension.members, extension.counts
     roles = np.empty(counts.shape[0], np.int8)
-    n_planes, n_listed = _assign_roles(extension, known.shape[0] > 0, roles)
+    n_planes, n_listed = _assign_roles(extension, known.cells.shape[0] > 0, roles)
     joint_planes, which = np.empty((n_planes, planes.words.shape[1]), np.uint64), np.empty(n_planes, np.int64)
     m = 0
     for j in range(counts.shape[0]):
@@ -646,8 +698,8 @@ def extend_family(planes, codes, extension, known, known_at, chosen, first, tabl
             _fill_joint_plane(planes, members, j, joint_planes[m])
             which[m] = j
             m += 1
-    _count_by_planes(planes, chosen, joint_planes, which, first, table)
-    _fill_last(planes, chosen, counts, roles, first, table)
+    _count_by_planes(planes, chosen, joint_planes, which, tables)
+    _fill_last(planes, chosen, counts, roles, tables)
     if n_listed > 0:
         covered, plane = np.zeros(planes.words.shape[1], np.uint64), np.empty(planes.words.shape[1], np.uint64)
         for m in range(n_planes):
@@ -658,6 +710,6 @@ def extend_family(planes, codes, extension, known, known_at, chosen, first, tabl
                 covered |= plane
         listed, joints = np.empty(n_listed, np.uint32), np.empty(n_listed, np.uint32)
         n_listed = _list_rows(planes, codes, members, covered, listed, joints)
-        _count_listed(planes, codes, chosen, listed[:n_listed], joints[:n_listed], first, table)
-    if known.shape[0] > 0:
-        _fill_rest(planes, chosen, known, known_at, extension.n_new, roles, first, table)
+        _count_listed(planes, codes, chosen, listed[:n_listed], joints[:n_listed], tables)
+    if known.cells.shape[0] > 0:
+        _fill_rest(planes, chosen, known, extension.n_new, roles, tables)

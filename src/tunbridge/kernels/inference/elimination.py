@@ -6,9 +6,11 @@ fill edges, lightest fill edges, smallest table) or simply as the variables come
 then at random, the scores disturbed at random when asked; of several orders the one with the smallest total table size
 is kept.
 
-The graph under elimination lies in one pool: node ``v`` has its neighbours in ``pool[first[v] : first[v] + degree[v]]``
-and room for ``room[v]``; a node that outgrows its room moves to the end of the pool.
+The graph under elimination lies in one pool, in which every node has its neighbours one behind the other and room for
+more; a node that outgrows its room moves to the end of the pool.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -24,6 +26,31 @@ _STEPS_PER_ENTRY = 1.0  # steps spent on finding a better order for each entry o
 _MOST_STEPS = 40_000_000  # a few tenths of a second
 MOST_ORDERS = 300
 HOPELESS = 2.0**42  # entries: more are counted no further
+
+# Columns of the nodes of a graph: where the neighbours begin in the pool, how many there are, for how many there is
+# room, and the stamp that marks the node for a while.
+FIRST, DEGREE, ROOM, MARK = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
+
+
+class _Choice(NamedTuple):
+    """How a greedy order is chosen.
+
+    Parameters
+    ----------
+    rule : int
+        One of the rules above.
+    noise : float
+        Every score is raised by a random share of up to this.
+    seed : int
+        Of the random numbers; with 0 ties are not broken at random.
+    bound : float
+        The cost above which the order is given up.
+    """
+
+    rule: int
+    noise: float
+    seed: int
+    bound: float
 
 
 @njit(cache=True, nogil=True)
@@ -69,60 +96,59 @@ def _distinct_neighbours(n, first, loose):
 
 
 @njit(cache=True, nogil=True)
-def _append(v, u, pool, end, first, degree, room):
+def _append(v, u, nodes, pool, end):
     """Add ``u`` to the neighbours of ``v``; return the pool and its end, both of which may have moved."""
-    if degree[v] == room[v]:
-        wider = max(4, 2 * room[v])
+    if nodes[v, DEGREE] == nodes[v, ROOM]:
+        wider = max(4, 2 * nodes[v, ROOM])
         if end + wider > pool.shape[0]:
             larger = np.empty(2 * pool.shape[0] + wider, np.int64)
             for i in range(end):
                 larger[i] = pool[i]
             pool = larger
-        for i in range(degree[v]):
-            pool[end + i] = pool[first[v] + i]
-        first[v] = end
-        room[v] = wider
+        for i in range(nodes[v, DEGREE]):
+            pool[end + i] = pool[nodes[v, FIRST] + i]
+        nodes[v, FIRST], nodes[v, ROOM] = end, wider
         end += wider
-    pool[first[v] + degree[v]] = u
-    degree[v] += 1
+    pool[nodes[v, FIRST] + nodes[v, DEGREE]] = u
+    nodes[v, DEGREE] += 1
     return pool, end
 
 
 @njit(cache=True, nogil=True)
-def _drop(v, u, pool, first, degree):
+def _drop(v, u, nodes, pool):
     """Take ``u`` out of the neighbours of ``v``."""
-    last = first[v] + degree[v] - 1
-    for i in range(first[v], last):
+    last = nodes[v, FIRST] + nodes[v, DEGREE] - 1
+    for i in range(nodes[v, FIRST], last):
         if pool[i] == u:
             pool[i] = pool[last]
             break
-    degree[v] -= 1
+    nodes[v, DEGREE] -= 1
 
 
 @njit(cache=True, nogil=True)
-def _log_size(v, log_states, pool, first, degree):
+def _log_size(v, log_states, nodes, pool):
     size = log_states[v]
-    for i in range(first[v], first[v] + degree[v]):
+    for i in range(nodes[v, FIRST], nodes[v, FIRST] + nodes[v, DEGREE]):
         size += log_states[pool[i]]
     return size
 
 
 @njit(cache=True, nogil=True)
-def _fill(v, weigh, log_states, pool, first, degree, mark, stamp):
+def _fill(v, weigh, log_states, nodes, pool, stamp):
     """Return the fill edges that eliminating ``v`` would add, or their weight: −Σ over edges that are there already."""
-    low, high = first[v], first[v] + degree[v]
+    low, high = nodes[v, FIRST], nodes[v, FIRST] + nodes[v, DEGREE]
     whole, there = 0.0, 0.0
     weight = 0.0
     for i in range(low, high):
-        mark[pool[i]] = stamp
+        nodes[pool[i], MARK] = stamp
         w = np.exp(log_states[pool[i]]) if weigh else 1.0
         whole += w * weight
         weight += w
     for i in range(low, high):
         u = pool[i]
         w = np.exp(log_states[u]) if weigh else 1.0
-        for j in range(first[u], first[u] + degree[u]):
-            if mark[pool[j]] == stamp:
+        for j in range(nodes[u, FIRST], nodes[u, FIRST] + nodes[u, DEGREE]):
+            if nodes[pool[j], MARK] == stamp:
                 there += w * np.exp(log_states[pool[j]]) if weigh else 1.0
     return whole - 0.5 * there
 
@@ -137,20 +163,20 @@ def _next_random(state):
 
 
 @njit(cache=True, nogil=True)
-def _score(v, rule, log_states, pool, first, degree, mark, stamp):
+def _score(v, rule, log_states, nodes, pool, stamp):
     """Return what the rule thinks of eliminating ``v`` next: the less the better."""
     if rule >= AS_GIVEN:
         return 1.0 + v if rule == AS_GIVEN else log_states.shape[0] - v
     if rule == MIN_WEIGHT:
-        return _log_size(v, log_states, pool, first, degree)
-    return _fill(v, rule == WEIGHTED_MIN_FILL, log_states, pool, first, degree, mark, stamp)
+        return _log_size(v, log_states, nodes, pool)
+    return _fill(v, rule == WEIGHTED_MIN_FILL, log_states, nodes, pool, stamp)
 
 
 @njit(cache=True, nogil=True)
-def _best_alive(alive, n_alive, group, score, size, breaks_ties, random):
+def _best_alive(alive, group, score, size, breaks_ties, random):
     """Return the place of the node to eliminate, and the state of the generator that broke ties."""
     at, ties = 0, 1
-    for i in range(1, n_alive):
+    for i in range(1, alive.shape[0]):
         v, best = alive[i], alive[at]
         if group[v] != group[best]:
             if group[v] < group[best]:
@@ -166,53 +192,56 @@ def _best_alive(alive, n_alive, group, score, size, breaks_ties, random):
 
 
 @njit(cache=True, nogil=True)
-def _connect(nodes, pool, end, first, degree, room, mark, stamp):
+def _connect(clique, nodes, pool, end, stamp):
     """Join nodes to one another: (pool, its end, the last stamp used, whether an edge was added)."""
     added = False
-    for i in range(nodes.shape[0]):
-        u = nodes[i]
+    for i in range(clique.shape[0]):
+        u = clique[i]
         stamp += 1
-        for j in range(first[u], first[u] + degree[u]):
-            mark[pool[j]] = stamp
-        for j in range(i + 1, nodes.shape[0]):
-            if mark[nodes[j]] != stamp:
-                pool, end = _append(u, nodes[j], pool, end, first, degree, room)
-                pool, end = _append(nodes[j], u, pool, end, first, degree, room)
+        for j in range(nodes[u, FIRST], nodes[u, FIRST] + nodes[u, DEGREE]):
+            nodes[pool[j], MARK] = stamp
+        for j in range(i + 1, clique.shape[0]):
+            if nodes[clique[j], MARK] != stamp:
+                pool, end = _append(u, clique[j], nodes, pool, end)
+                pool, end = _append(clique[j], u, nodes, pool, end)
                 added = True
     return pool, end, stamp, added
 
 
 @njit(cache=True, nogil=True)
-def _list_changed(nodes, beyond, pool, first, degree, mark, stamp, changed):
+def _list_changed(clique, beyond, nodes, pool, stamp, changed):
     """List the nodes whose score may have changed: these, and where edges were added their neighbours. (how many)"""
-    for i in range(nodes.shape[0]):
-        mark[nodes[i]] = stamp
-        changed[i] = nodes[i]
-    n_changed = nodes.shape[0]
-    for i in range(nodes.shape[0] if beyond else 0):
-        for j in range(first[nodes[i]], first[nodes[i]] + degree[nodes[i]]):
-            if mark[pool[j]] != stamp:
-                mark[pool[j]] = stamp
+    for i in range(clique.shape[0]):
+        nodes[clique[i], MARK] = stamp
+        changed[i] = clique[i]
+    n_changed = clique.shape[0]
+    for i in range(clique.shape[0] if beyond else 0):
+        for j in range(nodes[clique[i], FIRST], nodes[clique[i], FIRST] + nodes[clique[i], DEGREE]):
+            if nodes[pool[j], MARK] != stamp:
+                nodes[pool[j], MARK] = stamp
                 changed[n_changed] = pool[j]
                 n_changed += 1
     return n_changed
 
 
 @njit(cache=True, nogil=True)
-def _eliminate(log_states, group, start, neighbours, rule, noise, seed, bound):
+def _eliminate(log_states, group, start, neighbours, choice):
     """Return a greedy elimination order and its cliques: (cost, steps, order, clique_start, clique_nodes).
 
     ``clique_nodes[clique_start[i] : clique_start[i + 1]]`` are the neighbours of ``order[i]`` when it is eliminated.
-    Nodes of a lower ``group`` go before those of a higher one. ``noise`` raises every score by a random share. The cost
-    is the sum of the table sizes; once it passes ``bound`` the rest is left as it is and infinity returned.
+    Nodes of a lower ``group`` go before those of a higher one. The cost is the sum of the table sizes; once it passes
+    the bound the rest is left as it is and infinity returned.
     """
+    rule, noise, seed, bound = choice
     n = log_states.shape[0]
-    first, degree = start[:-1].copy(), start[1:] - start[:-1]
-    room = degree.copy()
+    nodes = np.zeros((n, 4), np.int64)
+    for v in range(n):
+        nodes[v, FIRST], nodes[v, DEGREE] = start[v], start[v + 1] - start[v]
+        nodes[v, ROOM] = nodes[v, DEGREE]
     pool, end = np.empty(2 * neighbours.shape[0] + 4 * n + 8, np.int64), neighbours.shape[0]
     for i in range(end):
         pool[i] = neighbours[i]
-    mark, stamp, changed = np.zeros(n, np.int64), 0, np.arange(n)
+    stamp, changed = 0, np.arange(n)
     random = np.uint64(seed * 2 + 1) * np.uint64(0x9E3779B97F4A7C15)
     score, size, alive = np.empty(n), np.empty(n), np.arange(n)
     order, clique_start = np.empty(n, np.int64), np.zeros(n + 1, np.int64)
@@ -222,23 +251,23 @@ def _eliminate(log_states, group, start, neighbours, rule, noise, seed, bound):
         for i in range(n_changed):
             u = changed[i]
             stamp += 1
-            size[u] = _log_size(u, log_states, pool, first, degree)
+            size[u] = _log_size(u, log_states, nodes, pool)
             random = _next_random(random)
             share = 1.0 + noise * (random >> np.uint64(11)) / 9007199254740992.0
-            score[u] = share * _score(u, rule, log_states, pool, first, degree, mark, stamp)
-            steps += degree[u] * degree[u]
-        at, random = _best_alive(alive, n - step, group, score, size, seed > 0, random)
+            score[u] = share * _score(u, rule, log_states, nodes, pool, stamp)
+            steps += nodes[u, DEGREE] * nodes[u, DEGREE]
+        at, random = _best_alive(alive[: n - step], group, score, size, seed > 0, random)
         v = alive[at]
         alive[at] = alive[n - step - 1]
         order[step] = v
-        filled, k = clique_start[step], degree[v]
+        filled, k = clique_start[step], nodes[v, DEGREE]
         if filled + k > clique_nodes.shape[0]:
             larger = np.empty(2 * clique_nodes.shape[0] + k, np.int64)
             for i in range(filled):
                 larger[i] = clique_nodes[i]
             clique_nodes = larger
         for i in range(k):
-            clique_nodes[filled + i] = pool[first[v] + i]
+            clique_nodes[filled + i] = pool[nodes[v, FIRST] + i]
         clique_start[step + 1] = filled + k
         cost += np.exp(size[v])
         steps += n - step + k * k
@@ -246,12 +275,12 @@ def _eliminate(log_states, group, start, neighbours, rule, noise, seed, bound):
             for i in range(step + 1, n):
                 order[i], clique_start[i + 1] = alive[i - step - 1], filled + k
             return np.inf, steps, order, clique_start, clique_nodes
-        nodes = clique_nodes[filled : filled + k]
-        for u in nodes:
-            _drop(u, v, pool, first, degree)
-        pool, end, stamp, added = _connect(nodes, pool, end, first, degree, room, mark, stamp)
+        clique = clique_nodes[filled : filled + k]
+        for u in clique:
+            _drop(u, v, nodes, pool)
+        pool, end, stamp, added = _connect(clique, nodes, pool, end, stamp)
         stamp += 1
-        n_changed = _list_changed(nodes, added and rule != MIN_WEIGHT, pool, first, degree, mark, stamp, changed)
+        n_changed = _list_changed(clique, added and rule != MIN_WEIGHT, nodes, pool, stamp, changed)
     return cost, steps, order, clique_start, clique_nodes
 
 
@@ -272,7 +301,8 @@ def best_order(log_states, group, start, neighbours, most_orders):
         if n_orders > REVERSED:
             rule = MIN_WEIGHT if n_orders % 8 == 7 else n_orders % 2
             noise = 0.3 if n_orders % 4 < 2 or rule == MIN_WEIGHT else 1.0
-        c, s, o, b, m = _eliminate(log_states, group, start, neighbours, rule, noise, n_orders, min(cost, HOPELESS))
+        choice = _Choice(rule, noise, n_orders, min(cost, HOPELESS))
+        c, s, o, b, m = _eliminate(log_states, group, start, neighbours, choice)
         steps += s
         n_orders += 1
         if c < cost or n_orders == 1:

@@ -13,7 +13,7 @@ that become too small are computed again in logarithms, which lose nothing.
 
 A program is a sequence of integers:
 
-    number of cliques, entries of the workspace;  for each clique:
+    number of cliques, entries of the workspace, where each clique begins;  for each clique:
         axes, entries, entries of what it eliminates, inputs, where its table lies, where its message (−1: none) lies,
         extents (one an axis);  for each input:
             table slot (−1: a message), where the message lies, strides (one an axis)
@@ -32,9 +32,19 @@ N_AXES, SIZE, INNER, N_INPUTS, START, MESSAGE, HEAD = (
 # Columns of the network's variables, as in rows.
 N_STATES, PARENTS = np.int64(0), np.int64(2)
 
+# Where a program has the number of its cliques, the entries of its workspace, and the places of its cliques.
+N_CLIQUES, N_ENTRIES, CLIQUES = np.int64(0), np.int64(1), np.int64(2)
+
 _TAIL = 64  # joint states that the last clique may have
 _TOO_SMALL = 1e-100  # of a sum of products: below, logarithms are added
 _MANY_TABLES = 200  # whose product would be too small anyway
+
+
+class Programs(NamedTuple):
+    """The programs of all groups of components: program p is ``code[starts[p]:starts[p + 1]]``."""
+
+    starts: np.ndarray
+    code: np.ndarray
 
 
 class _Tree(NamedTuple):
@@ -82,13 +92,13 @@ def _held_by(variables, relatives, f, place, locals_, strides):
 
 
 @njit(cache=True, nogil=True)
-def _eliminate(near, extents, m, home):
+def _eliminate(near, extents, home):
     """Eliminate members 0, 1, … in turn, linking what each leaves behind; return how many cliques there are.
 
     near[i, j] is then 1 if j > i is in the clique of i; home[i] is the clique in which i is eliminated. The
     last clique takes all members that are left once these have few joint states.
     """
-    left, n_cliques = 1.0, 0
+    left, n_cliques, m = 1.0, 0, extents.shape[0]
     for i in range(m):
         left *= extents[i]
     for i in range(m):
@@ -110,10 +120,10 @@ def _eliminate(near, extents, m, home):
 
 
 @njit(cache=True, nogil=True)
-def _clique_axes(near, home, m, first, n_cliques, axes):
+def _clique_axes(near, home, first, axes):
     """Write the members of the clique that begins with ``first`` as its axes, last eliminated outermost."""
-    n_axes, last = 0, home[first] == n_cliques - 1
-    for j in range(m - 1, first, -1):
+    n_axes, last = 0, home[first] == home[-1]
+    for j in range(home.shape[0] - 1, first, -1):
         if last or near[first, j]:
             axes[n_axes] = j
             n_axes += 1
@@ -122,14 +132,14 @@ def _clique_axes(near, home, m, first, n_cliques, axes):
 
 
 @njit(cache=True, nogil=True)
-def _lay_out(near, home, extents, m, n_cliques, firsts, axes, layout):
+def _lay_out(near, home, extents, firsts, axes, layout):
     """Fill layout[c] with the entries of a clique and of what it eliminates, and with its parent; return all entries.
 
     Entries are floats: there may be too many for memory.
     """
-    total = 0.0
+    total, n_cliques = 0.0, firsts.shape[0]
     for c in range(n_cliques):
-        n_axes = _clique_axes(near, home, m, firsts[c], n_cliques, axes)
+        n_axes = _clique_axes(near, home, firsts[c], axes)
         size = 1.0
         for a in range(n_axes):
             size *= extents[axes[a]]
@@ -180,8 +190,9 @@ def _write_clique(code, at, c, tree, axes, strides):
 
 
 @njit(cache=True, nogil=True)
-def _place_cliques(layout, n_cliques):
+def _place_cliques(layout):
     """Return where the table and the message of each clique lie in the workspace, and its length."""
+    n_cliques = layout.shape[0]
     places, end = np.full((n_cliques, 2), -1, np.int64), 0
     for c in range(n_cliques):
         places[c, 0] = end
@@ -193,12 +204,13 @@ def _place_cliques(layout, n_cliques):
 
 
 @njit(cache=True, nogil=True)
-def compile_programs(variables, relatives, starts, arena, largest):
-    """Write the program of each group of components; return where each begins, all of them, and their workspaces.
+def compile_programs(network, starts, arena, largest):
+    """Return the program of each group of components, and the entries of their workspaces.
 
-    The network is that of :class:`tunbridge.kernels.inference.rows.Network`. A program whose workspace would have more
-    than ``largest`` entries is not written.
+    The network is a :class:`tunbridge.kernels.inference.rows.Network`. A program whose workspace would have more than
+    ``largest`` entries is not written.
     """
+    variables, relatives = network.variables, network.relatives
     n, n_programs = variables.shape[0] - 1, starts.shape[0] - 1
     code_starts, code, sizes = np.zeros(n_programs + 1, np.int64), np.empty(1024, np.int64), np.empty(n_programs)
     place = np.full(n, -1, np.int64)
@@ -223,39 +235,41 @@ def compile_programs(variables, relatives, starts, arena, largest):
             for i in range(first, first + n_held):
                 for j in range(first, first + n_held):
                     near[held[0, i], held[0, j]] = i != j
-        n_cliques = _eliminate(near, extents, m, home)
+        n_cliques = _eliminate(near, extents, home)
         firsts, layout, homes = np.empty(n_cliques, np.int64), np.empty((n_cliques, 3)), np.empty(n_tables, np.int64)
         for i in range(m - 1, -1, -1):
             firsts[home[i]] = i
-        sizes[p] = _lay_out(near, home, extents, m, n_cliques, firsts, axes, layout)
+        sizes[p] = _lay_out(near, home, extents, firsts, axes, layout)
         if sizes[p] <= largest:
-            places, end = _place_cliques(layout, n_cliques)
+            places, end = _place_cliques(layout)
             for t in range(n_tables):
                 homes[t] = home[held[0, held_start[t] : held_start[t + 1]].min()]
-            length = at + 2 + n_cliques * (HEAD + m) + (n_tables + n_cliques) * (2 + m)
+            length = at + CLIQUES + n_cliques * (1 + HEAD + m) + (n_tables + n_cliques) * (2 + m)
             if length > code.shape[0]:
                 longer = np.empty(max(length, 2 * code.shape[0]), np.int64)
                 longer[:at] = code[:at]
                 code = longer
             tree = _Tree(near, extents, firsts, layout, places, homes, held_start, held)
-            code[at], code[at + 1] = n_cliques, end
-            at += 2
+            head = at
+            code[head + N_CLIQUES], code[head + N_ENTRIES] = n_cliques, end
+            at += CLIQUES + n_cliques
             for c in range(n_cliques):
-                n_axes = _clique_axes(near, home, m, firsts[c], n_cliques, axes)
+                code[head + CLIQUES + c] = at - head
+                n_axes = _clique_axes(near, home, firsts[c], axes)
                 at = _write_clique(code, at, c, tree, axes[:n_axes], strides)
         code_starts[p + 1] = at
         for i in range(m):
             place[key[i]] = -1
-    return code_starts, code[: code_starts[n_programs]].copy(), sizes
+    return Programs(code_starts, code[: code_starts[n_programs]].copy()), sizes
 
 
 # Runs
 
 
 @njit(cache=True, nogil=True)
-def _advance(at, extents, strides, n_axes, entry):
+def _advance(at, extents, strides, entry):
     """Move to the next configuration of all axes but the innermost."""
-    for a in range(n_axes - 2, -1, -1):
+    for a in range(extents.shape[0] - 2, -1, -1):
         at[a] += 1
         entry += strides[a]
         if at[a] < extents[a]:
@@ -266,72 +280,80 @@ def _advance(at, extents, strides, n_axes, entry):
 
 
 @njit(cache=True, nogil=True)
-def _multiply(x, start, size, source, entry, extents, strides, n_axes, at):
-    """Multiply a clique's table by an input."""
-    inner, step = extents[n_axes - 1], strides[n_axes - 1]
-    for i in range(start, start + size, inner):
-        for k in range(inner):
-            x[i + k] *= source[entry + k * step]
-        entry = _advance(at, extents, strides, n_axes, entry)
+def _clique(program, c):
+    """Return the numbers of clique c of a program."""
+    last = c == program[N_CLIQUES] - 1
+    return program[program[CLIQUES + c] : program.shape[0] if last else program[CLIQUES + c + 1]]
 
 
 @njit(cache=True, nogil=True)
-def _add(x, start, size, source, entry, extents, strides, n_axes, at):
-    """Add an input of logarithms to a clique's table."""
-    inner, step = extents[n_axes - 1], strides[n_axes - 1]
-    for i in range(start, start + size, inner):
-        for k in range(inner):
-            x[i + k] += source[entry + k * step]
-        entry = _advance(at, extents, strides, n_axes, entry)
+def _axes(clique, i):
+    """Return the extents of a clique's axes, and the strides of the input at i."""
+    n_axes = clique[N_AXES]
+    return clique[HEAD : HEAD + n_axes], clique[i + 2 : i + 2 + n_axes]
 
 
 @njit(cache=True, nogil=True)
-def _scatter(x, start, size, weight, out, entry, extents, strides, n_axes, at):
-    """Add a clique's table, times a weight, to the cells of an input."""
-    inner, step = extents[n_axes - 1], strides[n_axes - 1]
-    for i in range(start, start + size, inner):
+def _multiply(x, clique, i, source, at):
+    """Multiply a clique's table by the input at i, which begins with ``source``."""
+    extents, strides = _axes(clique, i)
+    inner, step, entry = extents[-1], strides[-1], 0
+    for j in range(clique[START], clique[START] + clique[SIZE], inner):
         for k in range(inner):
-            out[entry + k * step] += weight * x[i + k]
-        entry = _advance(at, extents, strides, n_axes, entry)
+            x[j + k] *= source[entry + k * step]
+        entry = _advance(at, extents, strides, entry)
 
 
 @njit(cache=True, nogil=True)
-def _fill_clique(code, c, bases, tables, x, at, adds):
+def _add(x, clique, i, source, at):
+    """Add the input at i, of logarithms, to a clique's table."""
+    extents, strides = _axes(clique, i)
+    inner, step, entry = extents[-1], strides[-1], 0
+    for j in range(clique[START], clique[START] + clique[SIZE], inner):
+        for k in range(inner):
+            x[j + k] += source[entry + k * step]
+        entry = _advance(at, extents, strides, entry)
+
+
+@njit(cache=True, nogil=True)
+def _scatter(x, clique, i, weight, out, at):
+    """Add a clique's table, times a weight, to the cells of the input at i."""
+    extents, strides = _axes(clique, i)
+    inner, step, entry = extents[-1], strides[-1], 0
+    for j in range(clique[START], clique[START] + clique[SIZE], inner):
+        for k in range(inner):
+            out[entry + k * step] += weight * x[j + k]
+        entry = _advance(at, extents, strides, entry)
+
+
+@njit(cache=True, nogil=True)
+def _fill_clique(clique, bases, tables, x, at, adds):
     """Fill a clique's table with the product of its inputs, or with the sum of those that are logarithms."""
-    n_axes, size, n_inputs, start = code[c + N_AXES], code[c + SIZE], code[c + N_INPUTS], code[c + START]
-    extents, inputs = code[c + HEAD : c + HEAD + n_axes], c + HEAD + n_axes
-    for i in range(start, start + size):
-        x[i] = 0.0 if adds else 1.0
-    for _ in range(n_inputs):
-        strides, slot = code[inputs + 2 : inputs + 2 + n_axes], code[inputs]
-        if slot >= 0 and adds:
-            _add(x, start, size, tables, bases[slot + 1], extents, strides, n_axes, at)
-        elif slot >= 0:
-            _multiply(x, start, size, tables, bases[slot + 1], extents, strides, n_axes, at)
-        elif adds:
-            _add(x, start, size, x, code[inputs + 1], extents, strides, n_axes, at)
+    for j in range(clique[START], clique[START] + clique[SIZE]):
+        x[j] = 0.0 if adds else 1.0
+    i = HEAD + clique[N_AXES]
+    for _ in range(clique[N_INPUTS]):
+        slot = clique[i]
+        source = tables[bases[slot + 1] :] if slot >= 0 else x[clique[i + 1] :]
+        if adds:
+            _add(x, clique, i, source, at)
         else:
-            _multiply(x, start, size, x, code[inputs + 1], extents, strides, n_axes, at)
-        inputs += 2 + n_axes
+            _multiply(x, clique, i, source, at)
+        i += 2 + clique[N_AXES]
 
 
 @njit(cache=True, nogil=True)
-def _next_clique(code, c):
-    return c + HEAD + code[c + N_AXES] + code[c + N_INPUTS] * (2 + code[c + N_AXES])
-
-
-@njit(cache=True, nogil=True)
-def _collect(code, first, n_cliques, bases, tables, x, at, places):
-    """Send the messages of a program up; note where each clique is written, and return ln P(observed).
+def _collect(program, bases, tables, x, at):
+    """Send the messages of a program up; return ln P(observed).
 
     What is left of a clique's table is the distribution of what it eliminates given the rest. Returns −∞ where a
     product has become too small to be trusted, be it impossible or not.
     """
-    log_total, c = 0.0, first
-    for i in range(n_cliques):
-        places[i] = c
-        _fill_clique(code, c, bases, tables, x, at, False)
-        size, inner, start, message = code[c + SIZE], code[c + INNER], code[c + START], code[c + MESSAGE]
+    log_total = 0.0
+    for c in range(program[N_CLIQUES]):
+        clique = _clique(program, c)
+        _fill_clique(clique, bases, tables, x, at, False)
+        size, inner, start, message = clique[SIZE], clique[INNER], clique[START], clique[MESSAGE]
         total = 0.0
         for k in range(start, start + size):
             total += x[k]
@@ -346,18 +368,17 @@ def _collect(code, first, n_cliques, bases, tables, x, at, places):
                 x[k] /= part
             if message >= 0:
                 x[message + s] = part / total
-        c = _next_clique(code, c)
     return log_total
 
 
 @njit(cache=True, nogil=True)
-def _collect_logarithms(code, first, n_cliques, bases, log_tables, x, at, places):
+def _collect_logarithms(program, bases, log_tables, x, at):
     """Send the messages of a program up as logarithms: slower, and nothing that is possible is lost."""
-    c, log_total = first, -np.inf
-    for i in range(n_cliques):
-        places[i] = c
-        _fill_clique(code, c, bases, log_tables, x, at, True)
-        size, inner, start, message = code[c + SIZE], code[c + INNER], code[c + START], code[c + MESSAGE]
+    log_total = -np.inf
+    for c in range(program[N_CLIQUES]):
+        clique = _clique(program, c)
+        _fill_clique(clique, bases, log_tables, x, at, True)
+        size, inner, start, message = clique[SIZE], clique[INNER], clique[START], clique[MESSAGE]
         for s in range(size // inner):
             largest, part, low, high = -np.inf, 0.0, start + s * inner, start + (s + 1) * inner
             for k in range(low, high):
@@ -370,40 +391,39 @@ def _collect_logarithms(code, first, n_cliques, bases, log_tables, x, at, places
             log_total = largest + np.log(part) if part > 0.0 else -np.inf
             if message >= 0:
                 x[message + s] = log_total
-        c = _next_clique(code, c)
     return log_total
 
 
 @njit(cache=True, nogil=True)
-def _distribute(code, n_cliques, bases, weight, x, at, places, counts):
+def _distribute(program, bases, weight, x, at, counts):
     """Turn the cliques' tables into probabilities, last to first, and add them, times a weight, to the counts.
 
     The place of a message gets, on the way, the probabilities of its axes.
     """
-    for i in range(n_cliques - 1, -1, -1):
-        c = places[i]
-        n_axes, size, inner = code[c + N_AXES], code[c + SIZE], code[c + INNER]
-        start, message = code[c + START], code[c + MESSAGE]
+    for c in range(program[N_CLIQUES] - 1, -1, -1):
+        clique = _clique(program, c)
+        inner, start, message = clique[INNER], clique[START], clique[MESSAGE]
         if message >= 0:
-            for s in range(size // inner):
+            for s in range(clique[SIZE] // inner):
                 for k in range(start + s * inner, start + (s + 1) * inner):
                     x[k] *= x[message + s]
-        extents, inputs = code[c + HEAD : c + HEAD + n_axes], c + HEAD + n_axes
-        for _ in range(code[c + N_INPUTS]):
-            strides, slot = code[inputs + 2 : inputs + 2 + n_axes], code[inputs]
+        i = HEAD + clique[N_AXES]
+        for _ in range(clique[N_INPUTS]):
+            slot = clique[i]
             if slot >= 0:
-                _scatter(x, start, size, weight, counts, bases[slot + 1], extents, strides, n_axes, at)
+                _scatter(x, clique, i, weight, counts[bases[slot + 1] :], at)
             else:
-                _clear(x, code[inputs + 1], extents, strides, n_axes)
-                _scatter(x, start, size, 1.0, x, code[inputs + 1], extents, strides, n_axes, at)
-            inputs += 2 + n_axes
+                _clear(x, clique, i)
+                _scatter(x, clique, i, 1.0, x[clique[i + 1] :], at)
+            i += 2 + clique[N_AXES]
 
 
 @njit(cache=True, nogil=True)
-def _clear(x, start, extents, strides, n_axes):
-    """Set the entries of a message to zero."""
-    size = 1
-    for a in range(n_axes):
+def _clear(x, clique, i):
+    """Set the entries of the message at i to zero."""
+    extents, strides = _axes(clique, i)
+    size, start = 1, clique[i + 1]
+    for a in range(extents.shape[0]):
         if strides[a] > 0:
             size *= extents[a]
     for k in range(start, start + size):
@@ -411,28 +431,29 @@ def _clear(x, start, extents, strides, n_axes):
 
 
 @njit(cache=True, nogil=True)
-def expect(code_starts, code, starts, arena, weights, first, last, tables, log_tables, counts):
-    """Add the expected counts of components first … last − 1 to ``counts``; return Σ weight ln P(observed).
+def expect(programs, components, piece, tables, log_tables, counts):
+    """Add the expected counts of a piece of the components to ``counts``; return Σ weight ln P(observed).
 
-    Components that are impossible under the tables make the sum −∞ and are counted nowhere.
+    The components are those of :class:`tunbridge.kernels.inference.rows.Components`; the piece is the numbers of the
+    first, and of the one behind the last. Components that are impossible under the tables make the sum −∞ and are
+    counted nowhere.
     """
-    most_cliques, most_entries, most_axes, log_sum = 1, 1, 1, 0.0
+    (code_starts, code), (starts, arena, weights), (first, last) = programs, components, piece
+    most_entries, most_axes, log_sum = 1, 1, 0.0
     for i in range(first, last):
-        at = code_starts[arena[starts[i]]]
-        most_cliques, most_entries = max(most_cliques, code[at]), max(most_entries, code[at + 1])
-        c = at + 2
-        for _ in range(code[at]):
-            most_axes = max(most_axes, code[c + N_AXES])
-            c = _next_clique(code, c)
-    x, at, places = np.empty(most_entries), np.zeros(most_axes, np.int64), np.empty(most_cliques, np.int64)
+        program = code[code_starts[arena[starts[i]]] :]
+        most_entries = max(most_entries, program[N_ENTRIES])
+        for c in range(program[N_CLIQUES]):
+            most_axes = max(most_axes, program[program[CLIQUES + c] + N_AXES])
+    x, at = np.empty(most_entries), np.zeros(most_axes, np.int64)
     for i in range(first, last):
-        bases = arena[starts[i] : starts[i + 1]]
-        p, log_total = code_starts[bases[0]], -np.inf
+        bases, log_total = arena[starts[i] : starts[i + 1]], -np.inf
+        program = code[code_starts[bases[0]] : code_starts[bases[0] + 1]]
         if bases.shape[0] <= _MANY_TABLES:
-            log_total = _collect(code, p + 2, code[p], bases, tables, x, at, places)
+            log_total = _collect(program, bases, tables, x, at)
         if log_total == -np.inf:
-            log_total = _collect_logarithms(code, p + 2, code[p], bases, log_tables, x, at, places)
+            log_total = _collect_logarithms(program, bases, log_tables, x, at)
         log_sum += weights[i] * log_total
         if log_total > -np.inf:
-            _distribute(code, code[p], bases, weights[i], x, at, places, counts)
+            _distribute(program, bases, weights[i], x, at, counts)
     return log_sum

@@ -17,8 +17,8 @@ variable observed in every lane has an axis of length one: evidence makes all ta
 in some lanes only) is multiplied into one potential of the variable while that is copied.
 
 The records have few arrays, integers as rows of a table with named columns: numba counts references for every array of
-a tuple at every call (20 arrays: 240 ns, 5 arrays: 55 ns), and Python takes 0.3 µs to pass each. For the same reasons
-helpers are inlined, and the kernels that Python calls get the fields of ``Program`` and ``Evidence`` one by one.
+a tuple at every call (20 arrays: 240 ns, 5 arrays: 55 ns). For the same reason helpers are inlined. Records of numbers
+cost nothing.
 """
 
 from typing import NamedTuple
@@ -50,6 +50,11 @@ SOURCE, AXES, UP, DOWN, VIA = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
 UNIT, LEAST = np.int64(0), np.int64(1)
 
 ASSIGN, ADD, MAXIMISE = np.int64(0), np.int64(1), np.int64(2)
+
+# Rows of _Workspace.axes: the length of each axis of the present clique, the lanes last; which of the two factors of
+# its product have the axis, and which tables of a contraction, as sums of IN_A, IN_B and IN_O; and counters behind.
+LENGTHS, FACTORS, MARKS, COUNTERS = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
+IN_A, IN_B, IN_O = np.int64(1), np.int64(2), np.int64(4)
 
 _SMALL_PRODUCT = 4096  # entries: to look for small ones among them after every factor costs nothing
 _SMALL = 1e-120
@@ -114,32 +119,57 @@ class Layout(NamedTuple):
 
 
 class _Workspace(NamedTuple):
-    """The arrays of a run.
+    """The layout of the buffer, and the arrays of a run.
 
     Parameters
     ----------
+    at : Layout
+        Where the parts of the buffer begin.
     x : float64 array
         The buffer.
     extents : int64 array
         The length of each variable's axis: 1 where it is observed in every lane.
     touched : int64 array
         Whether evidence changes a potential, so that it is copied.
-    lengths : int64 array
-        The lengths of the present clique's axes, the lanes last.
-    places, axes : int64 arrays of shapes (n_inputs,) and (n_inputs, n_axes)
+    places, held : int64 arrays of shapes (n_inputs,) and (n_inputs, n_axes)
         Where the inputs of the present clique lie in the buffer, and which of its axes each has.
-    flags, work : int64 arrays of shapes (3, n_axes) and (5, n_axes)
-        Which axes the product, the last factor and the result have; space for counters.
+    axes : int64 array of shape (8, n_axes), with the rows above
+        The axes of the present clique.
     """
 
+    at: Layout
     x: np.ndarray
     extents: np.ndarray
     touched: np.ndarray
-    lengths: np.ndarray
     places: np.ndarray
+    held: np.ndarray
     axes: np.ndarray
-    flags: np.ndarray
-    work: np.ndarray
+
+
+class _Product(NamedTuple):
+    """The inputs of a clique multiplied: its number, how many axes it has, and where product and last input lie."""
+
+    clique: int
+    n_axes: int
+    a: int
+    b: int
+
+
+class _Places(NamedTuple):
+    """Where the factors a and b and the result o lie, or how far the next run of each is."""
+
+    a: int
+    b: int
+    o: int
+
+
+class _Loops(NamedTuple):
+    """The innermost loops of a contraction: an operation, one of the cases of ``_combine``, n entries, m times."""
+
+    op: int
+    case: int
+    n: int
+    m: int
 
 
 @njit(cache=True, nogil=True)
@@ -158,26 +188,28 @@ def layout(sizes, lanes):
 
 
 @njit(cache=True, nogil=True)
-def load_potentials(variables, starts, members, scope_start, scope_vars, tables, x):
-    """Write the first two entries and the potentials into the buffer, their axes in the order of elimination."""
-    n_potentials = starts.shape[0] - 1
+def load_potentials(variables, potentials, members, scopes, tables, x):
+    """Write the first two entries and the potentials into the buffer, their axes in the order of elimination.
+
+    The first three are those of the program. ``scopes`` holds the variables of each potential in the order of the axes
+    that its table has now.
+    """
     n_axes = 1
-    for f in range(n_potentials):
-        n_axes = max(n_axes, scope_start[f + 1] - scope_start[f])
+    for f in range(potentials.shape[0] - 1):
+        n_axes = max(n_axes, potentials[f + 1, SCOPE] - potentials[f, SCOPE])
     extents, strides, at = np.empty(n_axes, np.int64), np.empty(n_axes, np.int64), np.empty(n_axes, np.int64)
     stride_of = np.empty(variables.shape[0], np.int64)
     x[UNIT], least = 1.0, np.inf
-    for f in range(n_potentials):
-        low, k = scope_start[f], scope_start[f + 1] - scope_start[f]
-        stride = 1
-        for i in range(k - 1, -1, -1):
-            stride_of[scope_vars[low + i]] = stride
-            stride *= variables[scope_vars[low + i], N_STATES]
+    for f in range(potentials.shape[0] - 1):
+        low, k, stride = potentials[f, SCOPE], potentials[f + 1, SCOPE] - potentials[f, SCOPE], 1
+        for i in range(low + k - 1, low - 1, -1):
+            stride_of[scopes[i]] = stride
+            stride *= variables[scopes[i], N_STATES]
         for i in range(k):
-            v = members[starts[f, SCOPE] + i]
+            v = members[low + i]
             extents[i], strides[i], at[i] = variables[v, N_STATES], stride_of[v], 0
-        read = starts[f, TABLE]
-        for write in range(2 + starts[f, TABLE], 2 + starts[f + 1, TABLE]):
+        read = potentials[f, TABLE]
+        for write in range(2 + potentials[f, TABLE], 2 + potentials[f + 1, TABLE]):
             x[write] = tables[read]
             if 0.0 < tables[read] < least:
                 least = tables[read]
@@ -201,10 +233,11 @@ def _make_sums(length):
     """
 
     @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-    def combine(op, case, x, a, b, o, n, m, a1, b1, o1):
-        a, b, o = np.uint64(a), np.uint64(b), np.uint64(o)
-        a1, b1, o1 = np.uint64(a1), np.uint64(b1), np.uint64(o1)
-        n = np.uint64(length) if length else np.uint64(n)
+    def combine(x, loops, first, step):
+        op, case, m = loops.op, loops.case, loops.m
+        a, b, o = np.uint64(first.a), np.uint64(first.b), np.uint64(first.o)
+        a1, b1, o1 = np.uint64(step.a), np.uint64(step.b), np.uint64(step.o)
+        n = np.uint64(length) if length else np.uint64(loops.n)
         if case == 0 and op == ASSIGN:
             for _ in range(m):
                 for i in range(n):
@@ -249,8 +282,9 @@ _sums, _sums_2, _sums_3, _sums_4 = _make_sums(0), _make_sums(2), _make_sums(3), 
 
 
 @njit(cache=True, nogil=True)
-def _rare(op, case, x, a, b, o, n, m, a1, b1, o1):
+def _rare(x, loops, first, step):
     """The innermost loops for maxima, and for runs that only the result has."""
+    (op, case, n, m), (a, b, o) = loops, first
     step_a, step_b = 1 * (case != 2), 1 * (case == 0 or case == 3)
     for _ in range(m):
         if case >= 3:
@@ -267,57 +301,60 @@ def _rare(op, case, x, a, b, o, n, m, a1, b1, o1):
         else:
             for i in range(n):
                 x[o + i] = x[a] * x[b]
-        a, b, o = a + a1, b + b1, o + o1
+        a, b, o = a + step.a, b + step.b, o + step.o
 
 
 @njit(cache=True, nogil=True)
-def _combine(op, case, x, a, b, o, n, m, a1, b1, o1):
+def _combine(x, loops, first, step):
     """Combine runs of n entries, m times; ∘ is the operation on the present entry and the product.
 
     Case 0: o[i] ∘ a[i] b[i], 1: o[i] ∘ a[i] b, 2: o[i] ∘ a b, 3: o ∘ Σ a[i] b[i], 4: o ∘ b Σ a[i].
     """
-    if op == MAXIMISE or case == 2:
-        _rare(op, case, x, a, b, o, n, m, a1, b1, o1)
-    elif n == 2:
-        _sums_2(op, case, x, a, b, o, n, m, a1, b1, o1)
-    elif n == 3:
-        _sums_3(op, case, x, a, b, o, n, m, a1, b1, o1)
-    elif n == 4:
-        _sums_4(op, case, x, a, b, o, n, m, a1, b1, o1)
+    if loops.op == MAXIMISE or loops.case == 2:
+        _rare(x, loops, first, step)
+    elif loops.n == 2:
+        _sums_2(x, loops, first, step)
+    elif loops.n == 3:
+        _sums_3(x, loops, first, step)
+    elif loops.n == 4:
+        _sums_4(x, loops, first, step)
     else:
-        _sums(op, case, x, a, b, o, n, m, a1, b1, o1)
+        _sums(x, loops, first, step)
 
 
 @njit(cache=True, nogil=True)
-def _contract(op, n_axes, extents, x, a, in_a, b, in_b, o, in_o, work):
+def _contract(op, x, axes, n_axes, places):
     """Fill table o with the product of tables a and b, summed (or maximised) over the axes that o lacks.
 
-    The tables are compact and have their axes in the same order, so neighbouring axes with equal membership are one.
-    Returns the number of entries of o.
+    The tables are compact and have their axes in the same order, so neighbouring axes with equal marks are one. Returns
+    the number of entries of o.
     """
-    count, stride_a, stride_b, stride_o, at = work[0], work[1], work[2], work[3], work[4]
+    lengths, marks, count, stride_a, stride_b, stride_o, at = (
+        axes[LENGTHS], axes[MARKS], axes[COUNTERS], axes[COUNTERS + 1], axes[COUNTERS + 2], axes[COUNTERS + 3],
+        axes[COUNTERS + 4],
+    )  # fmt: skip
+    a, b, o = places
     k, size_a, size_b, size_o, reduces = 0, 1, 1, 1, False
-    flags = -1
+    last = -1
     for j in range(n_axes - 1, -1, -1):
-        e = extents[j]
-        here = in_a[j] + 2 * in_b[j] + 4 * in_o[j]
+        e, here = lengths[j], marks[j]
         if e == 1 or here == 0:
             continue
-        reduces = reduces or here < 4
-        if here == flags:
+        reduces = reduces or here < IN_O
+        if here == last:
             count[k - 1] *= e
         else:
             count[k] = e
-            stride_a[k] = size_a if in_a[j] else 0
-            stride_b[k] = size_b if in_b[j] else 0
-            stride_o[k] = size_o if in_o[j] else 0
+            stride_a[k] = size_a if here & IN_A else 0
+            stride_b[k] = size_b if here & IN_B else 0
+            stride_o[k] = size_o if here & IN_O else 0
             k += 1
-            flags = here
-        if in_a[j]:
+            last = here
+        if here & IN_A:
             size_a *= e
-        if in_b[j]:
+        if here & IN_B:
             size_b *= e
-        if in_o[j]:
+        if here & IN_O:
             size_o *= e
     if reduces:
         for i in range(np.uint64(o), np.uint64(o + size_o)):
@@ -335,12 +372,14 @@ def _contract(op, n_axes, extents, x, a, in_a, b, in_b, o, in_o, work):
     else:
         case = 3 if stride_b[0] == 1 else 4
     if k == 1:
-        _combine(op, case, x, a, b, o, count[0], np.int64(1), stride_a[0], stride_b[0], stride_o[0])
+        step = _Places(stride_a[0], stride_b[0], stride_o[0])
+        _combine(x, _Loops(op, case, count[0], np.int64(1)), _Places(a, b, o), step)
         return size_o
+    loops, step = _Loops(op, case, count[0], count[1]), _Places(stride_a[1], stride_b[1], stride_o[1])
     for i in range(2, k):
         at[i] = 0
     while True:
-        _combine(op, case, x, a, b, o, count[0], count[1], stride_a[1], stride_b[1], stride_o[1])
+        _combine(x, loops, _Places(a, b, o), step)
         i = 2
         while i < k:
             at[i] += 1
@@ -398,33 +437,33 @@ def _holds_small(x, start, size):
 
 
 @njit(cache=True, nogil=True)
-def _add_logarithms(n_axes, extents, x, o, in_o, b, in_b, work):
-    """Add the logarithms of table b to table o, which has all its axes and perhaps more."""
-    stride_o, stride_b, at = 1, 1, work[0]
+def _add_logarithms(x, axes, n_axes, in_b, b, o):
+    """Add the logarithms of table b to table o, the clique's product, which has all its axes and perhaps more."""
+    lengths, in_o, at, strides = axes[LENGTHS], axes[FACTORS], axes[COUNTERS], axes[COUNTERS + 1]
+    size_o, size_b = 1, 1
     for j in range(n_axes - 1, -1, -1):
         at[j] = 0
-        work[1, j] = stride_b if in_b[j] else 0
-        stride_o *= extents[j] if in_o[j] else 1
-        stride_b *= extents[j] if in_b[j] else 1
-    for entry in range(o, o + stride_o):
+        strides[j] = size_b if in_b[j] else 0
+        size_o *= lengths[j] if in_o[j] else 1
+        size_b *= lengths[j] if in_b[j] else 1
+    for entry in range(o, o + size_o):
         x[entry] += np.log(x[b])
         for j in range(n_axes - 1, -1, -1):
             if in_o[j]:
                 at[j] += 1
-                b += work[1, j]
-                if at[j] < extents[j]:
+                b += strides[j]
+                if at[j] < lengths[j]:
                     break
-                b -= at[j] * work[1, j]
+                b -= at[j] * strides[j]
                 at[j] = 0
-    return stride_o
 
 
 # The inputs of a clique
 
 
 @njit(cache=True, nogil=True)
-def _workspace(program, x):
-    """Return the arrays of a run."""
+def _workspace(program, x, lanes):
+    """Return the layout and the arrays of a run."""
     cliques, potentials = program.cliques, program.potentials
     n_potentials, widest, most_inputs = potentials.shape[0] - 1, 1, 1
     for c in range(cliques.shape[0] - 1):
@@ -434,9 +473,9 @@ def _workspace(program, x):
         widest = max(widest, potentials[f + 1, SCOPE] - potentials[f, SCOPE])
     widest += 1
     return _Workspace(
-        x, np.empty(program.variables.shape[0], np.int64), np.empty(n_potentials, np.int64),
-        np.empty(widest, np.int64), np.empty(most_inputs, np.int64), np.empty((most_inputs, widest), np.int64),
-        np.empty((3, widest), np.int64), np.empty((5, widest), np.int64),
+        layout(program.sizes, lanes), x, np.empty(program.variables.shape[0], np.int64),
+        np.empty(n_potentials, np.int64), np.empty(most_inputs, np.int64), np.empty((most_inputs, widest), np.int64),
+        np.empty((8, widest), np.int64),
     )  # fmt: skip
 
 
@@ -471,7 +510,8 @@ def _copy_potential(program, evidence, space, f, read, write):
     variables, x, extents = program.variables, space.x, space.extents
     codes, likelihoods, is_soft = evidence
     scope = program.members[program.potentials[f, SCOPE] : program.potentials[f + 1, SCOPE]]
-    count, stride, at, lanes = space.work[0], space.work[1], space.work[2], codes.shape[1]
+    count, stride, at = space.axes[COUNTERS], space.axes[COUNTERS + 1], space.axes[COUNTERS + 2]
+    lanes = codes.shape[1]
     k, size, total, softened, soft_axis = 0, 1, 1, -1, -1
     for i in range(scope.shape[0] - 1, -1, -1):
         v = scope[i]
@@ -507,32 +547,32 @@ def _copy_potential(program, evidence, space, f, read, write):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _open_clique(program, at, evidence, space, c):
+def _open_clique(program, evidence, space, c):
     """Find the lengths of a clique's axes and where its inputs lie; copy the potentials that evidence changes.
 
     Returns the number of axes, lanes included.
     """
-    cliques, inputs, members = program.cliques, program.inputs, program.members
+    cliques, inputs, members, at = program.cliques, program.inputs, program.members, space.at
     n_cliques, n_potentials = cliques.shape[0] - 1, space.touched.shape[0]
     first, lanes = cliques[c, MEMBERS], evidence.codes.shape[1]
     n_axes = cliques[c + 1, MEMBERS] - first + 1
     for j in range(n_axes - 1):
-        space.lengths[j] = space.extents[members[first + j]]
-    space.lengths[n_axes - 1] = lanes
+        space.axes[LENGTHS, j] = space.extents[members[first + j]]
+    space.axes[LENGTHS, n_axes - 1] = lanes
     write = at.copies
     for k in range(cliques[c + 1, INPUTS] - cliques[c, INPUTS]):
         i = cliques[c, INPUTS] + k
-        source, axes = inputs[i, SOURCE], space.axes[k]
+        source, held = inputs[i, SOURCE], space.held[k]
         for j in range(n_axes):
-            axes[j] = j == n_axes - 1
+            held[j] = j == n_axes - 1
         for j in range(inputs[i, AXES], inputs[i + 1, AXES]):
-            axes[members[j]] = 1
+            held[members[j]] = 1
         if source >= n_potentials:
             child = source - n_potentials
             message = at.up + cliques[child, MESSAGE] * lanes
             space.places[k] = message if child < n_cliques else at.down + cliques[c, MESSAGE] * lanes
             continue
-        axes[n_axes - 1] = space.touched[source]
+        held[n_axes - 1] = space.touched[source]
         space.places[k] = at.potentials + program.potentials[source, TABLE]
         if space.touched[source]:
             size = _copy_potential(program, evidence, space, source, space.places[k], write)
@@ -542,28 +582,27 @@ def _open_clique(program, at, evidence, space, c):
 
 
 @njit(cache=True, nogil=True)
-def _add_inputs(at, space, n_axes, order, log_scale):
+def _add_inputs(space, n_axes, order, log_scale):
     """Multiply inputs by adding their logarithms; the result is scaled to a largest entry of 1.
 
     Entries that are possible stay above 0, however small beside the largest one. The last input takes part if it has no
     axis of its own (the unit is then the last one); else there is no room.
     """
-    x, lengths, places, axes, lanes = space.x, space.lengths, space.places, space.axes, space.lengths[n_axes - 1]
-    in_a, in_b, last = space.flags[0], space.flags[1], order[-1]
-    for j in range(n_axes):
-        in_a[j] = j == n_axes - 1
-        for t in range(order.shape[0] - 1):
-            in_a[j] |= axes[order[t], j]
+    at, x, places, held, axes = space.at, space.x, space.places, space.held, space.axes
+    lengths, factors, lanes, last = axes[LENGTHS], axes[FACTORS], axes[LENGTHS, n_axes - 1], order[-1]
     size, n_added = 1, order.shape[0]
     for j in range(n_axes):
-        size *= lengths[j] if in_a[j] else 1
-        if axes[last, j] > in_a[j]:
+        factors[j] = IN_A * (j == n_axes - 1)
+        for t in range(order.shape[0] - 1):
+            factors[j] |= IN_A * held[order[t], j]
+        size *= lengths[j] if factors[j] else 1
+        if held[last, j] and not factors[j]:
             n_added = order.shape[0] - 1
     o = at.product if at.other_product - at.product >= at.end - at.other_product else at.other_product
     for i in range(o, o + size):
         x[i] = 0.0
     for t in range(n_added):
-        _add_logarithms(n_axes, lengths, x, o, in_a, places[order[t]], axes[order[t]], space.work)
+        _add_logarithms(x, axes, n_axes, held[order[t]], places[order[t]], o)
     for lane in range(lanes):
         largest = -np.inf
         for i in range(o + lane, o + size, lanes):
@@ -572,52 +611,45 @@ def _add_inputs(at, space, n_axes, order, log_scale):
         for i in range(o + lane, o + size, lanes):
             x[i] = max(np.exp(x[i] - largest), _SMALLEST) if x[i] > -np.inf else 0.0
     is_apart = n_added < order.shape[0]
-    for j in range(n_axes):
-        in_b[j] = axes[last, j] if is_apart else 0
+    for j in range(n_axes if is_apart else 0):
+        factors[j] += IN_B * held[last, j]
     return o, places[last] if is_apart else UNIT
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _multiply_inputs(at, space, n_axes, order, log_scale):
-    """Multiply all inputs but the last; return where the product and the last input lie. flags[0], flags[1] are theirs.
+def _multiply_inputs(space, n_axes, order, log_scale):
+    """Multiply all inputs but the last; return where the product and the last input lie. FACTORS marks their axes.
 
     Where entries become very small (or a potential has such entries), logarithms are added instead. To scale a product
     would not do: it keeps the product from vanishing, but not one state beside another, and that could not come back.
     """
-    x, lengths, places, axes = space.x, space.lengths, space.places, space.axes
+    x, places, held, factors, marks = space.x, space.places, space.held, space.axes[FACTORS], space.axes[MARKS]
     if x[LEAST] < _SMALL and order.shape[0] > 2:
-        return _add_inputs(at, space, n_axes, order, log_scale)
-    in_a, in_b, in_o = space.flags[0], space.flags[1], space.flags[2]
-    a, free, other = UNIT, at.product, at.other_product
+        return _add_inputs(space, n_axes, order, log_scale)
+    a, free, other = UNIT, space.at.product, space.at.other_product
     for j in range(n_axes):
-        in_a[j] = axes[order[0], j] if order.shape[0] > 1 else 0
-        in_b[j] = axes[order[-1], j]
+        factors[j] = IN_A * held[order[0], j] if order.shape[0] > 1 else 0
     if order.shape[0] > 1:
         a = places[order[0]]
     for t in range(1, order.shape[0] - 1):
-        factor = axes[order[t]]
+        factor = held[order[t]]
         grows = False  # by the axes alone, whatever their lengths: so the compiler placed the products
-        for j in range(n_axes - 1):
-            in_o[j] = in_a[j] | factor[j]
-            grows = grows or in_o[j] > in_a[j]
-        in_o[n_axes - 1] = 1
+        for j in range(n_axes):
+            is_lane = j == n_axes - 1
+            has = factors[j] | factor[j] | is_lane
+            grows = grows or (has > factors[j] and not is_lane)
+            marks[j] = factors[j] + IN_B * factor[j] + IN_O * has
+            factors[j] = has
         o = a if t > 1 and not grows else free
-        size = _contract(ASSIGN, n_axes, lengths, x, a, in_a, places[order[t]], factor, o, in_o, space.work)
+        size = _contract(ASSIGN, x, space.axes, n_axes, _Places(a, places[order[t]], o))
         if o == free:
             free, other = other, free
         a = o
-        for j in range(n_axes):
-            in_a[j] = in_o[j]
         if (t % 2 == 0 or size <= _SMALL_PRODUCT) and _holds_small(x, a, size):
-            return _add_inputs(at, space, n_axes, order, log_scale)
+            return _add_inputs(space, n_axes, order, log_scale)
+    for j in range(n_axes):
+        factors[j] += IN_B * held[order[-1], j]
     return a, places[order[-1]]
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _sum_product(op, space, n_axes, a, b, o):
-    """Fill table o, whose axes flags[2] marks, with the sum (or maximum) of the product of a and b over the others."""
-    in_a, in_b, in_o = space.flags[0], space.flags[1], space.flags[2]
-    return _contract(op, n_axes, space.lengths, space.x, a, in_a, b, in_b, o, in_o, space.work)
 
 
 # Messages
@@ -631,30 +663,39 @@ def _order_up(program, c):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _multiply_clique(program, at, evidence, space, c, is_down, log_scale):
-    """Multiply the inputs of a clique, on the way down with its parent's; return (n_axes, product, last input)."""
-    n_axes = _open_clique(program, at, evidence, space, c)
+def _multiply_clique(program, evidence, space, c, is_down, log_scale):
+    """Return the product of the inputs of a clique, on the way down with its parent's."""
+    n_axes = _open_clique(program, evidence, space, c)
     low, high = program.cliques[c, INPUTS], program.cliques[c + 1, INPUTS]
     order = program.inputs[low:high, DOWN] if is_down else _order_up(program, c)
-    a, b = _multiply_inputs(at, space, n_axes, order, log_scale)
-    return n_axes, a, b
+    a, b = _multiply_inputs(space, n_axes, order, log_scale)
+    return _Product(c, n_axes, a, b)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _sum_product(op, space, product, o):
+    """Fill table o, whose axes MARKS has, with the sum (or maximum) of a product over the other axes."""
+    marks, factors = space.axes[MARKS], space.axes[FACTORS]
+    for j in range(product.n_axes):
+        marks[j] = factors[j] + IN_O * marks[j]
+    return _contract(op, space.x, space.axes, product.n_axes, _Places(product.a, product.b, o))
 
 
 @njit(cache=True, nogil=True)
-def _collect(program, at, evidence, space, is_maximised, log_scale):
+def _collect(program, evidence, space, is_maximised, log_scale):
     """Send the messages up, each the sum (or the maximum) over what its clique eliminates; add up their scales.
 
     Variables that are maximised are eliminated after the others, in cliques of their own.
     """
-    cliques, lanes, in_o = program.cliques, evidence.codes.shape[1], space.flags[2]
+    cliques, lanes, marks = program.cliques, evidence.codes.shape[1], space.axes[MARKS]
     _apply_evidence(program, evidence, space)
     for c in range(cliques.shape[0] - 1):
-        n_axes, a, b = _multiply_clique(program, at, evidence, space, c, False, log_scale)
-        for j in range(n_axes):
-            in_o[j] = j >= cliques[c, N_RESIDUAL]
+        product = _multiply_clique(program, evidence, space, c, False, log_scale)
+        for j in range(product.n_axes):
+            marks[j] = j >= cliques[c, N_RESIDUAL]
         op = MAXIMISE if is_maximised[program.members[cliques[c, MEMBERS]]] else ADD
-        message = at.up + cliques[c, MESSAGE] * lanes
-        size = _sum_product(op, space, n_axes, a, b, message)
+        message = space.at.up + cliques[c, MESSAGE] * lanes
+        size = _sum_product(op, space, product, message)
         _scale(space.x, message, size // lanes, lanes, log_scale)
 
 
@@ -675,105 +716,100 @@ def _needed_cliques(program, wanted, joint):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _send_down(program, at, space, c, n_axes, needed, a, b):
-    """Send the messages of a clique to the children that are needed, from its product a · b."""
+def _send_down(program, space, product, needed):
+    """Send the messages of a clique to the children that are needed, from its product."""
+    c, n_axes, at, axes = product.clique, product.n_axes, space.at, space.axes
     inputs, first, n_potentials = program.inputs, program.cliques[c, INPUTS], space.touched.shape[0]
-    n_cliques, in_o, lanes = program.cliques.shape[0] - 1, space.flags[2], space.lengths[n_axes - 1]
+    n_cliques, lanes = program.cliques.shape[0] - 1, axes[LENGTHS, n_axes - 1]
     for k in range(program.cliques[c + 1, INPUTS] - first):
         child = inputs[first + k, SOURCE] - n_potentials
         if not 0 <= child < n_cliques or not needed[child]:
             continue
         up, via = space.places[k], inputs[first + k, VIA]
         down = up - at.up + at.down
-        for j in range(n_axes):
-            in_o[j] = space.axes[k, j]
         if via >= 0 and needed[inputs[first + via, SOURCE] - n_potentials]:  # its belief is message up · message down
             wide = space.places[via]
-            size = _contract(
-                ADD, n_axes, space.lengths, space.x, wide, space.axes[via], wide - at.up + at.down, space.axes[via],
-                down, in_o, space.work,
-            )  # fmt: skip
+            for j in range(n_axes):
+                axes[MARKS, j] = (IN_A + IN_B) * space.held[via, j] + IN_O * space.held[k, j]
+            size = _contract(ADD, space.x, axes, n_axes, _Places(wide, wide - at.up + at.down, down))
         else:
-            size = _sum_product(ADD, space, n_axes, a, b, down)
+            for j in range(n_axes):
+                axes[MARKS, j] = space.held[k, j]
+            size = _sum_product(ADD, space, product, down)
         _divide(space.x, down, up, size // lanes, lanes)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _write_marginals(program, at, evidence, space, c, n_axes, wanted, a, b, unused):
-    """Write the marginals of the wanted variables that are eliminated in clique c, from its product a · b."""
-    variables, x, lanes = program.variables, space.x, space.lengths[n_axes - 1]
-    in_a, in_b, in_o = space.flags[0], space.flags[1], space.flags[2]
-    residual = program.cliques[c, N_RESIDUAL]
+def _write_marginals(program, evidence, space, product, wanted, unused):
+    """Write the marginals of the wanted variables that are eliminated in a clique, from its product."""
+    c, n_axes, x, marks = product.clique, product.n_axes, space.x, space.axes[MARKS]
+    variables, residual, lanes = program.variables, program.cliques[c, N_RESIDUAL], space.axes[LENGTHS, n_axes - 1]
     if program.cliques[c, JOINTLY]:
         for j in range(n_axes):
-            in_o[j] = j < residual or j == n_axes - 1
-        _sum_product(ADD, space, n_axes, a, b, at.scratch)
-        a, b = at.scratch, UNIT
+            marks[j] = j < residual or j == n_axes - 1
+        _sum_product(ADD, space, product, space.at.scratch)
+        product = _Product(c, n_axes, space.at.scratch, UNIT)
         for j in range(n_axes):
-            in_a[j], in_b[j] = in_o[j], 0
+            space.axes[FACTORS, j] = IN_A * (j < residual or j == n_axes - 1)
     for i in range(residual):
         v = program.members[program.cliques[c, MEMBERS] + i]
         if not wanted[v]:
             continue
-        write = at.marginals + variables[v, STATES] * lanes
+        write = space.at.marginals + variables[v, STATES] * lanes
         if space.extents[v] == 1:
             for k in range(variables[v, N_STATES]):
                 for lane in range(lanes):
                     x[write + k * lanes + lane] = 1.0 if k == max(evidence.codes[v, lane], 0) else 0.0
             continue
         for j in range(n_axes):
-            in_o[j] = j == i or j == n_axes - 1
-        _sum_product(ADD, space, n_axes, a, b, write)
+            marks[j] = j == i or j == n_axes - 1
+        _sum_product(ADD, space, product, write)
         _scale(x, write, variables[v, N_STATES], lanes, unused)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _write_joint(program, at, space, c, n_axes, joint, a, b, unused):
-    """Write the joint table of variables of clique c behind the end of the buffer, from its product a · b."""
-    in_o, lanes = space.flags[2], space.lengths[n_axes - 1]
-    for j in range(n_axes - 1):
-        in_o[j] = 0
+def _write_joint(program, space, product, joint, unused):
+    """Write the joint table of variables of a clique behind the end of the buffer, from its product."""
+    marks, last, end = space.axes[MARKS], product.n_axes - 1, space.at.end
+    for j in range(last):
+        marks[j] = 0
         for v in joint:
-            in_o[j] |= program.members[program.cliques[c, MEMBERS] + j] == v
-    in_o[n_axes - 1] = 1
-    size = _sum_product(ADD, space, n_axes, a, b, at.end)
-    _scale(space.x, at.end, size // lanes, lanes, unused)
+            marks[j] |= program.members[program.cliques[product.clique, MEMBERS] + j] == v
+    marks[last] = 1
+    lanes, size = space.axes[LENGTHS, last], _sum_product(ADD, space, product, end)
+    _scale(space.x, end, size // lanes, lanes, unused)
 
 
 @njit(cache=True, nogil=True)
-def propagate(variables, potentials, cliques, inputs, members, sizes, x, codes, likelihoods, is_soft, wanted, joint):
+def propagate(program, x, evidence, wanted, joint):
     """Compute the logarithm of the probability of the evidence, and the marginals of the wanted variables.
 
     Both are written to the buffer x; a lane of impossible evidence gets −∞. The variables of ``joint``, in the order of
     elimination, have their joint table written behind the end of the layout; they must stand in the home clique of the
     first of them.
     """
-    program, evidence = (
-        Program(variables, potentials, cliques, inputs, members, sizes),
-        Evidence(codes, likelihoods, is_soft),
-    )
-    lanes = codes.shape[1]
-    at, space = layout(sizes, lanes), _workspace(program, x)
-    log_evidence, unused = x[at.log_evidence : at.marginals], np.zeros(lanes)
+    cliques, lanes = program.cliques, evidence.codes.shape[1]
+    space, unused = _workspace(program, x, lanes), np.zeros(lanes)
+    log_evidence = x[space.at.log_evidence : space.at.marginals]
     log_evidence[:] = 0.0
-    _collect(program, at, evidence, space, np.zeros(program.variables.shape[0], np.int64), log_evidence)
+    _collect(program, evidence, space, np.zeros(program.variables.shape[0], np.int64), log_evidence)
     needed = _needed_cliques(program, wanted, joint)
     joint_clique = program.variables[joint[0], HOME] if joint.shape[0] > 0 else -1
     for c in range(cliques.shape[0] - 2, -1, -1):
         if not needed[c]:
             continue
-        n_axes, a, b = _multiply_clique(program, at, evidence, space, c, True, unused)
-        _send_down(program, at, space, c, n_axes, needed, a, b)
+        product = _multiply_clique(program, evidence, space, c, True, unused)
+        _send_down(program, space, product, needed)
         if c == joint_clique:
-            _write_joint(program, at, space, c, n_axes, joint, a, b, unused)
-        _write_marginals(program, at, evidence, space, c, n_axes, wanted, a, b, unused)
+            _write_joint(program, space, product, joint, unused)
+        _write_marginals(program, evidence, space, product, wanted, unused)
 
 
 # Most probable states, conditioning
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _input_entry(program, at, space, c, i, chosen, strides):
+def _input_entry(program, space, c, i, chosen, strides):
     """Return where input i of clique c has its entry for the chosen states, and set the stride of each of c's axes.
 
     A potential is read where it lies, with all its axes; a message has the axes that the evidence left.
@@ -782,9 +818,9 @@ def _input_entry(program, at, space, c, i, chosen, strides):
     source, n_potentials = inputs[i, SOURCE], program.potentials.shape[0] - 1
     is_potential = source < n_potentials
     if is_potential:
-        entry = at.potentials + program.potentials[source, TABLE]
+        entry = space.at.potentials + program.potentials[source, TABLE]
     else:
-        entry = at.up + program.cliques[source - n_potentials, MESSAGE]
+        entry = space.at.up + program.cliques[source - n_potentials, MESSAGE]
     for j in range(strides.shape[0]):
         strides[j] = 0
     stride = 1
@@ -800,14 +836,18 @@ def _input_entry(program, at, space, c, i, chosen, strides):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _choose_residual(program, at, evidence, space, c, chosen, entries, strides):
-    """Set the residual variables of clique c to the states at which the product of its inputs is largest."""
+def _choose_residual(program, evidence, space, c, chosen):
+    """Set the residual variables of clique c to the states at which the product of its inputs is largest.
+
+    The messages are sent, so the workspace is free: it takes the entries and the strides of the inputs.
+    """
+    entries, strides = space.places, space.held
     first, residual = program.cliques[c, MEMBERS], program.cliques[c, N_RESIDUAL]
     residents, order, low = program.members[first : first + residual], _order_up(program, c), program.cliques[c, INPUTS]
     states, best, softened = np.zeros(residual, np.int64), np.zeros(residual, np.int64), np.zeros(residual, np.int64)
     for t in range(order.shape[0]):
         i = low + order[t]
-        entries[t] = _input_entry(program, at, space, c, i, chosen, strides[t])
+        entries[t] = _input_entry(program, space, c, i, chosen, strides[t])
         for j in range(residual):
             is_own = program.inputs[i, SOURCE] == program.variables[residents[j], OWN]
             softened[j] |= evidence.is_soft[residents[j]] and is_own
@@ -838,52 +878,43 @@ def _choose_residual(program, at, evidence, space, c, chosen, entries, strides):
 
 
 @njit(cache=True, nogil=True)
-def maximise(
-    variables, potentials, cliques, inputs, members, sizes, x, codes, likelihoods, is_soft, is_maximised, chosen
-):
+def maximise(program, x, evidence, is_maximised, chosen):
     """Find the most probable states of some variables, the others summed out; return their log-probability.
 
     ``chosen`` gets the state of every variable that is maximised; the observed ones keep theirs.
     """
-    program = Program(variables, potentials, cliques, inputs, members, sizes)
-    evidence = Evidence(codes, likelihoods, is_soft)
-    at, space, log_largest = layout(sizes, 1), _workspace(program, x), np.zeros(1)
-    _collect(program, at, evidence, space, is_maximised, log_largest)
+    space, log_largest = _workspace(program, x, 1), np.zeros(1)
+    _collect(program, evidence, space, is_maximised, log_largest)
     for v in range(chosen.shape[0]):
         chosen[v] = evidence.codes[v, 0]
-    entries, strides = np.empty(space.axes.shape[0], np.int64), np.empty(space.axes.shape, np.int64)
     for c in range(program.cliques.shape[0] - 2, -1, -1):
         if is_maximised[program.members[program.cliques[c, MEMBERS]]]:
-            _choose_residual(program, at, evidence, space, c, chosen, entries, strides)
+            _choose_residual(program, evidence, space, c, chosen)
     return log_largest[0]
 
 
 @njit(cache=True, nogil=True)
-def condition(
-    variables, potentials, cliques, inputs, members, sizes, x, codes, likelihoods, is_soft, table_start, tables
-):
+def condition(program, x, evidence, table_start, tables):
     """Write the distribution of each variable given the other members of its clique, and return ln P(evidence).
 
     Every clique must eliminate one variable, and no variable may be observed. Tables have the separator's axes first
     and the variable's own last; configurations that cannot occur get its first state.
     """
-    program = Program(variables, potentials, cliques, inputs, members, sizes)
-    evidence = Evidence(codes, likelihoods, is_soft)
-    at, space = layout(sizes, 1), _workspace(program, x)
-    log_evidence, unused = np.zeros(1), np.zeros(1)
-    _collect(program, at, evidence, space, np.zeros(program.variables.shape[0], np.int64), log_evidence)
+    space, log_evidence, unused = _workspace(program, x, 1), np.zeros(1), np.zeros(1)
+    cliques, end = program.cliques, space.at.end
+    _collect(program, evidence, space, np.zeros(program.variables.shape[0], np.int64), log_evidence)
     for c in range(cliques.shape[0] - 1):
-        n_axes, a, b = _multiply_clique(program, at, evidence, space, c, False, unused)
-        for j in range(n_axes):
-            space.flags[2, j] = 1
-        _sum_product(ADD, space, n_axes, a, b, at.end)
+        product = _multiply_clique(program, evidence, space, c, False, unused)
+        for j in range(product.n_axes):
+            space.axes[MARKS, j] = 1
+        _sum_product(ADD, space, product, end)
         v, size = program.members[cliques[c, MEMBERS]], cliques[c + 1, MESSAGE] - cliques[c, MESSAGE]
         n_states = program.variables[v, N_STATES]
         for s in range(size):
             total = 0.0
             for k in range(n_states):
-                total += x[at.end + k * size + s]
+                total += x[end + k * size + s]
             for k in range(n_states):
-                share = x[at.end + k * size + s] / total if total > 0.0 else 1.0 * (k == 0)
+                share = x[end + k * size + s] / total if total > 0.0 else 1.0 * (k == 0)
                 tables[table_start[v] + s * n_states + k] = share
     return log_evidence[0]

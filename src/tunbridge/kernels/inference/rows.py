@@ -54,8 +54,9 @@ ROLE, SEEN, USED = np.int64(0), np.int64(1), np.int64(2)
 # Roles: only tables of variables that matter (zero) enter components.
 _MATTERS, _WAITS, _IDLE = np.uint8(0), np.uint8(1), np.uint8(2)
 
-# Rows of _Row.lists: members and tables of the present component, and the place of each variable among the members.
-MEMBERS, TABLES, PLACE = np.int64(0), np.int64(1), np.int64(2)
+# Rows of _Row.lists: members and tables of the present component, the place of each variable among the members, and the
+# state chosen for each variable.
+MEMBERS, TABLES, PLACE, CHOSEN = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
 
 # Rows of _Elimination.counters, and of _Elimination.steps.
 GONE, AXIS, SIZES, STEPS, AT = np.int64(0), np.int64(1), np.int64(2), np.int64(3), np.int64(4)
@@ -84,6 +85,22 @@ class Network(NamedTuple):
     variables: np.ndarray
     relatives: np.ndarray
     tables: np.ndarray
+
+
+class Answers(NamedTuple):
+    """What ``answer_rows`` fills, one row each: marginals, ln P(evidence), and whether they are valid (DONE)."""
+
+    marginals: np.ndarray
+    log_evidence: np.ndarray
+    status: np.ndarray
+
+
+class Components(NamedTuple):
+    """Hidden components: where each begins in ``arena``, its program and where each table is read; its weight."""
+
+    starts: np.ndarray
+    arena: np.ndarray
+    weights: np.ndarray
 
 
 class _Row(NamedTuple):
@@ -154,17 +171,17 @@ def distinct_rows(codes, first):
 @njit(cache=True, nogil=True)
 def _new_row(n):
     """Return the arrays of a row of n variables."""
-    return _Row(np.empty(n, np.int64), np.zeros((3, n), np.uint8), np.empty((3, n), np.int64))
+    return _Row(np.empty(n, np.int64), np.zeros((3, n), np.uint8), np.empty((4, n), np.int64))
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _mark_barren(network, row, asked):
-    """Mark the hidden variables that are not requested and have nothing observed or requested below them."""
+def _mark_barren(network, row, out_start):
+    """Mark the hidden variables that are not requested (−1) and have nothing observed or requested below them."""
     variables, role = network.variables, row.marks[ROLE]
     for i in range(variables.shape[0] - 2, -1, -1):
         v = variables[i, ORDER]
         role[v] = 0
-        if row.states[v] < 0 and not asked[v]:
+        if row.states[v] < 0 and out_start[v] < 0:
             role[v] = 1
             for j in range(variables[v, CHILDREN], variables[v + 1, CHILDREN]):
                 if not role[network.relatives[j]]:
@@ -287,7 +304,7 @@ def _multiply_tables(network, row, n_members, n_used, counters, weights):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _write_members(variables, members, asked, weights, total, out_start, out):
+def _write_members(variables, members, weights, total, out_start, out):
     """Write the marginals of the requested members."""
     size, inner = 1, 1
     for v in members:
@@ -295,7 +312,7 @@ def _write_members(variables, members, asked, weights, total, out_start, out):
     for i in range(members.shape[0] - 1, -1, -1):
         v = members[i]
         n = variables[v, N_STATES]
-        if asked[v]:
+        if out_start[v] >= 0:
             for k in range(n):
                 out[out_start[v] + k] = 0.0
             for k in range(size):
@@ -322,12 +339,13 @@ def _log_known(network, row):
 
 
 @njit(cache=True, nogil=True)
-def answer_rows(network, codes, rows, asked, out_start, largest, out, log_out, status):
+def answer_rows(network, codes, rows, out_start, largest, answers):
     """Compute the marginals of the requested variables and the log-probability of the evidence for each of the rows.
 
-    codes[v, row] is the state of a variable, −1 where it is missing. out[i] gets the marginals of rows[i]; status[i]
-    is DONE where they are valid. A component may have ``largest`` joint states.
+    codes[v, row] is the state of a variable, −1 where it is missing. The marginals of variable v begin at out_start[v]
+    of its row's, which is −1 where they are not requested. A component may have ``largest`` joint states.
     """
+    out, log_out, status = answers
     variables, n = network.variables, network.variables.shape[0] - 1
     row, counters, weights = _new_row(n), np.empty((3, n), np.int64), np.empty(largest)
     states, marks, members = row.states, row.marks, row.lists[MEMBERS]
@@ -335,7 +353,7 @@ def answer_rows(network, codes, rows, asked, out_start, largest, out, log_out, s
         for v in range(n):
             states[v] = codes[v, rows[i]]
             marks[SEEN, v] = marks[USED, v] = 0
-        _mark_barren(network, row, asked)
+        _mark_barren(network, row, out_start)
         status[i], log_total = DONE, 0.0
         for v in range(n):
             if states[v] >= 0 or marks[SEEN, v] or marks[ROLE, v]:
@@ -355,12 +373,12 @@ def answer_rows(network, codes, rows, asked, out_start, largest, out, log_out, s
             for k in range(size):
                 total += weights[k]
             log_total += log_factor + np.log(total)
-            _write_members(variables, members[:n_members], asked, weights, total, out_start, out[i])
+            _write_members(variables, members[:n_members], weights, total, out_start, out[i])
         if status[i] != DONE:
             log_out[i] = -np.inf
             continue
         for v in range(n):
-            if asked[v] and states[v] >= 0:
+            if out_start[v] >= 0 and states[v] >= 0:
                 for k in range(variables[v, N_STATES]):
                     out[i, out_start[v] + k] = 1.0 if k == states[v] else 0.0
         log_out[i] = log_total + _log_known(network, row)
@@ -371,19 +389,32 @@ def answer_rows(network, codes, rows, asked, out_start, largest, out, log_out, s
 # Components of all rows
 
 
+class _Kept(NamedTuple):
+    """Different sequences, kept one behind the other: sequence i is ``arena[starts[i]:starts[i + 1]]``.
+
+    ``slots`` is a hash table of their numbers (−1: free), ``hashes`` has the hash of each.
+    """
+
+    slots: np.ndarray
+    hashes: np.ndarray
+    starts: np.ndarray
+    arena: np.ndarray
+
+
 @njit(cache=True, nogil=True)
-def _hash(key, n):
+def _hash(key):
     mixed = np.uint64(0x9E3779B97F4A7C15)
-    for i in range(n):
+    for i in range(key.shape[0]):
         mixed = (mixed ^ np.uint64(key[i] + 1)) * np.uint64(0xBF58476D1CE4E5B9)
         mixed ^= mixed >> np.uint64(29)
     return np.int64(mixed >> np.uint64(1))
 
 
-@njit(cache=True, nogil=True)
-def _intern(slots, hashes, starts, arena, n_kept, key, n):
+@njit(cache=True, nogil=True, inline="always")
+def _intern(kept, n_kept, key):
     """Return the number of a sequence among those kept, n_kept when it is new: it is then kept."""
-    mask, hashed = slots.shape[0] - 1, _hash(key, n)
+    slots, hashes, starts, arena = kept
+    mask, hashed, n = slots.shape[0] - 1, _hash(key), key.shape[0]
     slot = hashed & mask
     while slots[slot] >= 0:
         other = slots[slot]
@@ -414,7 +445,7 @@ def _longer(array, size):
 
 
 @njit(cache=True, nogil=True)
-def _roomier(slots, hashes, n_kept, n_more):
+def _with_slots(slots, hashes, n_kept, n_more):
     """Return slots that are at most half full when so many more are kept."""
     size = slots.shape[0]
     if 2 * (n_kept + n_more) <= size:
@@ -428,6 +459,21 @@ def _roomier(slots, hashes, n_kept, n_more):
             slot = (slot + 1) & (size - 1)
         other[slot] = i
     return other
+
+
+@njit(cache=True, nogil=True)
+def _with_room(kept, n_kept, n_more, n_entries):
+    """Return the sequences with room for so many more, of so many entries in all."""
+    slots, hashes, starts, arena = kept
+    return _Kept(
+        _with_slots(slots, hashes, n_kept, n_more), _longer(hashes, n_kept + n_more),
+        _longer(starts, n_kept + n_more + 1), _longer(arena, starts[n_kept] + n_entries),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _nothing_kept():
+    return _Kept(np.full(256, -1, np.int64), np.empty(64, np.int64), np.zeros(65, np.int64), np.empty(1024, np.int32))
 
 
 @njit(cache=True, nogil=True)
@@ -447,21 +493,17 @@ def find_components(network, rank, codes, weights, most, complete):
 
     codes[row, v] is a state, −1 where it is missing; rank[v] is the place of a variable in the elimination order. The
     weight of rows in which a family is complete is added to ``complete``, in the layout of the tables. Returns the
-    programs (where each begins, and its members, −1 and its tables), the components (where each begins, its program and
-    where each of its tables is to be read, and its weight), and how many rows were processed: it stops where the
-    components would have more than ``most`` entries.
+    programs (where each begins, and its members, −1 and its tables), the components, and how many rows were processed:
+    it stops where the components would have more than ``most`` entries.
     """
     n = network.variables.shape[0] - 1
-    row, numbers, asked, key = _new_row(n), np.arange(n), np.zeros(n, np.uint8), np.empty(2 * n + 1, np.int64)
+    row, numbers, out_start, key = _new_row(n), np.arange(n), np.full(n, -1), np.empty(2 * n + 1, np.int64)
     states, marks, members, tables = row.states, row.marks, row.lists[MEMBERS], row.lists[TABLES]
-    slots, hashes = np.full(256, -1, np.int64), np.empty(64, np.int64)
-    starts, arena = np.zeros(65, np.int64), np.empty(1024, np.int32)
-    own_slots, own_hashes = np.full(256, -1, np.int64), np.empty(64, np.int64)
-    own_starts, own_arena, own_weights = np.zeros(65, np.int64), np.empty(1024, np.int32), np.zeros(64)
+    programs, components, component_weights = _nothing_kept(), _nothing_kept(), np.zeros(64)
     n_programs, n_components, n_rows = 0, 0, 0
     for r in range(codes.shape[0]):
         weight = weights[r]
-        if starts[n_programs] + own_starts[n_components] + 4 * n_components > most:
+        if programs.starts[n_programs] + components.starts[n_components] + 4 * n_components > most:
             break
         n_rows += 1
         if weight == 0.0:
@@ -472,15 +514,10 @@ def find_components(network, rank, codes, weights, most, complete):
             n_hidden += states[v] < 0
             marks[ROLE, v] = marks[SEEN, v] = marks[USED, v] = 0
         if n_hidden > 0:
-            _mark_barren(network, row, asked)
-            slots = _roomier(slots, hashes, n_programs, n_hidden)
-            hashes, starts = _longer(hashes, n_programs + n_hidden), _longer(starts, n_programs + n_hidden + 1)
-            arena = _longer(arena, starts[n_programs] + 3 * n)
-            own_slots = _roomier(own_slots, own_hashes, n_components, n_hidden)
-            own_hashes = _longer(own_hashes, n_components + n_hidden)
-            own_weights = _longer(own_weights, n_components + n_hidden)
-            own_starts = _longer(own_starts, n_components + n_hidden + 1)
-            own_arena = _longer(own_arena, own_starts[n_components] + 2 * n)
+            _mark_barren(network, row, out_start)
+            programs = _with_room(programs, n_programs, n_hidden, 3 * n)
+            components = _with_room(components, n_components, n_hidden, 2 * n)
+            component_weights = _longer(component_weights, n_components + n_hidden)
             for v in range(n):
                 if states[v] >= 0 or marks[SEEN, v] or marks[ROLE, v]:
                     continue
@@ -492,23 +529,25 @@ def find_components(network, rank, codes, weights, most, complete):
                 key[n_members] = -1
                 for i in range(n_tables):
                     key[n_members + 1 + i] = tables[i]
-                found = _intern(slots, hashes, starts, arena, n_programs, key, n_members + 1 + n_tables)
+                found = _intern(programs, n_programs, key[: n_members + 1 + n_tables])
                 n_programs = max(n_programs, found + 1)
                 key[0] = found
                 for i in range(n_tables):
                     key[i + 1] = _entry(network, states, tables[i])
-                found = _intern(own_slots, own_hashes, own_starts, own_arena, n_components, key, n_tables + 1)
+                found = _intern(components, n_components, key[: n_tables + 1])
                 if found == n_components:
-                    own_weights[found] = 0.0
+                    component_weights[found] = 0.0
                     n_components += 1
-                own_weights[found] += weight
+                component_weights[found] += weight
         for v in range(n):
             if not marks[USED, v] and not marks[ROLE, v]:
                 complete[_entry(network, states, v)] += weight
-    return (
-        starts[: n_programs + 1].copy(), arena[: starts[n_programs]].copy(), own_starts[: n_components + 1].copy(),
-        own_arena[: own_starts[n_components]].copy(), own_weights[:n_components].copy(), n_rows,
+    starts, arena = programs.starts[: n_programs + 1].copy(), programs.arena[: programs.starts[n_programs]].copy()
+    found = Components(
+        components.starts[: n_components + 1].copy(), components.arena[: components.starts[n_components]].copy(),
+        component_weights[:n_components].copy(),
     )  # fmt: skip
+    return starts, arena, found, n_rows
 
 
 # Completions
@@ -621,11 +660,12 @@ def _next(network, row, n_members, near, gone, draws):
 
 
 @njit(cache=True, nogil=True)
-def _add(product, first, size, source, entry, sizes, steps, at, n_axes):
-    """Add a table to a product, cell by cell; steps are how far the table's entry moves along each axis."""
+def _add(product, source, entry, counters, n_axes):
+    """Add a table to a product, cell by cell; STEPS are how far the table's entry moves along each axis."""
+    sizes, steps, at = counters[SIZES], counters[STEPS], counters[AT]
     for i in range(n_axes):
         at[i] = 0
-    for k in range(first, first + size):
+    for k in range(product.shape[0]):
         product[k] += source[entry]
         for i in range(n_axes - 1, -1, -1):
             at[i] += 1
@@ -659,7 +699,7 @@ def _reduce(room, first, n_rest, n, sums, out):
 def _eliminate(network, row, work, n_members, n_tables, draws):
     """Eliminate the members of a component; return whether that was done, was too large, or found it impossible."""
     room, counters, scopes, near, rests, steps_of = work
-    gone, axis_of, sizes, steps, at = counters[GONE], counters[AXIS], counters[SIZES], counters[STEPS], counters[AT]
+    gone, axis_of, sizes, steps = counters[GONE], counters[AXIS], counters[SIZES], counters[STEPS]
     variables, members = network.variables, row.lists[MEMBERS]
     _join(network, row, n_members, n_tables, scopes, near)
     for i in range(n_members):
@@ -678,8 +718,8 @@ def _eliminate(network, row, work, n_members, n_tables, draws):
                 n_axes += 1
         axis_of[e], sizes[n_axes] = n_axes, n
         first, own = used, _ONE << np.uint64(e)
-        for k in range(first, first + n_rest * n):
-            room[k] = 0.0
+        product = room[first : first + n_rest * n]
+        product[:] = 0.0
         for f in range(n_tables + step):
             if not scopes[f] & own:
                 continue
@@ -687,7 +727,7 @@ def _eliminate(network, row, work, n_members, n_tables, draws):
                 steps[i] = 0
             if f < n_tables:
                 entry = _table_steps(network, row, row.lists[TABLES, f], axis_of, steps)
-                _add(room, first, n_rest * n, network.tables, entry, sizes, steps, at, n_axes + 1)
+                _add(product, network.tables, entry, counters, n_axes + 1)
             else:
                 stride = 1
                 for i in range(n_members - 1, -1, -1):
@@ -695,7 +735,7 @@ def _eliminate(network, row, work, n_members, n_tables, draws):
                         steps[axis_of[i]] = stride
                         stride *= variables[members[i], N_STATES]
                 entry = steps_of[MESSAGE_AT, f - n_tables]
-                _add(room, first, n_rest * n, room, entry, sizes, steps, at, n_axes + 1)
+                _add(product, room, entry, counters, n_axes + 1)
             scopes[f] = _NONE
         used += n_rest * n
         if not _reduce(room, first, n_rest, n, draws or row.states[members[e]] == HIDDEN, used):
@@ -711,9 +751,9 @@ def _eliminate(network, row, work, n_members, n_tables, draws):
 
 
 @njit(cache=True, nogil=True)
-def _assign(network, row, work, n_members, draws, stream, chosen):
-    """Give each member a state, the last eliminated first; ``chosen`` holds them by variable."""
-    variables, members, steps = network.variables, row.lists[MEMBERS], work.steps
+def _assign(network, row, work, n_members, draws, stream):
+    """Choose a state for each member, the last eliminated first."""
+    variables, members, chosen, steps = network.variables, row.lists[MEMBERS], row.lists[CHOSEN], work.steps
     for step in range(n_members - 1, -1, -1):
         v = members[steps[SEQUENCE, step]]
         if not draws and row.states[v] == HIDDEN:
@@ -726,7 +766,7 @@ def _assign(network, row, work, n_members, draws, stream, chosen):
 
 
 @njit(cache=True, nogil=True)
-def _finish(network, row, chosen, draws, stream):
+def _finish(network, row, draws, stream):
     """Put in the states that were chosen, and draw what waited for them; return whether what is known is possible."""
     variables, log_tables, states = network.variables, network.tables, row.states
     for i in range(states.shape[0]):
@@ -741,26 +781,27 @@ def _finish(network, row, chosen, draws, stream):
             first = _entry(network, states, v)
             states[v] = _chosen(log_tables, first, variables[v, N_STATES], True, stream)
         elif states[v] < 0 and (draws or states[v] != HIDDEN):
-            states[v] = chosen[v]
+            states[v] = row.lists[CHOSEN, v]
     return DONE
 
 
 @njit(cache=True, nogil=True)
-def complete_rows(network, codes, first, numbers, seeds, draws, most_entries, status):
-    """Complete rows in place: the cells of codes[variable, first + i] that are −1, where status[i] says DONE.
+def complete_rows(network, codes, numbers, seeds, most_entries, status):
+    """Complete rows in place: the cells of codes[variable, i] that are −1, where status[i] says DONE.
 
     The network's tables are logarithms. numbers[i] is the number of a row, which together with the two words of seeds
-    decides its draws. The tables of a component may have ``most_entries`` in all.
+    decides its draws; without seeds the most probable states are chosen. The tables of a component may have
+    ``most_entries`` in all.
     """
-    n, most = network.variables.shape[0] - 1, MOST_MEMBERS
-    row, chosen, stream = _new_row(n), np.empty(n, np.int64), np.empty(4, np.uint64)
+    n, most, draws = network.variables.shape[0] - 1, MOST_MEMBERS, seeds.shape[0] > 0
+    row, stream = _new_row(n), np.empty(4, np.uint64)
     work = _Elimination(
         np.empty(most_entries), np.empty((5, most + 1), np.int64), np.empty(n + most, np.uint64),
         np.empty(most, np.uint64), np.empty(most, np.uint64), np.empty((3, most), np.int64),
     )  # fmt: skip
     for i in range(status.shape[0]):
         for v in range(n):
-            row.states[v] = codes[v, first + i]
+            row.states[v] = codes[v, i]
             row.marks[SEEN, v] = row.marks[USED, v] = 0
         _sort_hidden(network, row, draws)
         if draws:
@@ -775,10 +816,10 @@ def complete_rows(network, codes, first, numbers, seeds, draws, most_entries, st
                 found = _eliminate(network, row, work, n_members, n_tables, draws)
             if found != DONE:
                 break
-            _assign(network, row, work, n_members, draws, stream, chosen)
+            _assign(network, row, work, n_members, draws, stream)
         if found == DONE:
-            found = _finish(network, row, chosen, draws, stream)
+            found = _finish(network, row, draws, stream)
         status[i] = found
         for v in range(n):
-            if found == DONE and codes[v, first + i] == -1:
-                codes[v, first + i] = row.states[v]
+            if found == DONE and codes[v, i] == -1:
+                codes[v, i] = row.states[v]

@@ -15,7 +15,7 @@ first cache and each loop does one thing.
 
 The network is a :class:`tunbridge.kernels.inference.rows.Network` whose tables are limits. ``room`` is what a thread
 works in: draws (int64), then two arrays for places in a table (uint32, or uint64 for tables of 2³² entries), each for
-ROWS rows.
+ROWS rows; ``state`` is that of the thread's generators.
 
 References
 ----------
@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tunbridge.kernels.inference.rows import N_STATES, PARENTS, TABLE, Network
+from tunbridge.kernels.inference.rows import N_STATES, ORDER, PARENTS, TABLE, Network
 
 LANES = 32
 """Generators that run side by side: eight vector registers of four, enough to hide the latency of each."""
@@ -96,6 +96,15 @@ class Tilted(NamedTuple):
     log_norms: np.ndarray
 
 
+class Tile(NamedTuple):
+    """ROWS weighted rows: codes (variables × ROWS), state and room of what draws them, logarithms of their weights."""
+
+    codes: np.ndarray
+    state: np.ndarray
+    room: tuple[np.ndarray, np.ndarray, np.ndarray]
+    log_weights: np.ndarray
+
+
 class Blankets(NamedTuple):
     """What Gibbs sweeps read.
 
@@ -129,16 +138,17 @@ class Chain(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def fill_samples(codes, network, order, state, room, begin, end):
+def fill_samples(codes, network, state, room, begin, end):
     """Draw the rows begin … end − 1 (full tiles) of codes (variables × rows) from one stream."""
     for start in range(begin, end, ROWS):
-        for v in order:
-            _draw(codes, network, v, state, room, start)
+        for i in range(codes.shape[0]):
+            _draw(codes, network, network.variables[i, ORDER], state, room, start)
 
 
 @njit(cache=True, nogil=True)
-def fill_weighted(codes, tilted, state, room, log_weights):
-    """Draw a tile of codes (variables × ROWS) and fill the logarithm of each row's weight."""
+def fill_weighted(tilted, tile):
+    """Draw the codes of a tile and fill the logarithm of each row's weight."""
+    codes, state, room, log_weights = tile
     rows = room[1]
     log_weights[:] = 0.0
     for v in tilted.order:
@@ -149,7 +159,7 @@ def fill_weighted(codes, tilted, state, room, log_weights):
 
 
 @njit(cache=True, nogil=True)
-def sum_weighted(codes, tilted, state, room, log_weights, n_tiles, targets, sum_start, sums):
+def sum_weighted(tilted, tile, n_tiles, targets, sum_start, sums):
     """Draw tiles and sum their weights and squared weights, by state for each target; return the scale of the sums.
 
     ``sums[0]`` takes weights and ``sums[1]`` squares: target t in state k at ``sum_start[t] + k``, all rows in the last
@@ -157,14 +167,14 @@ def sum_weighted(codes, tilted, state, room, log_weights, n_tiles, targets, sum_
     """
     top = -np.inf
     for _ in range(n_tiles):
-        fill_weighted(codes, tilted, state, room, log_weights)
-        highest = np.max(log_weights)
+        fill_weighted(tilted, tile)
+        highest = np.max(tile.log_weights)
         if highest > top:
             sums[0] *= np.exp(top - highest)
             sums[1] *= np.exp(2.0 * (top - highest))
             top = highest
         if top > -np.inf:
-            _add_tile(codes, log_weights, top, targets, sum_start, sums)
+            _add_tile(tile.codes, tile.log_weights, top, targets, sum_start, sums)
     return top
 
 

@@ -46,7 +46,9 @@ def run_sweeps(families, draws, n_steps, layer, graph, proposed, accepted, graph
         for x in range(n):
             sums[x] = _log_sum(families, lanes, x, before[x], adjacent[x])
         for i in range(n_steps):
-            _step(families, lanes, draws[s, STEP_DRAWS * i : STEP_DRAWS * (i + 1)], now, new, proposed, accepted)
+            kind, is_taken = _step(families, lanes, draws[s, STEP_DRAWS * i : STEP_DRAWS * (i + 1)], now, new)
+            proposed[kind] += 1
+            accepted[kind] += is_taken
         used = STEP_DRAWS * n_steps
         for x in range(n):
             graph[x] = _draw_parents(families, lanes, x, before[x], adjacent[x], draws[s, used + x])
@@ -60,8 +62,11 @@ def run_sweeps(families, draws, n_steps, layer, graph, proposed, accepted, graph
 
 
 @njit(cache=True, nogil=True)
-def _step(families, lanes, draws, now, new, proposed, accepted):
-    """Propose another partition, and go there with the probability of Metropolis and Hastings."""
+def _step(families, lanes, draws, now, new):
+    """Propose another partition, and go there with the probability of Metropolis and Hastings.
+
+    Returns the kind of the step, and whether it was made.
+    """
     layer, before, adjacent, sums = now
     new_layer, new_before, new_adjacent, new_sums = new
     n = layer.shape[0]
@@ -74,21 +79,21 @@ def _step(families, lanes, draws, now, new, proposed, accepted):
         kind = SPLIT
         log_ratio = _split_or_merge(draws, new_layer)
         is_new = log_ratio != 0.0
-    proposed[kind] += 1
     if not is_new:
-        return
+        return kind, False
     _fill_masks(new_layer, new_before, new_adjacent)
     for x in range(n):
         new_sums[x] = sums[x]
         if new_before[x] != before[x] or new_adjacent[x] != adjacent[x]:
             new_sums[x] = _log_sum(families, lanes, x, new_before[x], new_adjacent[x])
         log_ratio += new_sums[x] - sums[x]
-    if log(1.0 - draws[4]) < log_ratio:
-        accepted[kind] += 1
+    is_taken = log(1.0 - draws[4]) < log_ratio
+    if is_taken:
         _copy(new_layer, layer)
         _copy(new_before, before)
         _copy(new_adjacent, adjacent)
         _copy(new_sums, sums)
+    return kind, is_taken
 
 
 @njit(cache=True, nogil=True)

@@ -40,7 +40,8 @@ def fill_terms(data, prefix, max_size, most, tables, ess, binomials, first_rank,
         cells[k + 1], widest[k + 1] = cells[k] * states[v], max(widest[k], float(states[v]))
         if cells[k + 1] < most * widest[k + 1]:
             size = n_slots[k] * states[v]
-            _count(codes[v], states[v], slots[k], size, weights, counts, slots[k + 1], k + 1 < max_size)
+            kept = slots[k + 1] if k + 1 < max_size else slots[k + 1, :0]
+            _count(codes[v], states[v], slots[k], weights, counts[:size], kept)
             if k + 1 >= n_prefix:
                 _sum_terms(counts, size, tables, ess / cells[k + 1], out[:, first_rank[k + 1] + ranks[k + 1]])
             n_slots[k + 1] = _renumber(counts, size, numbers, slots[k + 1]) if k + 1 < max_size else 0
@@ -51,11 +52,10 @@ def fill_terms(data, prefix, max_size, most, tables, ess, binomials, first_rank,
 
 
 @njit(cache=True, nogil=True)
-def _count(codes, r, slots, size, weights, counts, out, keep):
-    """Count the joint codes slots·r + codes, and write them to ``out`` if they are to be kept."""
-    for s in range(size):
-        counts[s] = 0
-    if keep:
+def _count(codes, r, slots, weights, counts, out):
+    """Count the joint codes slots·r + codes, and write them to ``out`` unless it is empty."""
+    counts[:] = 0
+    if out.shape[0] > 0:
         for i in range(np.uint64(slots.shape[0])):
             out[i] = slots[i] * r + codes[i]
             counts[out[i]] += weights[i]

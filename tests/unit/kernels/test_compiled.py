@@ -1,0 +1,54 @@
+"""Kernels as Python functions, for work that takes less time than compiling."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numba import njit
+
+from tunbridge.kernels.compiled import itself, plain
+
+
+def _scaled_by(factor):
+    @njit
+    def scaled(x):
+        return factor * x
+
+    return scaled
+
+
+_twice = _scaled_by(2.0)
+
+
+@njit
+def _mixed(word):
+    return word * np.uint64(0x9E3779B97F4A7C15)
+
+
+@njit
+def _total(values):
+    total = 0.0
+    for value in values:
+        total += _twice(value)
+    return total
+
+
+def test_a_plain_kernel_and_those_it_calls_are_not_compiled():
+    assert plain(_total)(np.arange(5.0)) == 20.0
+    assert not _total.signatures
+    assert not _twice.signatures
+
+
+def test_words_overflow_silently():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert plain(_mixed)(np.uint64(2**63 + 1)) == (2**63 + 1) * 0x9E3779B97F4A7C15 % 2**64
+
+
+def test_a_function_that_is_no_kernel_calls_plain_ones():
+    def total_of(n):
+        return _total(np.arange(float(n)))
+
+    assert plain(total_of)(5) == 20.0
+    assert itself(_total) is _total

@@ -2,32 +2,20 @@
 
 A reader turns what users give into rows: a :class:`tunbridge.Table` here, documents and sequences in their own
 packages. Classifiers around others (calibrated, semi-supervised) use the reader of the one inside, and so work for
-whatever that one works for. The types of what users give (:data:`Frame`, :data:`Labels` and so on) stand here once.
+whatever that one works for. The types of what users give besides frames (:data:`Labels` and so on) stand here once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
 from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from tunbridge.data import Column, Table, Variable
-
-
-class ArrowStream(Protocol):
-    """A frame of another library: its columns come as an Arrow stream."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the stream."""
-
-
-Frame: TypeAlias = Table | Mapping[str, Any] | ArrayLike | Iterable[Any] | ArrowStream | PathLike[str]
-"""Rows as users give them: a frame, dict of columns, Table or array; texts or sequences; a folder of texts."""
+from tunbridge.data import Column, Frame, Table, Variable
 
 Labels: TypeAlias = str | Column | ArrayLike | Iterable[Any] | None
 """The class of each row, or the name of the column that holds them."""

@@ -19,7 +19,7 @@ M. Možina, J. Demšar, M. Kattan, B. Zupan (2004). Nomograms for visualization 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import exp, isfinite, log
@@ -65,7 +65,7 @@ def nomogram(
     against: object = None,
     ax: Axes | None = None,
     *,
-    features: object = None,
+    features: Iterable[str] | Mapping[str, object] | None = None,
     most: int = 15,
 ) -> Axes:
     """Draw a naive Bayes classifier as a nomogram, and return the axes.

@@ -33,7 +33,7 @@ _SMALL_CODES = 255
 _FEW = 2_000  # symbols that take less time in Python than compiling a kernel does
 
 
-def ready(kernel: Callable[..., Any], size: int) -> Callable[..., Any]:
+def ready(kernel: compiled.Kernel, size: int) -> Callable[..., Any]:
     """Return a kernel, or its Python function for few symbols."""
     return compiled.ready(kernel, size, _FEW)
 

@@ -151,7 +151,7 @@ def versions() -> str:
 
 
 def write_results(sections: dict[str, Section], titles: Sequence[str]) -> None:
-    """Write sections into RESULTS.md, in the order of the titles; those that were not measured now stay."""
+    """Write sections into RESULTS.md, in the order of the titles, then others; those not measured now stay."""
     kept = _read_sections() | {title: _section_lines(section) for title, section in sections.items()}
     lines = [
         "# Results",
@@ -161,9 +161,8 @@ def write_results(sections: dict[str, Section], titles: Sequence[str]) -> None:
         "the median); compilation apart. Tunbridge uses all cores, as do BLAS, pyarrow and pyAgrum; scikit-learn's "
         "naive Bayes uses one.",
     ]
-    for title in titles:
-        if title in kept:
-            lines += ["", f"## {title}", "", *kept[title]]
+    for title in sorted(kept, key=lambda title: titles.index(title) if title in titles else len(titles)):
+        lines += ["", f"## {title}", "", *kept[title]]
     RESULTS.write_text("\n".join(lines) + "\n")
 
 

@@ -3,7 +3,7 @@
 Every job runs in a fresh process that imports one version; the versions take turns, so that a busy moment does not fall
 on one of them only. A process prepares its data, does the job once to load or compile kernels, and reports the least
 time of several repetitions. The table shows the least time of each version over all turns, and their ratio. Only public
-names that both versions have are used.
+names that both versions have are used. ``--write`` puts the table into RESULTS.md.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 import tunbridge as tb
+from benchmarks.__main__ import TITLES
 from benchmarks.accuracy.newsgroup_data import by_date
-from benchmarks.harness import Grid, machine, run_python
+from benchmarks.harness import Grid, machine, run_python, write_results
 from benchmarks.samples import NO_NETWORKS, network_files, shared
 
 Job = Callable[[], object]
@@ -142,11 +143,14 @@ def main() -> None:
     parser.add_argument("older", type=Path, help="the folder that holds the older version's tunbridge/")
     parser.add_argument("newer", type=Path, nargs="?", default=Path(tb.__file__).parents[1], help="default: this one")
     parser.add_argument("--turns", type=int, default=3, help="how often both are run (default: 3)")
+    parser.add_argument("--write", metavar="TITLE", help="write the table into RESULTS.md under this title")
     given = parser.parse_args()
     if not network_files():
         sys.exit(NO_NETWORKS)
     print(machine())
-    print("\n".join(compare(given.older, given.newer, given.turns).lines()))
+    grid = compare(given.older, given.newer, given.turns)
+    if given.write:
+        write_results({given.write: [grid]}, list(TITLES.values()))
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ A table has the child's states first, then the configurations of the parents, th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod
+from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -45,6 +46,14 @@ _KEPT_STATES = 4_000
 _WORDS_WORTH_A_THREAD = 3_000_000
 
 _NO_TABLE, _NOWHERE = np.zeros(0, np.int32), np.zeros(0, np.int64)
+
+
+@cache
+def _kernels() -> tuple[ModuleType, ModuleType]:
+    """Return the kernels that count and that score, imported when first used (an import costs a microsecond a call)."""
+    from tunbridge.kernels.counting import planes, scores
+
+    return planes, scores
 
 
 class Tables(NamedTuple):
@@ -222,9 +231,7 @@ class Extensions:
 
     def _fill(self, start: Start, tables: Tables, known_at: np.ndarray | None, terms: Terms | None, sums: Sums) -> None:
         """Count the candidates and sum the terms, in pieces for threads."""
-        from tunbridge.kernels.counting.planes import Blocks, Extension, extend_family
-        from tunbridge.kernels.counting.scores import score_tables
-
+        counting, scoring = _kernels()
         columns, planes, chosen = self.columns, self.columns.planes, tables.candidates
         n_planes = int((planes.first[chosen + 1] - planes.first[chosen]).sum())
         least = max(1, columns.n_rows * n_planes // (_ROWS_A_PLANE * len(chosen))) if self._has_codes else 1
@@ -233,16 +240,17 @@ class Extensions:
         known, n_new = _NO_TABLE, len(start.counts)
         if start.known is not None and known_at is not None:
             known, n_new = start.known.cells, start.n_new
-        extension = Extension(np.array([start.x, *start.parents]), start.counts, n_new, least)
+        extension = counting.Extension(np.array([start.x, *start.parents]), start.counts, n_new, least)
 
         def count(piece: tuple[int, int]) -> None:
             some = slice(*piece)
             first = tables.first[piece[0] : piece[1] + 1]
             cells, first = tables.cells[first[0] : first[-1]], first - first[0]
             at = known_at[some] if known_at is not None else _NOWHERE
-            extend_family(planes, codes, extension, chosen[some], Blocks(known, at), Blocks(cells, first))
+            before, after = counting.Blocks(known, at), counting.Blocks(cells, first)
+            counting.extend_family(planes, codes, extension, chosen[some], before, after)
             if terms is not None:
-                score_tables(cells, first, columns.n_states[start.x], terms, sums[0][some], sums[1][some])
+                scoring.score_tables(cells, first, columns.n_states[start.x], terms, sums[0][some], sums[1][some])
 
         work = int((start.counts >= least).sum()) * n_planes * (columns.n_rows // 64) // _WORDS_WORTH_A_THREAD
         if min(work, len(chosen)) <= 1:

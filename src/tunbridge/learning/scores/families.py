@@ -205,13 +205,10 @@ class DiscreteFamilies(Families):
 
     def _score_and_margins(self, x: int, parents: Parents, counts: np.ndarray) -> float:
         """Return the score of a family from its joint states, and cache the scores without each of the parents."""
-        tables = [counts]
-        if parents:
-            table = counts.reshape(self._states[[x, *parents]])
-            tables += [np.add.reduce(table, axis=i + 1).ravel() for i in range(len(parents))]
-            counts = np.concatenate(tables)
+        table = counts.reshape([self._n_states[v] for v in (x, *parents)])
+        tables = [counts, *(np.add.reduce(table, axis=i, dtype=np.int32).ravel() for i in range(1, table.ndim))]
         sizes = np.array([len(t) for t in tables])
-        values, totals = self._sums(x, counts.astype(np.int32), offsets(sizes))
+        values, totals = self._sums(x, np.concatenate(tables, dtype=np.int32), offsets(sizes))
         if len(parents) <= 1:
             totals[len(parents)] = max(1, totals[len(parents)])  # never seen: alone it explains nothing, but may be
         own, *rest = self._finish(x, sizes / self._states[x], values, totals).tolist()

@@ -20,6 +20,8 @@ import numpy as np
 
 from tunbridge._core.memory import check_memory
 from tunbridge.graph.walks import closure
+from tunbridge.kernels.compiled import is_compiled
+from tunbridge.kernels.learning.climbing import ArcGraph, Gains, Limits, best_move
 from tunbridge.learning.scores.families import Parents
 from tunbridge.learning.searches.problem import INTERRUPTED, TIE, Graph, Journal, Problem, Search, SearchResult
 
@@ -180,9 +182,6 @@ class Climber:
 
     def best(self, needed: float = np.inf) -> _Step | None:
         """Return the best legal move; a move of a tabu pair only if it gains more than ``needed``."""
-        from tunbridge.kernels.compiled import is_compiled
-        from tunbridge.kernels.learning.climbing import ArcGraph, Gains, Limits, best_move
-
         n = self.problem.n
         if n <= _PATIENT_NODES and not is_compiled(best_move):
             return self._best_of_all(needed)

@@ -25,7 +25,28 @@ NUMBERS = (
     *("0", "1", "-1", "2", "0.5", "-0.0", "1e-320", "1e-300", "1e308", "1e999", "nan", "inf", "-inf", "255", "65536"),
     *("2147483648", "4294967296", "9223372036854775807", "18446744073709551616", "1" * 400, "0." + "9" * 40, "1e", "."),
 )
-WORDS = ("", " ", "é", "\u202e", "\ufeff", "\x00", "'", '"', "\\", "%", "%ff", "a" * 5000, "{", "}", "(", ")", "<", ">", "|", ";")
+WORDS = (
+    "",
+    " ",
+    "é",
+    "\u202e",
+    "\ufeff",
+    "\x00",
+    "'",
+    '"',
+    "\\",
+    "%",
+    "%ff",
+    "a" * 5000,
+    "{",
+    "}",
+    "(",
+    ")",
+    "<",
+    ">",
+    "|",
+    ";",
+)
 _TOKEN = re.compile(rb"[A-Za-z_][\w.-]*|[-+]?\d[\d.eE+-]*|\s+|.", re.DOTALL)
 _LONGEST = 200_000  # bytes of a mutated input
 
@@ -146,7 +167,9 @@ def _mutate_array(data: bytes, rng: Random) -> bytes:
     elif change == 3 and array.ndim:
         array = np.concatenate([array, array[:1]])
     elif change == 4:
-        array = array.astype(rng.choice(["<f8", "<i8", "<i4", "|i1", "|b1", "<f4"]) if array.dtype.kind in "fiub" else "<U1")
+        array = array.astype(
+            rng.choice(["<f8", "<i8", "<i4", "|i1", "|b1", "<f4"]) if array.dtype.kind in "fiub" else "<U1"
+        )
     else:
         array = array[None] if rng.random() < 0.5 else array.T
     out = io.BytesIO()

@@ -1,4 +1,4 @@
-"""What is fuzzed: for each format its seeds, made by the package's own writers, its mutation, and a use of what was read.
+"""What is fuzzed: for each format seeds, made by the package's own writers, a mutation, and a use of what was read.
 
 A use raises nothing, or an error of the package. What was read is not only parsed but asked: a network for all
 posteriors, a model for the probabilities of rows; :func:`check_probabilities` raises AssertionError where these are not
@@ -164,7 +164,8 @@ _COMMANDS = (
     "learn data.csv --target play -o m.tb", "predict model.tb data.csv --proba -o out.csv", "describe data.csv",
     "evaluate data.csv --target play --models nb,tan --folds 2", "explain model.tb --given outlook=Sunny",
     "network learn data.csv -o n.bif", "network query net.bif --target lung --given xray=yes", "datasets play_tennis",
-    "network sample net.bif -n 5 --seed 1 -o s.csv", "network convert net.bif net.xmlbif", "network update net.tb s.csv",
+    "network sample net.bif -n 5 --seed 1 -o s.csv", "network convert net.bif net.xmlbif",
+    "network update net.tb s.csv",
     "bayes --prior cancer=0.008 --likelihood cancer=0.98,healthy=0.03", "impute net.bif data.csv -o i.csv",
     "test --prevalence 0.008 --sensitivity 0.98 --specificity 0.97", "text learn texts.csv --target label -o t.tb",
 )  # fmt: skip

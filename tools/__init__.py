@@ -1,0 +1,1 @@
+"""Tools for development: the size of the house, the fuzzer, the faults."""

@@ -4,7 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint types imports bench docs house format clean
+.PHONY: help install run test lint types imports bench docs house fuzz faults format clean
+MINUTES ?= 5
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -53,6 +54,12 @@ docs: $(VENV)/.docs  ## Build the documentation into site/
 
 house: install  ## Print the size of the house: lines, files, repeats, room changes
 	$(BIN)/python tools/house.py --rooms
+
+fuzz: install  ## Give mutated files and arguments to every reader (MINUTES=5)
+	$(BIN)/python -m tools.fuzz --minutes $(MINUTES) --keep
+
+faults: install  ## Kill, interrupt and starve every command, and see what is left
+	$(BIN)/python -m tools.faults
 
 format: install  ## Format the code
 	$(BIN)/ruff check --fix .

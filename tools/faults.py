@@ -1,4 +1,4 @@
-"""Break the program while it works, and see what is left: ``python tools/faults.py`` (``make faults``).
+"""Break the program while it works, and see what is left: ``python -m tools.faults`` (``make faults``).
 
 Every trial runs the command line in a process of its own, in a fresh folder, and disturbs it: kills it while it writes,
 sends a signal at a random moment, fills the disk, takes away the home folder, limits memory or threads. What must hold:

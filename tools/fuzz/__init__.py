@@ -4,5 +4,5 @@
 mutates them (:mod:`tools.fuzz.mutations`), gives them to the readers and uses what was read
 (:mod:`tools.fuzz.targets`). An input is *bad* if the package raises anything but its own errors, crashes, takes more
 than 5 seconds or 2 GB, or answers with something that is no probability. Bad inputs are minimised and written to
-``tests/regressions/inputs``, where a test tries them for ever after.
+``tests/regressions/inputs``.
 """

@@ -137,7 +137,8 @@ def machine() -> str:
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
-    return f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{model}, {cores} cores, {platform.system()} {platform.machine()}"
 
 
 def versions() -> str:

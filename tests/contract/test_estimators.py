@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
 
 import numpy as np
@@ -110,3 +112,17 @@ class TestManners:
         model = clone(estimator).fit(X, y)
         model.save(tmp_path / "model.tb")
         np.testing.assert_array_equal(tb.load(tmp_path / "model.tb").predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
+@pytest.mark.filterwarnings("ignore")
+def test_a_classifier_that_has_predicted_is_pickled_and_copied(estimator):
+    """Rows with missing values make a model compile what it needs; that must not be in the way."""
+    rng = np.random.default_rng(0)
+    columns = {name: rng.choice(["x", "y", "z"], 60).astype(object) for name in "abc"}
+    y = np.where(columns["a"] == "x", "no", "yes")
+    columns["b"][::3] = None
+    fitted = clone(estimator).fit(columns, y)
+    expected = fitted.predict_proba(columns)
+    for same in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted)):
+        np.testing.assert_allclose(same.predict_proba(columns), expected, rtol=1e-12, atol=0)

@@ -1,6 +1,6 @@
 """Packages whose names are loaded when they are first used.
 
-The names of a package stand once, in its stub ``__init__.pyi``: type checkers and editors read it, and so does
+The names of a package are listed once, in its stub ``__init__.pyi``: type checkers and editors read it, and so does
 :func:`lazy_names`, which turns ``from tunbridge.counts import Counter as Counter`` into an import that is made when
 ``tunbridge.Counter`` is first used. What the registry knows is found as well, so that a new classifier, score or
 search is a name of the package without being listed anywhere.
@@ -50,9 +50,9 @@ def lazy_names(
 
     def get(name: str) -> Any:
         place = find(name)
-        if place is None:
+        if place is None and (name.startswith("_") or not find_spec(f"{package}.{name}")):
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = _load(*place)
+        value = import_module(f"{package}.{name}") if place is None else _load(*place)
         setattr(sys.modules[package], name, value)
         return value
 

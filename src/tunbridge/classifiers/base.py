@@ -216,8 +216,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
 
     def _learn(self, X: Frame, y: Labels, classes: Labels, sample_weight: SampleWeight) -> None:
         """Collect the statistics of a batch, merge them with those so far, and derive the model."""
-        n_threads(self.n_jobs)
-        self._check_parameters()
+        self.check_parameters()
         before, target_name = getattr(self, "statistics_", None), getattr(self, "target_name_", None)
         self.adopt(*self._gathered(X, y, classes, sample_weight, before, target_name))
 

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -85,7 +85,8 @@ class Variable:
     """Whether the variable is a number without states."""
     n_states: int = field(init=False, compare=False)
     """How many states there are (0 for a continuous variable)."""
-    _codes: dict[State, int] = field(init=False, compare=False)
+    if TYPE_CHECKING:  # no field: the mapping would double what asdict() returns
+        _codes: dict[State, int] = field(init=False)
 
     def __init__(
         self,

@@ -69,8 +69,8 @@ _MANY_VARIABLES = 100  # in a larger network a question is first looked at by it
 _LANES, _LANE_ENTRIES = 16, 2**22  # rows that go through the tree together, and entries of all their tables
 _NOTHING = np.empty(0, np.int64)
 _NO_NUMBERS = ContinuousPart((), {})
-_FEW_VARIABLES, _FEW_ENTRIES, _PLAIN_RUNS = 80, 5000, 100  # what Python answers while nothing is compiled,
-_LARGEST_PLAIN = 20_000  # as long as the tables of all cliques have no more entries
+_FEW_VARIABLES, _FEW_ENTRIES, _PLAIN_RUNS = 80, 5000, 100  # while kernels are not compiled, Python answers so many runs
+_LARGEST_PLAIN = 20_000  # entries of all cliques; with more, Python takes longer for a run than is pleasant to wait
 WAYS_OUT = (
     "Ways out: ask for fewer variables, or observe more; give nodes fewer parents or states; or ask for "
     "one variable approximately, with method='likelihood-weighting'."
@@ -86,7 +86,7 @@ class _Compiled:
 
     lock: threading.RLock = field(default_factory=threading.RLock)
     shelf: Shelf = field(default_factory=lambda: Shelf(_KEPT_BYTES))
-    trees: OrderedDict[tuple[bytes, ...], Tree | None] = field(default_factory=OrderedDict)  # None: the whole will do
+    trees: OrderedDict[tuple[bytes, ...], Tree | None] = field(default_factory=OrderedDict)  # None: use the whole tree
     engines: OrderedDict[tuple[str | Scope, ...], Engine] = field(default_factory=OrderedDict)
     clusters: dict[Scope, CPT] = field(default_factory=dict)
     plain_trees: dict[Scope, Tree] = field(default_factory=dict)  # with these variables in one clique
@@ -144,6 +144,9 @@ class Engine:
             self.__dict__["potentials"] = gather_potentials(self.tables, self.parents, self.n_states)
         is_plain = self.has_small_tables and not is_compiled(propagation.propagate)
         self._compiled = compiled or _Compiled(plain_runs=_PLAIN_RUNS if is_plain else 0)
+
+    def __reduce__(self) -> tuple[type[Engine], tuple[Sequence[ConditionalTable]]]:
+        return Engine, (self.cpts,)  # what is compiled holds a lock, and is made again
 
     # The network as arrays
 
@@ -298,7 +301,8 @@ class Engine:
         """Return the probability of the evidence, the wanted marginals (None: all) and a joint distribution."""
         asked = None if wanted is None else list(wanted)
         self._compiled.plain_runs = max(0, self._compiled.plain_runs - 1)
-        tree = self.plain_tree(joint) if self._compiled.plain_runs else None
+        is_plain = self._compiled.plain_runs > 0 and not is_compiled(propagation.propagate)
+        tree = self.plain_tree(joint) if is_plain else None
         if tree is not None:
             return run_tree(Plan(tree, self.potentials), evidence, self.states, asked, joint)
         announce(propagation.propagate, "exact inference")

@@ -90,9 +90,10 @@ class IncompleteRows:
         limit = max(memory_limit(), _LEAST_MEMORY)
         is_small = rows.size <= _FEW_CELLS and n <= _FEW_VARIABLES
         use = plain if is_small and not is_compiled(expectations.expect) else itself
+        n_orders = MOST_ORDERS if use is itself else 1  # in Python the first is good enough
         if use is itself:
             announce(expectations.expect, "expected counts")
-        _, order, *_ = use(elimination.find_order)(flat.n_states, np.zeros(n, np.int64), *scopes, MOST_ORDERS)
+        _, order, *_ = use(elimination.find_order)(flat.n_states, np.zeros(n, np.int64), *scopes, n_orders)
         self._complete = np.zeros(len(flat.tables))
         starts, arena, self._components, n_rows = use(find_components)(
             network, np.argsort(order), rows, weights, limit / _BYTES_A_NUMBER, self._complete
@@ -128,7 +129,7 @@ class IncompleteRows:
 
         def run(piece: tuple[int, int]) -> tuple[np.ndarray, float]:
             counts = np.zeros(len(tables))
-            return counts, self._expect(self._programs, self._components, piece, tables, logs, counts)
+            return counts, float(self._expect(self._programs, self._components, piece, tables, logs, counts))
 
         used = self._complete > 0.0
         counts, log_likelihood = self._complete.copy(), float(self._complete[used] @ logs[used])

@@ -35,11 +35,11 @@ def is_compiled(kernel: Kernel) -> bool:
 def kernels_forced() -> Iterator[None]:
     """Use kernels everywhere, also where NumPy would be done before a kernel is compiled (in all threads)."""
     global _forced
-    _forced = True
+    before, _forced = _forced, True
     try:
         yield
     finally:
-        _forced = False
+        _forced = before
 
 
 @cache
@@ -69,6 +69,7 @@ def plain(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Return a kernel as a Python function that calls other kernels as Python functions, so that nothing is compiled.
 
     It is a hundred times as slow: what takes a kernel less than a millisecond, it answers before a compiler would.
+    Kernels that call themselves, or hold other kernels in a closure, are not supported.
     """
 
     def run(*args: Any) -> Any:

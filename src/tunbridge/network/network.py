@@ -146,9 +146,13 @@ class BayesianNetwork:
         """The name; may be empty."""
         return self._name
 
-    @cached_property
+    @property
     def dag(self) -> DAG:
         """The graph."""
+        return self._dag
+
+    @cached_property
+    def _dag(self) -> DAG:
         return DAG(self._cpts, [(p.name, name) for name, cpt in self._cpts.items() for p in cpt.parents])
 
     @cached_property

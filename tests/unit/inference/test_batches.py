@@ -155,6 +155,7 @@ def test_few_rows_without_kernels_get_the_same_answers(seed, monkeypatch):
     codes = rng.integers(-1, engine.n_states, (12, n)).T.astype(np.int16)
     asked = [0, n - 1] if n > 1 else [0]
     engine.has_small_tables = True
+    assert engine.plain_tree() is not None
     monkeypatch.setattr(batches, "is_compiled", lambda kernel: False)
     plain = batches.answer(engine, codes, asked)
     monkeypatch.setattr(batches, "is_compiled", lambda kernel: True)

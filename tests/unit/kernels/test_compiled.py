@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 from numba import njit
 
-from tunbridge.kernels.compiled import itself, plain
+from tunbridge.kernels.compiled import is_compiled, itself, kernels_forced, plain
 
 
 def _scaled_by(factor):
@@ -52,3 +52,12 @@ def test_a_function_that_is_no_kernel_calls_plain_ones():
 
     assert plain(total_of)(5) == 20.0
     assert itself(_total) is _total
+
+
+def test_forcing_kernels_nests():
+    assert not is_compiled(_total)
+    with kernels_forced():
+        with kernels_forced():
+            pass
+        assert is_compiled(_total)
+    assert not is_compiled(_total)

@@ -390,3 +390,14 @@ def test_the_trace_has_every_arc_with_its_information() -> None:
     assert moves[0].gain == pytest.approx(14 * information[0, 2], rel=1e-12)
     assert moves[-1].score == pytest.approx(sum(m.gain for m in moves), rel=1e-12)
     assert all(0.0 <= m.seconds < 60.0 for m in moves)
+
+
+@pytest.mark.parametrize("big", [1e7, 1e8, 1e9])
+def test_large_values_beside_missing_ones_do_not_spoil_a_correlation(big: float) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    values = np.array([np.r_[x, rng.normal(size=5) + big], np.r_[x + 0.1 * rng.normal(size=200), np.full(5, np.nan)]])
+    rho, rows = GaussianFamilies(tb.as_table(dict(zip("ab", values, strict=True))), BIC()).correlations()
+    expected = np.corrcoef(values[:, :200])[0, 1]
+    np.testing.assert_allclose(rho[0, 1], expected, rtol=1e-15 * big)  # the digits that the scaled values keep
+    assert rows[0, 1] == rows[1, 0] == 200

@@ -58,6 +58,8 @@ class TestParts:
             asia.cpt("tub").table()[0] = 0.5
         with pytest.raises(TypeError):
             asia.properties["tub"] = ("x",)
+        with pytest.raises(AttributeError):
+            asia.dag = None
 
     @pytest.mark.parametrize("ask", ["variable", "cpt", "parents", "children", "markov_blanket"])
     def test_unknown_names(self, asia, ask):

@@ -38,7 +38,7 @@ from tunbridge.probability import ConditionalTable
 NEW_STATES = ("add", "missing", "error")
 """What can be done with values that are not states of their variable."""
 
-_NO_TYPE = pa.null()  # the rows do not go out again
+_NO_TYPE = pa.null()  # never converted back
 _MANY_NEW = 20
 _FEW_ROWS = 2**12  # up to so many rows threads cost more than they save
 _FEW_VALUES = 64  # of a list: up to so many are looked up one by one

@@ -56,20 +56,18 @@ _LEAST_ESS, _MOST_ESS = 1e-100, 1e8  # beyond these log Γ(n + a) − log Γ(a) 
 
 
 class RegisteredName:
-    """The name by which a class is registered as a score or a search."""
-
-    def __init__(self, role: str) -> None:
-        self._role = role
+    """The name by which a score or a search, or the class it extends, is registered; otherwise that of the class."""
 
     def __get__(self, instance: object, kind: type) -> str:
-        return next((found.name for found in entries(self._role).values() if found.object == kind.__name__), "")
+        entry: Entry | None = getattr(kind, "registry_entry", None)
+        return kind.__name__ if entry is None else entry.name
 
 
 @dataclass(frozen=True)
 class Score(ABC):
     """A decomposable score of families of categorical variables."""
 
-    name = RegisteredName("score")
+    name = RegisteredName()
     is_average: ClassVar[bool] = False
     """Whether values may be missing: the likelihood is then the node average times the number of all rows."""
     is_dirichlet: ClassVar[bool] = False

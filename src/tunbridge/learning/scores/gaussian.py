@@ -82,16 +82,25 @@ class GaussianFamilies(Families):
         self._products = _weighed(values, self._columns.weights) @ values.T  # of complete columns: others are not read
 
     def correlations(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the correlation of every pair of columns (0 for a constant), and the rows that have both values."""
-        values, there = np.nan_to_num(self._columns.values), ~np.isnan(self._columns.values)
-        weighed, both = _weighed(values, self._columns.weights), _weighed(there.astype(float), self._columns.weights)
-        rows = both @ there.T
-        share = np.divide(1.0, rows, out=np.zeros_like(rows), where=rows > 0.0)
-        sums = weighed @ there.T  # of the first column, over the rows of the pair
-        squares = (weighed * values) @ there.T - sums * sums * share
-        products = weighed @ values.T - sums * sums.T * share
-        scale = np.sqrt(np.maximum(squares * squares.T, 0.0))
-        return np.divide(products, scale, out=np.zeros_like(scale), where=scale > _FLOOR * rows), rows
+        """Return the correlation of every pair of columns (0 for a constant), and the rows that have both values.
+
+        Pairs with missing values are centred by the means of their own rows: sums around other means may cancel.
+        """
+        unit = np.sqrt(np.diag(self._products))
+        found, rows = _ratio(self._products, np.outer(unit, unit), self.n_rows), np.full((self.n, self.n), self.n_rows)
+        for x in np.flatnonzero(~self._columns.complete):
+            own = np.flatnonzero(~np.isnan(self._columns.values[x]))
+            values = self._columns.values[:, own]
+            weights = 1.0 if self._columns.weights is None else self._columns.weights[own]
+            weights, values = np.where(np.isnan(values), 0.0, weights), np.nan_to_num(values)
+            total = weights.sum(axis=1)
+            share = (1.0 / np.maximum(total, _TINY))[:, None]
+            first = values[x] - (weights * values[x]).sum(axis=1, keepdims=True) * share
+            others = values - (weights * values).sum(axis=1, keepdims=True) * share
+            scale = np.sqrt((weights * first**2).sum(axis=1) * (weights * others**2).sum(axis=1))
+            found[x] = found[:, x] = _ratio((weights * first * others).sum(axis=1), scale, total)
+            rows[x] = rows[:, x] = total
+        return found, rows
 
     def _score(self, x: int, parents: Parents) -> float:
         family = (*parents, x)
@@ -224,6 +233,11 @@ def _scaled(column: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray,
 
 def _weighed(values: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     return values if weights is None else values * weights
+
+
+def _ratio(products: np.ndarray, scale: np.ndarray, rows: float | np.ndarray) -> np.ndarray:
+    """Return products / scale, and 0 where the scale is nothing but rounding."""
+    return np.divide(products, scale, out=np.zeros_like(scale), where=scale > _FLOOR * rows)
 
 
 # Sums of squares and products within groups of rows

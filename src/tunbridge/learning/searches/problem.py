@@ -130,7 +130,7 @@ class Search(ABC):
     A search that people choose by name is registered with ``@search("name")`` of :mod:`tunbridge._core.registry`.
     """
 
-    name = RegisteredName("search")
+    name = RegisteredName()
     is_scored: ClassVar[bool] = True
     """Whether it uses the score. A search without a score reads pairs of columns and ignores missing values."""
     uses_start: ClassVar[bool] = True

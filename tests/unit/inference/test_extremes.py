@@ -66,15 +66,6 @@ class TestSmallNumbers:
         rows = {name: [state] for name, state in evidence.items()}
         np.testing.assert_allclose(net.predict_proba(rows, "cause")[0, 1], 64 / 65, rtol=1e-12, atol=0)
 
-    def test_two_findings_of_1e_250(self, path):
-        net = star([[[1e-250, 1.0], [2e-250, 1.0]]] * 2)
-        evidence = {f"x{i}": "a" for i in range(2)}
-        np.testing.assert_allclose(net.posterior("cause", evidence)["b"], 4 / 5, rtol=1e-12, atol=0)
-        rows = {name: [state] for name, state in evidence.items()}
-        np.testing.assert_allclose(net.predict_proba(rows, "cause")[0, 1], 4 / 5, rtol=1e-12, atol=0)
-        expected = np.log(2.5) - 500 * np.log(10)
-        np.testing.assert_allclose(net.log_likelihood(rows), [expected], rtol=1e-12, atol=0)
-
     def test_likelihoods_too_far_apart_for_a_double(self):
         net = tb.BayesianNetwork({"A": ["a", "b"]}, [], {"A": [0.0, 1.0]})
         assert net.posterior("A", {"A": {"a": 1e308, "b": 1e-308}})["b"] == 1.0

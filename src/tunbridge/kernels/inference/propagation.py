@@ -624,7 +624,7 @@ def _multiply_inputs(space, n_axes, order, log_scale):
     would not do: it keeps the product from vanishing, but not one state beside another, and that could not come back.
     """
     x, places, held, factors, marks = space.x, space.places, space.held, space.axes[FACTORS], space.axes[MARKS]
-    if x[LEAST] < _SMALL and order.shape[0] > 1:
+    if x[LEAST] < _SMALL and order.shape[0] > 2:
         return _add_inputs(space, n_axes, order, log_scale)
     a, free, other = UNIT, space.at.product, space.at.other_product
     for j in range(n_axes):

@@ -63,7 +63,7 @@ GONE, AXIS, SIZES, STEPS, AT = np.int64(0), np.int64(1), np.int64(2), np.int64(3
 SEQUENCE, PRODUCT_AT, MESSAGE_AT = np.int64(0), np.int64(1), np.int64(2)
 
 _MANY_TABLES = 10  # above, logarithms are added
-_TOO_SMALL = 1e-60
+_TOO_SMALL = 1e-150  # what is larger does not vanish when it is multiplied by a table's entry that is larger too
 _SMALLEST = 1e-300
 _NONE, _ONE = np.uint64(0), np.uint64(1)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -250,23 +250,12 @@ def _table_steps(network, row, f, axis_of, steps):
 # Answers
 
 
-@njit(cache=True, nogil=True)
-def _raise_small(weights, size):
-    """Scale weights that have all become small; return the logarithm of what they were divided by."""
-    largest = weights[:size].max()
-    if largest >= _TOO_SMALL:
-        return 0.0
-    for k in range(size if largest > 0.0 else 0):
-        weights[k] /= largest
-    return np.log(largest)
-
-
 @njit(cache=True, nogil=True, inline="always")
 def _multiply_tables(network, row, n_members, n_used, counters, weights):
     """Fill weights with the joint distribution of a component, up to a factor; return the factor's logarithm.
 
-    The last member changes fastest. Many tables are multiplied by adding logarithms: a state that has vanished beside
-    another could not come back.
+    The last member changes fastest. Where a product becomes very small, and for many tables, logarithms are added
+    instead: a state that has vanished beside another could not come back.
     """
     variables, tables, members = network.variables, network.tables, row.lists[MEMBERS]
     at, steps, axis_of, adds = counters[0], counters[1], counters[2], n_used > _MANY_TABLES
@@ -274,18 +263,21 @@ def _multiply_tables(network, row, n_members, n_used, counters, weights):
     for i in range(n_members):
         row.lists[PLACE, members[i]], axis_of[i] = i, i
         size *= variables[members[i], N_STATES]
-    for k in range(size):
-        weights[k] = 0.0 if adds else 1.0
-    log_factor = 0.0
-    for t in range(n_used):
+    t = 0
+    while t < n_used:
+        if t == 0:
+            for k in range(size):
+                weights[k] = 0.0 if adds else 1.0
         for i in range(n_members):
             at[i], steps[i] = 0, 0
-        entry = _table_steps(network, row, row.lists[TABLES, t], axis_of, steps)
+        entry, is_small = _table_steps(network, row, row.lists[TABLES, t], axis_of, steps), False
         for k in range(size):
             if adds:
                 weights[k] += np.log(tables[entry])
             else:
-                weights[k] *= tables[entry]
+                product = weights[k] * tables[entry]
+                is_small |= product < _TOO_SMALL and weights[k] > 0.0 and tables[entry] > 0.0
+                weights[k] = product
             for i in range(n_members - 1, -1, -1):
                 at[i] += 1
                 entry += steps[i]
@@ -293,11 +285,10 @@ def _multiply_tables(network, row, n_members, n_used, counters, weights):
                     break
                 entry -= at[i] * steps[i]
                 at[i] = 0
-        if not adds:
-            log_factor += _raise_small(weights, size)
-    if not adds:
-        return log_factor
+        adds, t = adds or is_small, 0 if is_small else t + 1
     largest = weights[:size].max()
+    if not adds:
+        return 0.0 if largest > 0.0 else -np.inf
     for k in range(size if largest > -np.inf else 0):
         weights[k] = max(np.exp(weights[k] - largest), _SMALLEST) if weights[k] > -np.inf else 0.0
     return largest

@@ -151,7 +151,7 @@ class TestCompleteRows:
         short, long = (update_network(asia, some, ess=4, fixed="smoke") for some in (one, two))
         assert_same_counts(short.network, long.network)
         np.testing.assert_allclose(short.log_score, long.log_score, rtol=1e-12, atol=0)
-        assert (short.n_rows, short.n_incomplete, short.n_impossible) == (1, 0, 0)
+        assert (short.n_rows, short.n_incomplete, short.n_impossible) == (1, int(bool(absent)), 0)
 
     def test_a_record_is_a_frame(self, started, rows):
         """Few values are looked up one by one, many as a column."""
@@ -382,10 +382,15 @@ class TestRowsWithHoles:
 
     def test_barren_families_are_not_touched(self, started):
         seen = update_network(started, {"asia": "yes", "smoke": "no", "bronc": "yes"})
-        assert seen.n_incomplete == 0  # nothing has to be inferred
+        assert seen.n_incomplete == 1  # though nothing has to be inferred
         net = seen.network
         touched = [n for n in started.nodes if (net.cpt(n).counts != started.cpt(n).counts).any()]
         assert touched == ["asia", "smoke", "bronc"]
+
+    def test_every_row_with_a_missing_value_is_incomplete(self):
+        net = tb.BayesianNetwork({"A": ["x", "y"], "B": ["p", "q"]}, [], {"A": [0.5, 0.5], "B": [0.5, 0.5]})
+        rows = {"A": ["x"] * 10, "B": [None] * 9 + ["p"], "other": [None] * 10}
+        assert [update_network(net, rows, ess=1, batch_rows=n).n_incomplete for n in (None, 1)] == [9, 9]
 
     def test_rows_without_inference_are_those_that_know_the_parents(self, asia):
         records = [{"smoke": "yes"}, {"lung": "yes"}, {"smoke": "yes", "lung": "no"}, {"dysp": "no"}, {"xray": None}]

@@ -455,7 +455,7 @@ class TestMessages:
         assert found.network.nodes == tuple(frame)
 
     def test_a_structure_alone_points_here(self, holes):
-        with pytest.raises(DataError, match=r"Use score='nal', .* or structural EM"):
+        with pytest.raises(DataError, match=r"Use score='nal', .* or use tb\.learn_network\(df\), .*\(structural EM\)"):
             tb.learn_structure(holes)
 
 

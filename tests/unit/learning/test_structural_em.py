@@ -477,6 +477,13 @@ class TestLearnNetwork:
             counted.cpt("smoke").table(), tb.fit_parameters(net.dag, holes, missing="available").cpt("smoke").table()
         )
 
+    def test_an_unknown_option_is_one_of_this_function(self, holes):
+        what = r"^learn_network\(\) got an unexpected keyword argument"
+        with pytest.raises(TypeError, match=rf"{what} 'max_parent'\. Did you mean 'max_parents'\?$"):
+            tb.learn_network(holes, max_parent=2)
+        with pytest.raises(TypeError, match=rf"{what} 'discretise'\. Known: 'frame', 'score', 'search'"):
+            tb.learn_network(holes, discretise="frequency")
+
     def test_complete_rows(self, holes):
         whole = whole_rows(holes)
         net = tb.learn_network(holes, missing="complete")

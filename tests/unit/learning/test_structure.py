@@ -307,7 +307,7 @@ class TestScoreStructure:
     def test_a_continuous_parent_of_a_categorical_variable_is_an_error(self):
         dag, frame = tb.DAG(arcs=[("age", "sex")]), {"age": [20.5, 31.0, 44.25], "sex": ["m", "f", "m"]}
         for function in (tb.score_structure, tb.fit_parameters):
-            with pytest.raises(DataError, match="must have categorical parents; 'sex' has 'age'. Reverse the arc"):
+            with pytest.raises(DataError, match=r"must have categorical parents; 'sex' has 'age'\. Reverse the arc"):
                 function(dag, frame)
 
 

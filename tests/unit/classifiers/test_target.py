@@ -44,6 +44,12 @@ def test_a_quantity_is_named_before_its_missing_values(ages):
         tb.NaiveBayesClassifier().fit({"a": ["u", "v", "u", "v"], "age": ages}, "age")
 
 
+def test_the_pair_that_discretise_returns_is_named():
+    pair = tb.discretise({"age": [0.5, 1.5, 2.5], "y": ["u", "v", "u"]})
+    with pytest.raises(DataError, match=r"got y='y'\. X is the pair that discretise returns; pass its first element"):
+        tb.NaiveBayesClassifier().fit(pair, "y")
+
+
 def test_a_missing_class_among_whole_numbers_is_told():
     with pytest.raises(DataError, match="every row must have a class; 1 of 4 have none, row 2 first"):
         tb.NaiveBayesClassifier().fit(table([3, 7], (0, -1, 1, 0)), "y")

@@ -46,7 +46,9 @@ from tunbridge.decisions import (
 from tunbridge.errors import (
     ConvergenceWarning as ConvergenceWarning,
     DataError as DataError,
+    DataWarning as DataWarning,
     EmptyVersionSpaceError as EmptyVersionSpaceError,
+    FileMissingError as FileMissingError,
     FormatError as FormatError,
     ImpossibleEvidenceError as ImpossibleEvidenceError,
     MemoryForecastError as MemoryForecastError,

@@ -58,7 +58,7 @@ def lazy_names(
 
     def names() -> list[str]:
         registered = (entry.object for role in roles for entry in entries(role).values())
-        return sorted({*places, *registered, *vars(sys.modules[package])})
+        return sorted({*places, *registered, *vars(sys.modules[package])} - {lazy_names.__name__})
 
     return get, names, sorted(places)
 

@@ -117,11 +117,14 @@ def _class_array(y: Labels) -> np.ndarray:
         raise DataError("classes must be text, numbers or booleans; got dates or times. Convert them to text.")
     if values.dtype.kind == "O" and _is_all_text(values):
         return values
+    if values.dtype.kind in "Of":
+        missing = np.array([is_missing(v) for v in values], bool) if values.dtype.kind == "O" else np.isnan(values)
+        known = plain_labels(values[~missing])
+        if missing.any() and known.size and known.dtype.kind == "f":
+            _check_classes(known)  # first: to leave out rows would not make classes of quantities
+        _check_missing(missing)
     if values.dtype.kind == "O":
-        _check_missing(np.array([is_missing(v) for v in values], bool))
         sorted_labels(values.tolist())
-    if values.dtype.kind == "f":
-        _check_missing(np.isnan(values))
     if values.dtype.kind not in "iubU":
         _check_classes(values)
     return values

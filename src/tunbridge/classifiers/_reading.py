@@ -175,7 +175,9 @@ def split_target(
     if not is_frame(X):
         if required:
             rule = "y must be an array of classes unless X is a frame with named columns"
-            raise DataError(f"{rule}; got y={name!r}.", parameter="y")
+            is_pair = isinstance(X, tuple) and X and isinstance(X[0], Table)
+            hint = " X is the pair that discretise returns; pass its first element." if is_pair else ""
+            raise DataError(f"{rule}; got y={name!r}.{hint}", parameter="y")
         return X, y, sample_weight, name
     if not (isinstance(X, (Table, Mapping)) or is_known_frame(X)):
         X = frame_columns(X)  # once: it may be a stream

@@ -184,6 +184,8 @@ def _row_columns(data: Sequence[Any]) -> dict[str, Any]:
 
 
 def _array_columns(data: Frame) -> dict[str, Any]:
+    if isinstance(data, tuple) and data and isinstance(data[0], Table):
+        raise DataError(f"a table must be {_FRAMES}; got the pair that discretise returns; pass its first element.")
     if hasattr(type(data), "columns"):  # a frame, which as an array would lose its names
         raise _no_table(data, _hint(data, 2) or "Turn it into a pyarrow.Table first.")
     array = data if np.ma.isMA(data) else _as_array(data)

@@ -23,7 +23,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,6 +38,9 @@ from tunbridge.evaluation.comparison import CRITERION, Comparison, FoldResult
 from tunbridge.evaluation.families import default_models
 from tunbridge.evaluation.labelled import Labelled, labelled
 from tunbridge.evaluation.scores import Scores
+
+if TYPE_CHECKING:
+    import pandas
 
 _NEVER = -1
 _BAR = 24
@@ -286,6 +289,10 @@ class ClassifierChoice:
     comparison: Comparison
     name: str
     reason: str
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the comparison as a frame (see :meth:`Comparison.to_pandas`)."""
+        return self.comparison.to_pandas()
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything except the classifier as JSON values."""

@@ -25,9 +25,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tunbridge._core.grid import html_grid, probability_text, text_grid
+from tunbridge._core.grid import data_frame, html_grid, probability_text, text_grid
 from tunbridge.data.variable import State, is_missing
 from tunbridge.errors import DataError
 from tunbridge.inference.engine import Engine
@@ -35,6 +35,9 @@ from tunbridge.inference.evidence import find_variable
 from tunbridge.inference.hybrid.evidence import read_findings
 from tunbridge.inference.queries import log_probability, posterior
 from tunbridge.probability import Distribution
+
+if TYPE_CHECKING:
+    import pandas
 
 _HEADER = ["finding", "weight", "alone", "without it"]
 
@@ -85,6 +88,22 @@ class EvidenceExplanation:
     prior: Distribution
     posterior: Distribution
     findings: tuple[FindingWeight, ...]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a frame with a row for each finding: ``variable``, ``finding``, ``weight``, ``alone``, ``without``.
+
+        ``without`` is the probability of :attr:`state` without this finding.
+        """
+        found = self.findings
+        return data_frame(
+            {
+                "variable": [f.name for f in found],
+                "finding": [f.finding for f in found],
+                "weight": [f.weight for f in found],
+                "alone": [f.alone for f in found],
+                "without": [f.without[self.state] for f in found],
+            }
+        )
 
     def _rows(self) -> list[list[object]]:
         return [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping
 from typing import TypedDict, Unpack
 
-from tunbridge._core.check import check_choice
+from tunbridge._core.check import check_choice, did_you_mean
 from tunbridge._core.seeds import RandomState
 from tunbridge.errors import DataError
 from tunbridge.graph import DAG
@@ -72,6 +74,7 @@ def learn_network(
     >>> round(net.posterior("lung", {"xray": "yes"})["yes"], 2)
     0.44
     """
+    _check_options(options)
     table = network_table(frame, hidden or (), numbers=not hidden)
     as_prior(prior)
     fitter, method = _fitter(missing, hidden), as_search(search)
@@ -88,6 +91,15 @@ def learn_network(
         dag, table, prior, missing=missing, n_jobs=options.get("n_jobs"), random_state=options.get("random_state"),
         progress=options.get("progress"),
     )  # fmt: skip
+
+
+def _check_options(options: Mapping[str, object]) -> None:
+    """Raise for keyword arguments that do not exist, as Python does; it would name learn_structure."""
+    unknown = [name for name in options if name not in _Options.__annotations__]
+    if unknown:
+        known = [*[*inspect.signature(learn_network).parameters][:-1], *_Options.__annotations__]
+        hint = did_you_mean(unknown[0], known)
+        raise TypeError(f"learn_network() got an unexpected keyword argument {unknown[0]!r}. {hint}")
 
 
 def _criterion(score: str | Score | None, averages: bool) -> Score:

@@ -16,6 +16,7 @@ from tunbridge.errors import DataError, TunbridgeWarning
 from tunbridge.graph import DAG
 from tunbridge.learning.constraints import CompiledConstraints, Constraints, Limits
 from tunbridge.learning.learned import LearnedDAG, TracedMove
+from tunbridge.learning.parameters.regression import check_arcs
 from tunbridge.learning.scores.discrete import LogLikelihood, NodeAverage, Score, as_score
 from tunbridge.learning.scores.families import DiscreteFamilies, Families
 from tunbridge.learning.scores.gaussian import GaussianFamilies
@@ -101,20 +102,20 @@ def learn_structure(
 
 @overload
 def score_structure(
-    dag: DAG, frame: object, score: str | Score = ..., constraints: Constraints | None = ..., *,
+    dag: DAG | BayesianNetwork, frame: object, score: str | Score = ..., constraints: Constraints | None = ..., *,
     by_family: Literal[False] = ...,
 ) -> float: ...  # fmt: skip
 
 
 @overload
 def score_structure(
-    dag: DAG, frame: object, score: str | Score = ..., constraints: Constraints | None = ..., *,
+    dag: DAG | BayesianNetwork, frame: object, score: str | Score = ..., constraints: Constraints | None = ..., *,
     by_family: Literal[True],
 ) -> dict[str, float]: ...  # fmt: skip
 
 
 def score_structure(
-    dag: DAG,
+    dag: DAG | BayesianNetwork,
     frame: object,
     score: str | Score = "bic",
     constraints: Constraints | None = None,
@@ -125,8 +126,8 @@ def score_structure(
 
     Parameters
     ----------
-    dag : DAG
-        A graph whose nodes are columns of the frame.
+    dag : DAG or BayesianNetwork
+        A graph whose nodes are columns of the frame; of a network its graph is scored, by the states of the frame.
     frame : Table or any frame
         The data; other columns are ignored.
     score : str or Score
@@ -150,9 +151,11 @@ def score_structure(
     >>> {name: round(value, 3) for name, value in scores.items()}
     {'outlook': -17.226, 'play': -9.798}
     """
+    dag = dag.dag if isinstance(dag, BayesianNetwork) else dag
     if not isinstance(dag, DAG):
-        raise DataError(f"dag must be a DAG; got {shortened(repr(dag))}.", parameter="dag")
+        raise DataError(f"dag must be a DAG or a network; got {shortened(repr(dag))}.", parameter="dag")
     table = checked_table(as_table(frame).select(dag.nodes))
+    check_arcs(dag, table)
     criterion = as_score(score)
     check_missing(table, criterion)
     known = compiled_constraints(constraints, table)
@@ -257,7 +260,8 @@ def check_missing(table: Table, score: Score) -> None:
         some = listed(table.missing, most=3)
         raise DataError(
             f"a table scored by {score.name!r} must have no missing values; got some in {some}. "
-            "Use score='nal', which averages over the rows that are complete in a family, or structural EM."
+            "Use score='nal', which averages over the rows that are complete in a family, or "
+            "use tb.learn_network(df), which learns structure and tables together (structural EM)."
         )
 
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tunbridge._core.check import counted, did_you_mean, listed
+from tunbridge._core.check import counted, did_you_mean, listed, warn_user
 from tunbridge._core.grid import html_grid, text_grid
 from tunbridge._core.seeds import RandomState
 from tunbridge.data import State, Table, Variable
-from tunbridge.errors import DataError, UnknownVariableError
+from tunbridge.errors import DataError, DataWarning, UnknownVariableError
 from tunbridge.formats import NetworkParts, read_network_parts, write_network_parts
 from tunbridge.graph import DAG
 from tunbridge.inference import (
@@ -593,8 +593,8 @@ class BayesianNetwork:
         fixed : str or sequence of str
             The variables whose tables do not change.
         new_states : {"add", "missing", "error"}
-            Whether values that are not states of their variable become new states, are treated as missing with one
-            warning, or raise an error.
+            Whether values that are not states of their variable become new states or are treated as missing, both with
+            one warning, or raise an error. :func:`update_network` adds new states without a warning and returns them.
         batch_rows : int, optional
             Split frames into batches of so many rows; this matters only with missing values.
         n_jobs : int, optional
@@ -615,10 +615,15 @@ class BayesianNetwork:
         >>> [round(n.cpt("Alarm").distribution(given)["yes"], 4) for n in (net, after)]
         [0.001, 0.0109]
         """
-        updated: BayesianNetwork = arriving().update_network(
+        seen = arriving().update_network(
             self, rows, fading=fading, ess=ess, fixed=fixed, new_states=new_states, batch_rows=batch_rows,
             n_jobs=n_jobs,
-        ).network  # fmt: skip
+        )  # fmt: skip
+        if seen.new_states:  # which the network alone does not show
+            added = "; ".join(f"{name}: {listed(states, most=3)}" for name, states in list(seen.new_states.items())[:5])
+            hint = "new_states='error' raises an error instead; update_network returns them without this warning."
+            warn_user(f"values that are not states of the network became new states: {added}. {hint}", DataWarning)
+        updated: BayesianNetwork = seen.network
         return updated
 
     def merge(
@@ -633,6 +638,8 @@ class BayesianNetwork:
     def write(self, path: str | PathLike[str], format: str | None = None) -> None:
         """Write the network to a file, in the format of its suffix (see :func:`read_network`)."""
         write_network_parts(path, self._parts, format)
+
+    save = write  # as classifiers call it
 
     @property
     def _parts(self) -> NetworkParts:

@@ -215,6 +215,10 @@ class Distribution(Mapping[Any, float]):
 
         return value
 
+    def to_dict(self) -> dict[Any, float]:
+        """Return the probabilities as a dict from states (tuples of states for several variables)."""
+        return dict(zip(self, self.probabilities.ravel().tolist(), strict=True))
+
     def to_arrow(self) -> pa.Table:
         """Return a pyarrow.Table: a column for each variable, ``probability``, and intervals and errors if known."""
         codes = np.unravel_index(np.arange(self.probabilities.size), self.probabilities.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import tunbridge as tb
@@ -32,6 +33,21 @@ def test_whole_numbers_are_not_objects():
     _, column, _, name = split_target(table([3, 7]), "y", None, None)
     classes = labels_of(column)
     assert (classes.dtype.kind, classes.tolist(), name) == ("i", [3, 7, 7, 3], "y")
+
+
+@pytest.mark.parametrize("ages", [[0.42, None, 31.5, 22.0], np.array([0.42, np.nan, 31.5, 22.0])])
+def test_a_quantity_is_named_before_its_missing_values(ages):
+    """Leaving out the rows without an age would not help."""
+    with pytest.raises(DataError, match=r"classes must be a few labels that rows share; got 0\.42, 31\.5, 22\.0"):
+        tb.NaiveBayesClassifier().fit({"a": ["u", "v", "u", "v"]}, ages)
+    with pytest.raises(DataError, match="classes must be a few labels that rows share"):
+        tb.NaiveBayesClassifier().fit({"a": ["u", "v", "u", "v"], "age": ages}, "age")
+
+
+def test_the_pair_that_discretise_returns_is_named():
+    pair = tb.discretise({"age": [0.5, 1.5, 2.5], "y": ["u", "v", "u"]})
+    with pytest.raises(DataError, match=r"got y='y'\. X is the pair that discretise returns; pass its first element"):
+        tb.NaiveBayesClassifier().fit(pair, "y")
 
 
 def test_a_missing_class_among_whole_numbers_is_told():

@@ -83,7 +83,7 @@ def test_it_is_the_usual_way_where_cells_are_missing(run, holes):
 def test_another_score_points_to_it(run, holes):
     told = run("learn", "holes.csv", "--score", "bic", "--no-structural-em", "-o", "net.tb", code=1).stderr
     assert "Use --score nal" in told
-    assert told.endswith("or structural EM.\n")
+    assert told.endswith("(structural EM).\n")
 
 
 def test_an_interruption_is_told_and_leaves_the_best(run, holes, monkeypatch):

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 
+import tunbridge as tb
 from tunbridge.data import Variable, as_table, encode
 from tunbridge.data.frames import check_column_names, column_kinds, frame_columns
 from tunbridge.errors import DataError
@@ -180,6 +181,7 @@ def test_no_rows_or_no_columns(data: object, n_rows: int, names: tuple) -> None:
         (pl.LazyFrame({"a": [1]}), "got LazyFrame. Call .collect() first."),
         (scipy.sparse.csr_matrix(np.eye(2)), "got csr_matrix. Call .toarray() first."),
         (scipy.sparse.csr_array(np.eye(2)), "got csr_array. Call .toarray() first."),
+        (tb.discretise({"a": [0.5, 1.5]}), "got the pair that discretise returns; pass its first element."),
         ("data.csv", "got str. read_table reads files."),
         (Path("data.csv"), f"got {type(Path()).__name__}. read_table reads files."),
         (None, "got NoneType."),

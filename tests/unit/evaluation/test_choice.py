@@ -84,6 +84,7 @@ def test_it_tells_what_it_did():
     assert text.endswith("TANClassifier()")
     assert "Chosen: tan" in choice._repr_html_()
     assert choice.to_dict()["chosen"] == "tan"
+    assert choice.to_pandas().equals(choice.comparison.to_pandas())
 
 
 def test_missing_cells_text_and_identifiers_are_no_obstacle():

@@ -81,6 +81,15 @@ def test_repr(burglary):
     assert "<table" in burglary.explain("Burglary", CALLS)._repr_html_()
 
 
+def test_to_pandas(burglary):
+    found = burglary.explain("Burglary", CALLS, state="yes")
+    frame = found.to_pandas()
+    assert list(frame.columns) == ["variable", "finding", "weight", "alone", "without"]
+    expected = [[f.name, f.finding, f.weight, f.alone, f.without["yes"]] for f in found.findings]
+    assert frame.to_numpy().tolist() == expected
+    assert len(burglary.explain("Burglary", {}).to_pandas()) == 0
+
+
 @pytest.mark.parametrize(
     ("target", "evidence", "state", "message"),
     [

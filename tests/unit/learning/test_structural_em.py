@@ -455,7 +455,7 @@ class TestMessages:
         assert found.network.nodes == tuple(frame)
 
     def test_a_structure_alone_points_here(self, holes):
-        with pytest.raises(DataError, match=r"Use score='nal', .* or structural EM"):
+        with pytest.raises(DataError, match=r"Use score='nal', .* or use tb\.learn_network\(df\), .*\(structural EM\)"):
             tb.learn_structure(holes)
 
 
@@ -476,6 +476,13 @@ class TestLearnNetwork:
         assert np.array_equal(
             counted.cpt("smoke").table(), tb.fit_parameters(net.dag, holes, missing="available").cpt("smoke").table()
         )
+
+    def test_an_unknown_option_is_one_of_this_function(self, holes):
+        what = r"^learn_network\(\) got an unexpected keyword argument"
+        with pytest.raises(TypeError, match=rf"{what} 'max_parent'\. Did you mean 'max_parents'\?$"):
+            tb.learn_network(holes, max_parent=2)
+        with pytest.raises(TypeError, match=rf"{what} 'discretise'\. Known: 'frame', 'score', 'search'"):
+            tb.learn_network(holes, discretise="frequency")
 
     def test_complete_rows(self, holes):
         whole = whole_rows(holes)

@@ -297,6 +297,20 @@ class TestErrors:
             tb.learn_structure({"a": []})
 
 
+class TestScoreStructure:
+    def test_a_network_is_scored_by_its_graph(self, asia):
+        net = tb.example_network("asia")
+        assert tb.score_structure(net, asia) == tb.score_structure(net.dag, asia)
+        with pytest.raises(DataError, match="dag must be a DAG or a network; got 3"):
+            tb.score_structure(3, asia)
+
+    def test_a_continuous_parent_of_a_categorical_variable_is_an_error(self):
+        dag, frame = tb.DAG(arcs=[("age", "sex")]), {"age": [20.5, 31.0, 44.25], "sex": ["m", "f", "m"]}
+        for function in (tb.score_structure, tb.fit_parameters):
+            with pytest.raises(DataError, match=r"must have categorical parents; 'sex' has 'age'\. Reverse the arc"):
+                function(dag, frame)
+
+
 class TestProgress:
     def test_a_listener_hears_of_it(self, wide):
         heard = []

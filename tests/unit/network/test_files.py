@@ -145,6 +145,15 @@ def test_the_own_format_has_two_names(tmp_path, format):
     assert tb.read_network(tmp_path / "asia.dat", format) == net
 
 
+def test_save_is_write(tmp_path):
+    net = tb.example_network("asia")
+    for name in ("asia.tb", "asia.bif"):
+        net.save(tmp_path / name)
+        assert tb.read_network(tmp_path / name).dag == net.dag
+    with pytest.raises(tb.FileMissingError):
+        tb.read_network(tmp_path / "none.tb")
+
+
 def test_percentages_in_a_file_are_recognised(tmp_path):
     path = tmp_path / "rain.bif"
     tb.BayesianNetwork({"Rain": ["no", "yes"]}, [], {"Rain": [0.8, 0.2]}).write(path)

@@ -134,6 +134,12 @@ def test_intervals_and_standard_errors():
     assert table["high"].to_pylist() == [0.3, 0.8]
 
 
+def test_to_dict():
+    joint = Distribution([SKY, WIND], JOINT)
+    assert joint.to_dict() == dict(joint)
+    assert all(type(p) is float for p in joint.to_dict().values())
+
+
 def test_to_arrow():
     table = Distribution([SKY, WIND], JOINT).to_arrow()
     assert table.column_names == ["Sky", "Wind", "probability"]

@@ -78,7 +78,7 @@ class NetworkUpdate:
     n_rows : int
         The number of rows.
     n_incomplete : int
-        How many of them had missing values that required inference.
+        How many of them had a missing value of one of the network's variables.
     n_impossible : int
         How many had probability zero when they arrived. The complete ones among them were counted anyway.
     log_score : float
@@ -261,7 +261,7 @@ class _Tally:
             self,
             tables=tuple(self._raised(cpt, n, n_rows) for cpt, n in zip(self.tables, weighed, strict=True)),
             n_rows=self.n_rows + n_rows,
-            n_incomplete=self.n_incomplete + int(np.count_nonzero(~batch.countable)),
+            n_incomplete=self.n_incomplete + int(np.count_nonzero(~batch.table.complete)),
             score=self.score.plus(scored),
         )
 
@@ -295,7 +295,10 @@ class _Tally:
         chances = [cpt.probabilities[at] for cpt, at in zip(tables, places, strict=True) if weight and at[-1] >= 0]
         score = Score(weight * sum(map(math.log, chances)), weight) if all(chances) else Score(n_impossible=1)
         raised = tuple(self._raised_at(cpt, at, weight) for cpt, at in zip(tables, places, strict=True))
-        return replace(self, tables=raised, n_rows=self.n_rows + 1, score=self.score.plus(score))
+        n_incomplete = self.n_incomplete + (min(state.values()) < 0)
+        return replace(
+            self, tables=raised, n_rows=self.n_rows + 1, n_incomplete=n_incomplete, score=self.score.plus(score)
+        )
 
     def _raised_at(self, cpt: CPT, place: tuple[int, ...], weight: float) -> CPT:
         """Return a table after a row in this cell of it, or in none (the last code is missing)."""

@@ -127,7 +127,7 @@ class TestAdaptedNetworks:
 
     def test_a_new_state_at_one_of_them(self, rows):
         start = tb.fit_parameters(tb.DAG(["smoke"], []), rows)
-        a, b = start.update([{"smoke": "pipe"}] * 3), start.update([{"smoke": "yes"}] * 2)
+        a, b = tb.update_network(start, [{"smoke": "pipe"}] * 3).network, start.update([{"smoke": "yes"}] * 2)
         merged = a.merge(b, prior=start)
         assert merged.variable("smoke").states == ("yes", "no", "pipe")
         yes, no = start.cpt("smoke").counts

@@ -151,7 +151,7 @@ class TestCompleteRows:
         short, long = (update_network(asia, some, ess=4, fixed="smoke") for some in (one, two))
         assert_same_counts(short.network, long.network)
         np.testing.assert_allclose(short.log_score, long.log_score, rtol=1e-12, atol=0)
-        assert (short.n_rows, short.n_incomplete, short.n_impossible) == (1, 0, 0)
+        assert (short.n_rows, short.n_incomplete, short.n_impossible) == (1, int(bool(absent)), 0)
 
     def test_a_record_is_a_frame(self, started, rows):
         """Few values are looked up one by one, many as a column."""
@@ -382,10 +382,15 @@ class TestRowsWithHoles:
 
     def test_barren_families_are_not_touched(self, started):
         seen = update_network(started, {"asia": "yes", "smoke": "no", "bronc": "yes"})
-        assert seen.n_incomplete == 0  # nothing has to be inferred
+        assert seen.n_incomplete == 1  # though nothing has to be inferred
         net = seen.network
         touched = [n for n in started.nodes if (net.cpt(n).counts != started.cpt(n).counts).any()]
         assert touched == ["asia", "smoke", "bronc"]
+
+    def test_every_row_with_a_missing_value_is_incomplete(self):
+        net = tb.BayesianNetwork({"A": ["x", "y"], "B": ["p", "q"]}, [], {"A": [0.5, 0.5], "B": [0.5, 0.5]})
+        rows = {"A": ["x"] * 10, "B": [None] * 9 + ["p"], "other": [None] * 10}
+        assert [update_network(net, rows, ess=1, batch_rows=n).n_incomplete for n in (None, 1)] == [9, 9]
 
     def test_rows_without_inference_are_those_that_know_the_parents(self, asia):
         records = [{"smoke": "yes"}, {"lung": "yes"}, {"smoke": "yes", "lung": "no"}, {"dysp": "no"}, {"xray": None}]
@@ -468,17 +473,17 @@ class TestNewStates:
     def test_a_configuration_that_is_worth_little_gives_little(self, lawn):
         small = lawn.cpt("rain").with_counts([0.15, 0.05])
         net = BayesianNetwork.from_tables([small, lawn.cpt("wet").with_counts([[0.1, 0.1], [0.2, 0.2]])])
-        net = net.update({"rain": "hail"}, fading=1.0)
+        net = update_network(net, {"rain": "hail"}, fading=1.0).network
         np.testing.assert_allclose(net.cpt("rain").counts, [0.15, 0.05, 0.2 / 3 + 1], rtol=1e-14, atol=0)
         np.testing.assert_allclose(net.cpt("wet").counts[2], [0.15, 0.15], rtol=1e-14, atol=0)
 
     def test_several_at_once_and_later(self, lawn):
-        first = lawn.update({"rain": ["snow", "hail", "snow"], "wet": ["yes", "damp", "no"]})
+        first = update_network(lawn, {"rain": ["snow", "hail", "snow"], "wet": ["yes", "damp", "no"]}).network
         assert first.variable("rain").states == ("no", "yes", "hail", "snow")
         assert first.variable("wet").states == ("no", "yes", "damp")
         assert first.cpt("wet").shape == (4, 3)
         np.testing.assert_allclose(first.cpt("wet").table().sum(axis=-1), 1, rtol=1e-12, atol=0)
-        second = first.update({"rain": "fog"})
+        second = update_network(first, {"rain": "fog"}).network
         assert second.variable("rain").states == ("no", "yes", "hail", "snow", "fog")
 
     def test_laplace_comes_out_nearly_as_one_fit(self, rows):
@@ -486,9 +491,15 @@ class TestNewStates:
         dag = tb.DAG(["smoke", "bronc"], [("smoke", "bronc")])
         known = rows.select(["smoke", "bronc"])
         records = known.to_arrow().to_pylist() + [{"smoke": "pipe", "bronc": "yes"}] * 20
-        net = tb.fit_parameters(dag, known).update(records[400:])
+        net = update_network(tb.fit_parameters(dag, known), records[400:]).network
         whole = tb.fit_parameters(dag, records)
         assert_same(net, whole, rtol=0.02, atol=0.35)
+
+    def test_an_update_that_returns_the_network_alone_warns_of_them(self, lawn):
+        what = "values that are not states of the network became new states: rain: 'hail', 'snow'; wet: 'damp'"
+        with pytest.warns(DataWarning, match=rf"^{what}\. new_states='error' raises an error instead; update_network"):
+            net = lawn.update({"rain": ["hail", "snow"], "wet": ["damp", "yes"]})
+        assert net.variable("wet").states == ("no", "yes", "damp")
 
     def test_as_missing(self, lawn):
         with pytest.warns(
@@ -512,20 +523,20 @@ class TestNewStates:
         text = CPT(tb.Variable("t", ["1", "2"]), [], [0.5, 0.5], counts=[1, 1])
         truth = CPT(tb.Variable("b", [False, True]), [], [0.5, 0.5], counts=[1, 1])
         net = BayesianNetwork.from_tables([number, text, truth])
-        net = net.update({"n": [3.0, 1.0], "t": [3, 1], "b": ["maybe", "true"]})
+        net = update_network(net, {"n": [3.0, 1.0], "t": [3, 1], "b": ["maybe", "true"]}).network
         assert [v.states for v in net.variables] == [(1, 2, 3), ("1", "2", "3"), (False, True, "maybe")]
 
     def test_an_order_ends(self):
         size = CPT(tb.Variable("size", ["S", "M"], ordered=True), [], [0.5, 0.5], counts=[1, 1])
         net = BayesianNetwork.from_tables([size])
         assert net.update({"size": "M"}).variable("size").ordered
-        assert not net.update({"size": "XS"}).variable("size").ordered
+        assert not update_network(net, {"size": "XS"}).network.variable("size").ordered
 
     def test_values_without_end_are_refused(self, lawn):
         what = r"column 'rain' must hold states of 'rain' or a few new ones; got 21 unknown values, such as 0\.0"
         with pytest.raises(DataError, match=rf"^{what}, 1\.0, 2\.0\. If they are numbers, .* new_states='missing'"):
             lawn.update({"rain": np.arange(21.0)})
-        assert lawn.update({"rain": np.arange(20.0)}).variable("rain").n_states == 22
+        assert update_network(lawn, {"rain": np.arange(20.0)}).network.variable("rain").n_states == 22
 
     def test_intervals_take_none(self):
         fever = CPT(tb.Variable("fever", ["no", "yes"], cuts=[38.5]), [], [0.5, 0.5], counts=[1, 1])
@@ -631,7 +642,7 @@ class TestWaysToGiveRows:
         """Whatever way they are read, the same states come out."""
         n = CPT(tb.Variable("n", [1, 2, 3]), [], [0.2, 0.3, 0.5], counts=[2, 3, 5])
         net = BayesianNetwork.from_tables([n])
-        one, many = net.update({"n": value}), net.update({"n": [value] * 70})
+        one, many = (update_network(net, {"n": values}).network for values in (value, [value] * 70))
         assert one.variable("n") == many.variable("n")
         start = net.cpt("n").counts
         for after, times in ((one, 1), (many, 70)):
@@ -721,7 +732,7 @@ class TestSparseTables:
         np.testing.assert_allclose(net.cpt("month").counts, expected.cpt("month").counts, rtol=1e-12, atol=0)
 
     def test_new_states(self, town):
-        net = town.update({"place": ["Ely"], "month": [13], "rain": ["hail"]})
+        net = update_network(town, {"place": ["Ely"], "month": [13], "rain": ["hail"]}).network
         cpt = net.cpt("rain")
         assert cpt.shape == (3, 13, 3)
         assert cpt.codes().tolist() == [[0, 1], [1, 10], [2, 12]]

@@ -102,7 +102,7 @@ class BayesianNetwork:
         checked = as_variables(variables)
         tables = as_tables(checked, as_dag(checked, arcs), cpts)
         check_network(name, tables)
-        self._settle(tables, name, {})
+        self._set_parts(tables, name, {})
 
     @classmethod
     def from_tables(
@@ -127,10 +127,10 @@ class BayesianNetwork:
     ) -> BayesianNetwork:
         """Return the network of tables that are known to fit together, as those of a graph do; nothing is checked."""
         self = cls.__new__(cls)
-        self._settle(cpts, name, properties or {})
+        self._set_parts(cpts, name, properties or {})
         return self
 
-    def _settle(self, cpts: Iterable[ConditionalTable], name: str, properties: Mapping[str, Sequence[str]]) -> None:
+    def _set_parts(self, cpts: Iterable[ConditionalTable], name: str, properties: Mapping[str, Sequence[str]]) -> None:
         self._name, self._cpts = name, {cpt.variable.name: cpt for cpt in cpts}
         self._properties = {owner: tuple(lines) for owner, lines in properties.items() if lines}
 

@@ -259,7 +259,9 @@ def test_a_column_of_texts_is_pointed_out_where_it_is_taken_for_categories(run, 
         tmp_path / "d.csv", csv_of([(label, f"{text} and number {n}") for n, (label, text) in enumerate(DOCUMENTS * 3)])
     )
     told = run("learn", "d.csv", "-t", "label").stdout
-    assert "text holds texts: tunbridge text learn --column text learns from their words" in told
+    assert "column 'text' looks like free text: tunbridge text learn --column text learns from its words" in told
+    evaluated = run("evaluate", "d.csv", "-t", "label", "--folds", "2").stderr
+    assert "Note: column 'text' looks like free text: --text evaluates text classifiers." in evaluated
     assert "identifier" not in told
 
 
@@ -416,8 +418,8 @@ def test_a_folder_is_described(run, mails):
     assert "is a folder" in run("describe", "mails", "--holes", code=1).stderr
 
 
-def test_a_model_of_texts_is_no_network(run, spam):
-    assert "tunbridge predict and explain" in run("describe", spam, code=1).stderr
+def test_a_model_of_texts_is_described(run, spam):
+    assert "TextClassifier() learned from 8 rows" in run("describe", spam).stdout
 
 
 # Mistakes

@@ -137,7 +137,11 @@ BAD = {
     "no file for a forest": ("x,ill\na,no\n", ["-t", "ill", "--model", "forest"], 2, "'forest' is scikit-learn's"),
     "folds of one model": ("x,ill\na,no\n", ["-t", "ill", "--model", "tan", "--folds", "3"], 2, "--folds must come"),
     "densities of a tree": ("x,ill\na,no\n", ["-t", "ill", "--model", "tan", "--numeric", "kernel"], 2, "for tan"),
-    "model without target": ("x,ill\na,no\n", ["--model", "tan"], 2, "no option --model; it belongs"),
+    "model without target": ("x,ill\na,no\n", ["--model", "tan"], 2, "--target is missing"),
+    "no target": ("x,ill\na,no\n", [], 2, "it names the column to predict. d.csv has the columns 'x', 'ill'."),
+    "label": ("x,ill\na,no\n", ["--label", "ill"], 2, "For a network use tunbridge network learn."),
+    "folds": ("x,ill\na,no\n", ["-t", "ill", "--folds", "1"], 2, "--folds must be at least 2; got 1."),
+    "no number": ("x,ill\na,no\n", ["-t", "ill", "--folds", "x"], 2, "--folds must be an integer; got 'x'."),
     "model and search": (
         "x,ill\na,no\n", ["-t", "ill", "--model", "tan", "--search", "tan"], 2, "no option --model; it belongs",
     ),
@@ -263,3 +267,17 @@ def test_numbers_that_no_cut_parts_are_told(run, tmp_path):
     told = " ".join(done.stdout.split())
     assert "noise: in one bin, because no cut separates the classes" in told
     assert "good: in one" not in told
+
+
+def test_several_values_may_be_separated_by_commas(run, tennis):
+    told = run(
+        "learn", tennis, "-t", "play", "--ignore", "wind,humidity", "--prior", "no=0.4,yes=0.6", "-o", "x.tb"
+    ).stdout
+    assert "Ignored   wind, humidity" in told
+    assert tb.load("x.tb").class_prior == {"no": 0.4, "yes": 0.6}
+    assert "got 'humdity'" in run("learn", tennis, "-t", "play", "--ignore", "wind,humdity", code=1).stderr
+
+
+def test_a_column_may_have_a_comma_in_its_name(run, tmp_path: Path):
+    (tmp_path / "d.csv").write_text('"a,b",a,b,ill\n1,x,y,no\n2,y,x,yes\n')
+    assert "Ignored   a,b\n" in run("learn", tmp_path / "d.csv", "-t", "ill", "--ignore", "a,b").stdout

@@ -141,7 +141,7 @@ def evaluate(
         _evaluate(model, data, target, comparing, reading, as_json=as_json)
         return
     refuse(((target is None and not model.is_dir()) or is_network_name(model), _what_is_meant(model)))
-    columns, texts, settings = comparing.columns, comparing.texts, comparing.settings
+    columns, texts, settings = comparing.columns.split(model, reading), comparing.texts, comparing.settings
     kind = texts.kind(model)
     if kind:
         refuse_options(("settings",) if "numeric" in settings else (), "be left out: it is about columns of numbers.")
@@ -152,7 +152,7 @@ def evaluate(
     else:
         chosen = comparing.candidates(settings, categorical=[n for n in columns.kept_categorical if n != target])
         training = with_classes(read_columns(model, columns, reading, target), str(target))
-        remarks = [*comparing.remarks(settings), *oddities(training)[:SHOWN]]
+        remarks = [*comparing.remarks(settings), *oddities(training, "--text evaluates text classifiers")[:SHOWN]]
     found = _cross_validated(training, chosen, comparing)
     for line in remarks:
         note(f"Note: {line}.")

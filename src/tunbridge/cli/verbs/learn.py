@@ -63,7 +63,7 @@ def learn(
     tunbridge learn visits.csv --target diseased --model auto
     tunbridge learn visits.csv --target diseased --ignore patient_id --missing -99 --categorical ward
     """
-    names, file = choosing.names(), output or model_name(data)
+    names, file, columns = choosing.names(), output or model_name(data), columns.split(data, reading)
     families = [evaluation.families.find_family(name) for name in names]
     has_seed = len(names) > 1 or "random_state" in families[0].make().get_params()
     hint = " tunbridge network learn --search tan learns a network around the target."
@@ -279,6 +279,7 @@ def learn_sequences(data: DataFile, *, task: Task, letters: Letters, columns: Ra
 def _learn(kind: str, data: Path, task: Task, settings: dict[str, Any], columns: Columns, reading: Reading) -> None:
     """Learn a classifier from documents or sequences, write it to a file, and print what was found."""
     choosing, weight, names = task.choosing, task.weight, task.choosing.names(kind)
+    columns = columns.split(data, reading)
     chooses, calibrates, rule = len(names) > 1, choosing.calibration, "--unlabelled-weight must come"
     refuse(
         *_rules(choosing, names, task.output),

@@ -253,6 +253,7 @@ def learn_network(data: DataFile, *, task: Task, structure: Structure, columns: 
     _check_files(file, structure, data)
     search, score, seed = structure.make_search(task.target), structure.make_score(), structure.random_state or 0
     limits = {**structure.max_parents, "constraints": structure.make_constraints(), "random_state": seed}
+    columns = columns.split(data, reading)
     whole = read_columns(data, columns, reading, task.target)
     wanted = task.numeric is not None or structure.bins is not None
     cuts = structure.cuts or ("frequency" if wanted else None)

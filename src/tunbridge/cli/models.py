@@ -84,8 +84,8 @@ def model_names(option: str, texts: Sequence[str], kind: str = "") -> tuple[str,
             continue
         found = _find(word, kind)
         if found is None:
-            hint = near_hint(word.lower(), [*known, AUTO]) or f" Known: {', '.join([*known, AUTO])}."
-            raise UsageError(f"{option} must name models; got {word!r}.{hint}")
+            hint = near_hint(word.lower(), [*known, AUTO])
+            raise UsageError(f"{option} must be one of {', '.join([*known, AUTO])}; got {word!r}.{hint}")
         names += [] if found in names and (found in usual or kind) else [found]
     if not names:
         raise UsageError(f"{option} must name a model, such as {_USUAL[kind]}; got {text!r}.")

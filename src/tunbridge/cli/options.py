@@ -524,7 +524,7 @@ class Reading:
     Parameters
     ----------
     missing : MARK
-        Another text that means a missing value, besides an empty value, ?, NA, NaN and null.
+        A further text that marks a missing value, besides an empty value, ?, NA, NaN and null.
     delimiter : CHAR
         The delimiter; detected if it is a comma, semicolon or tab.
 

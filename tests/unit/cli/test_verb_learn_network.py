@@ -65,7 +65,7 @@ def test_the_network_is_the_one_that_python_learns(run, rows, tmp_path):
     assert f"{dag.score:.8g} (bic)" in told
     assert f"{dag.n_arcs} arcs" in told
     assert all(f"{a} → {b}" in told for a, b in dag.arcs)
-    assert "The network is in n.tb. Next steps:" in told
+    assert "Network saved to n.tb. Next steps:" in told
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_a_table_is_not_replaced(run, rows):
     before = rows.read_text()
     assert "must not replace the input" in run("network", "learn", rows, "-o", rows, code=1).stderr
     write(Path("x.tb"), "some text")
-    assert "must not replace a file that is no model" in run("network", "learn", rows, "-o", "x.tb", code=1).stderr
+    assert "must not overwrite a file that is not a model" in run("network", "learn", rows, "-o", "x.tb", code=1).stderr
     assert rows.read_text() == before
 
 

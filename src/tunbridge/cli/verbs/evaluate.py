@@ -115,8 +115,8 @@ def evaluate(
     """Evaluate a model on new rows, or several by cross-validation.
 
     Accuracy, balanced accuracy, log-loss, Brier score and AUC are shown beside those of the baseline, which always
-    predicts the commonest class, with the frequencies of the classes as probabilities. Several models are compared on
-    the same folds, with standard errors and times; then the best of them is shown class by class.
+    predicts the most frequent class, with the frequencies of the classes as probabilities. Several models are compared
+    on the same folds, with standard errors and times; then the best of them is shown class by class.
 
     Parameters
     ----------
@@ -357,7 +357,7 @@ def _show_classes(scores: Scores) -> None:
     )
     say("precision is the positive predictive value (PPV), recall the sensitivity")
     say()
-    say("Rows by true class (down) and predicted class (across):")
+    say("Confusion matrix (rows: true class, columns: predicted class):")
     names = (*scores.classes, *([evaluation.scores.UNKNOWN] if scores.support[-1] else []))
     confusion = zip(names, scores.confusion, strict=False)
     say_table(["", *scores.classes], [[name, *map(amount, row)] for name, row in confusion])

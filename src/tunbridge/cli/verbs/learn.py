@@ -46,8 +46,8 @@ def learn(
 ) -> None:
     """Learn a classifier from a table.
 
-    Text and numbers, missing values and row weights are all fine. Raw texts, sequences and networks have verbs of their
-    own: text learn, sequence learn, network learn.
+    Text and numbers, missing values and row weights are all fine. Raw texts, sequences and networks have commands of
+    their own: text learn, sequence learn, network learn.
 
     Parameters
     ----------
@@ -186,8 +186,19 @@ class TextChoosing(Choosing):
     Parameters
     ----------
     models, --model : NAME
-        The model. auto chooses the best by cross-validation, A,B,… the best of these; of texts multinomial (default),
-        bernoulli, complement, normalised-complement or nb-svm, of sequences markov (default) or position.
+        The model: multinomial (default), bernoulli, complement, normalised-complement or nb-svm. auto chooses the best
+        by cross-validation, A,B,… the best of these.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceChoosing(Choosing):
+    """Options.
+
+    Parameters
+    ----------
+    models, --model : NAME
+        The model: markov (default) or position. auto chooses the best by cross-validation.
     """
 
 
@@ -214,7 +225,7 @@ class Task:
     target: str | None = None
     column: str | None = None
     output: Path | None = None
-    choosing: TextChoosing
+    choosing: Choosing
     unlabelled: Unlabelled
 
     @property
@@ -233,8 +244,17 @@ class TextTask(Task):
         Count runs of characters, not words; of 1 to 4 by default (--ngrams).
     """
 
+    choosing: TextChoosing
     words: Words
     characters: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceTask(Task):
+    """Options."""
+
+    choosing: SequenceChoosing
+    letters: Letters
 
 
 @verb("text learn", rank=21)
@@ -262,7 +282,7 @@ def learn_texts(data: Path, *, task: TextTask, columns: RareColumns, reading: Re
 
 
 @verb("sequence learn", rank=22)
-def learn_sequences(data: DataFile, *, task: Task, letters: Letters, columns: RareColumns, reading: Reading) -> None:
+def learn_sequences(data: DataFile, *, task: SequenceTask, columns: RareColumns, reading: Reading) -> None:
     """Learn a classifier of sequences of symbols.
 
     The model is a Markov chain for each class, or, for aligned sequences of one length, a distribution at each place.
@@ -273,7 +293,7 @@ def learn_sequences(data: DataFile, *, task: Task, letters: Letters, columns: Ra
     tunbridge sequence learn names.csv --target sex --ignore-case --no-ends
     tunbridge sequence learn sites.csv --target class --model position --alphabet acgt
     """
-    _learn(SEQUENCE, data, task, letters, columns, reading)
+    _learn(SEQUENCE, data, task, task.letters, columns, reading)
 
 
 def _learn(kind: str, data: Path, task: Task, settings: dict[str, Any], columns: Columns, reading: Reading) -> None:

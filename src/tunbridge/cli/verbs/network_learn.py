@@ -420,7 +420,7 @@ def _about_search(found: _Work) -> Fields:
     if found.strengths is not None:
         return _about_bootstrap(found, found.strengths)
     if rounds is not None:
-        turns = counted(len(rounds.trace) - 1, "better graph") + " after the start"
+        turns = counted(len(rounds.trace) - 1, "improvement") + " over the start graph"
         steps = [f"{rounds.search}, structural EM", turns, seconds]
         name = found.score_text if found.search.is_scored else rounds.criterion
         score = f"{rounds.score:.8g} ({name}); {rounds.trace[0].score:.8g} at the start"

@@ -532,7 +532,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         check_is_fitted(self)
         if is_other_file(path):
             raise DataError(
-                f"a model must not replace a file that is no model; got {str(path)!r}. Choose another name.",
+                f"a model must not overwrite a file that is not a model; got {str(path)!r}. Choose another name.",
                 parameter="path",
             )
         write_model(path, self.kind, self.to_content())

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -20,21 +21,32 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
-from tunbridge._core.check import did_you_mean
+from tunbridge._core.check import listed
 from tunbridge._core.registry import Entry, entries
 from tunbridge._version import __version__
 from tunbridge.cli.options import spread
-from tunbridge.cli.usage import UsageError, guarded, option_names
+from tunbridge.cli.usage import UsageError, guarded, near_hint, option_names, value_error
+from tunbridge.errors import TunbridgeError
 
 _DEBUG = "--debug"
+_SHOWN_COLUMNS = 30
 _HELP = ("-h", "--help", "--help-all")
 _GROUPS = {
     "network": "Bayesian networks: learn, fit, query, sample.",
-    "text": "Classifiers of raw text.",
-    "sequence": "Classifiers of sequences of symbols.",
+    "text": "Text classifiers.",
+    "sequence": "Sequence classifiers.",
 }
+_MEANT = {"train": "learn", "draw": "describe", "plot": "describe", "show": "describe"}
 # Boxes and colours are for terminals; elsewhere they would only be in the way of grep.
 _SETTINGS: dict[str, Any] = {"rich_markup_mode": "rich" if sys.stdout.isatty() else None}
+
+
+class Command(TyperCommand):
+    """A verb whose arguments stand in the usage line as DATA, not {DATA}."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the parts of the usage line."""
+        return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
 
 
 class Program(TyperGroup):
@@ -53,7 +65,7 @@ class Program(TyperGroup):
                 with self.make_context(prog_name or "tunbridge", now) as context:
                     self.invoke(context)
             except TyperException as error:
-                raise _with_owner(error) from None
+                raise value_error(error) or _with_owner(error) from None
 
         sys.exit(guarded(work, debug=debug))
 
@@ -82,10 +94,18 @@ class Program(TyperGroup):
         found = _children(self._group).get(args[0])
         if found is None:
             where = f"tunbridge {self._group}".strip()
-            hint = did_you_mean(args[0], list(_children(self._group)))
-            raise UsageError(f"{where} has no command {args[0]!r}. {hint} See {where} --help.")
+            raise UsageError(f"{where} has no command {args[0]!r}.{self._hint(args[0])} See {where} --help.")
         command = self.get_command(ctx, args[0]) if isinstance(found, str) else command_of(found)
         return args[0], command, args[1:]
+
+    def _hint(self, word: str) -> str:
+        """Return which command was meant, or all commands, with a blank before it."""
+        known, meant = list(_children(self._group)), _MEANT.get(word, word)
+        if meant in known:
+            return f" Did you mean {meant!r}?"
+        if self._group and meant in _children(""):
+            return f" Use tunbridge {meant}."
+        return near_hint(word, known) or f" Known: {', '.join(known)}."
 
     @property
     def _group(self) -> str:
@@ -106,8 +126,11 @@ def _children(group: str) -> dict[str, Entry | str]:
 def command_of(entry: Entry) -> Any:
     """Return a verb as a command, with its options."""
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, **_SETTINGS)
-    single.command(entry.name.rpartition(" ")[2])(spread(entry.load()))
-    return typer.main.get_command(single)
+    single.command(entry.name.rpartition(" ")[2], cls=Command)(spread(entry.load()))
+    command: Any = typer.main.get_command(single)
+    for argument in (p for p in command.params if p.param_type_name == "argument"):
+        argument.display_type_rich = lambda ctx: None  # the type in Python says nothing beside the description
+    return command
 
 
 def _options_of(verb: str) -> set[str]:
@@ -158,11 +181,27 @@ def _other_learning(rest: list[str]) -> tuple[list[str], str]:
         return ["text", "learn", *rest], "`tunbridge learn FOLDER` is now `tunbridge text learn FOLDER`"
     options = [word.partition("=")[0] for word in rest if word.startswith("-")]
     has_target = any(word.startswith("-t") or word == "--target" for word in options)
-    if "--search" in options or not has_target:
-        of_networks = _options_of("network learn") - _options_of("learn")
-        what = next((word for word in options if word in of_networks), "DATA")
-        return ["network", "learn", *rest], f"`tunbridge learn {what}` is now `tunbridge network learn {what}`"
-    return ["learn", *rest], ""
+    if has_target and "--search" not in options:
+        return ["learn", *rest], ""
+    own, of_networks = _options_of("learn"), _options_of("network learn")
+    for what in options:
+        if what in of_networks - own:
+            return ["network", "learn", *rest], f"`tunbridge learn {what}` is now `tunbridge network learn {what}`"
+    if not (_options_of("text learn") - own).isdisjoint(options):
+        return ["learn", *rest], ""  # where the error says whose option it is
+    raise _no_target(next((Path(word) for word in rest if Path(word).is_file()), None))
+
+
+def _no_target(data: Path | None) -> UsageError:
+    """Return the error for a classifier without a target, with the columns that it could be."""
+    from tunbridge.cli.training import column_names  # it imports Arrow, for which help must not wait
+
+    names: list[str] = []
+    with suppress(TunbridgeError, OSError):
+        names = column_names(data) if data is not None else []
+    columns = f" {data.name} has the columns {listed(names, most=_SHOWN_COLUMNS)}." if data and names else ""
+    hint = "For a network use tunbridge network learn."
+    return UsageError(f"--target is missing; it names the column to predict.{columns} {hint}")
 
 
 app = typer.Typer(

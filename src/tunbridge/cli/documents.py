@@ -14,6 +14,7 @@ import codecs
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -217,7 +218,7 @@ def _chosen_column(path: Path, first: pa.Table, kind: str, column: str | None, n
         others = f"{listed(first.column_names)} hold numbers" if first.column_names else "it has no other column"
         raise DataError(f"{path.name} must have {what} beside the target; {others}.")
     longest = max(texts, key=lambda n: pc.mean(pc.utf8_length(first[n])).as_py() or 0.0)
-    raise UsageError(f"--column must name {what}; {path.name} has {listed(texts)}. Say --column {longest!r}?")
+    raise UsageError(f"--column must name {what}; {path.name} has {listed(texts)}. Try --column {quote(longest)}.")
 
 
 def _are_numbers(values: pa.ChunkedArray, kind: str) -> bool:

@@ -197,7 +197,7 @@ def check_model_output(file: Path) -> None:
     """Raise if a model would take the place of something else, such as the data."""
     if file.is_file() and file.stat().st_size and not is_model(file):
         hint = "Name another one with -o."
-        raise DataError(f"the model must not replace a file that is no model; got {str(file)!r}. {hint}")
+        raise DataError(f"the output must not overwrite a file that is not a model; got {str(file)!r}. {hint}")
 
 
 def check_network_output(file: Path, inputs: list[Path]) -> None:

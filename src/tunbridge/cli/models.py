@@ -84,8 +84,8 @@ def model_names(option: str, texts: Sequence[str], kind: str = "") -> tuple[str,
             continue
         found = _find(word, kind)
         if found is None:
-            hint = near_hint(word.lower(), [*known, AUTO]) or f" Known: {', '.join([*known, AUTO])}."
-            raise UsageError(f"{option} must name models; got {word!r}.{hint}")
+            hint = near_hint(word.lower(), [*known, AUTO])
+            raise UsageError(f"{option} must be one of {', '.join([*known, AUTO])}; got {word!r}.{hint}")
         names += [] if found in names and (found in usual or kind) else [found]
     if not names:
         raise UsageError(f"{option} must name a model, such as {_USUAL[kind]}; got {text!r}.")
@@ -181,8 +181,8 @@ class Choosing:
     def remarks(self, settings: Mapping[str, object]) -> list[str]:
         """Return which options some of the models that stand for ``auto`` ignore."""
         usual = [evaluation.families.find_family(name) for name in self.names() if name in _usual_ones(self.models)]
-        deaf = {p: [f.name for f in usual if not _takes(f, p, value)] for p, value in settings.items()}
-        return [f"{option_names.get()[p]} is ignored by {', '.join(some)}" for p, some in deaf.items() if some]
+        ignoring = {p: [f.name for f in usual if not _takes(f, p, value)] for p, value in settings.items()}
+        return [f"{option_names.get()[p]} is ignored by {', '.join(some)}" for p, some in ignoring.items() if some]
 
 
 @dataclass(frozen=True, kw_only=True)

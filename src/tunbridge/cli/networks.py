@@ -48,7 +48,7 @@ class Findings:
     Parameters
     ----------
     evidence, --given : NAME=STATE
-        A finding: A=x, one of several states A=x|y, or likelihoods A=x:0.8,y:0.2.
+        Evidence: A=x, one of several states A=x|y, or likelihoods A=x:0.8,y:0.2.
     do : NAME=STATE
         An intervention: set a variable, whatever its parents are.
     """
@@ -190,7 +190,7 @@ def _no_such_state(variable: Variable, text: str, option: str, variables: dict[s
     also = next((name for name in named if name in variables), None)
     if also is not None:
         hint = f"Repeat {option} for {also!r}."
-        return DataError(f"{option} must be one finding; got {variable.name + '=' + text!r}. {hint}")
+        return DataError(f"{option} must be evidence about one variable; got {variable.name + '=' + text!r}. {hint}")
     if variable.is_continuous:
         return DataError(f"{option} must give a number for {variable.name!r}, which is continuous; got {text!r}.")
     wrong = _first_wrong(variable, text)

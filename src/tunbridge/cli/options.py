@@ -214,7 +214,7 @@ class Kind:
         if len(texts) == 1 and "=" not in texts[0] and (self.words or not self.form):
             return self.read(option, texts[0])
         pairs: dict[str, Any] = {}
-        for text in texts:
+        for text in (pair for each in texts for pair in _pairs(each)):
             name, sign, value = text.rpartition("=")
             refuse(
                 (not (sign and name), f"{option} must be {self.metavar}; got {', '.join(texts)!r}."),
@@ -233,6 +233,18 @@ class Kind:
 
 
 _NUMBERS: dict[str, Callable[[str], float]] = {"int": int, "float": float, "number": float, "probability": float}
+
+
+def _pairs(text: str) -> list[str]:
+    """Return the parts of ``A=x,B=y``; any other text is one part.
+
+    Examples
+    --------
+    >>> _pairs("no=0.4,yes=0.6"), _pairs("Paris, France=0.5")
+    (['no=0.4', 'yes=0.6'], ['Paris, France=0.5'])
+    """
+    parts = text.split(",")
+    return parts if all(re.fullmatch("[^=]+=[^=]+", part) for part in parts) else [text]
 
 
 def _words_or_file(option: str, text: str) -> list[str]:
@@ -512,7 +524,7 @@ class Reading:
     Parameters
     ----------
     missing : MARK
-        Another text that means a missing value, besides an empty value, ?, NA, NaN and null.
+        A further text that marks a missing value, besides an empty value, ?, NA, NaN and null.
     delimiter : CHAR
         The delimiter; detected if it is a comma, semicolon or tab.
 

@@ -46,7 +46,7 @@ def say_fields(pairs: Iterable[tuple[str, str]]) -> None:
 
 def say_next(what: str, file: Path, commands: Iterable[str]) -> None:
     """Print where the result is, and commands that go on with it."""
-    say(f"\nThe {what} is in {file}. Next steps:")
+    say(f"\n{what.capitalize()} saved to {file}. Next steps:")
     for command in commands:
         say(f"  tunbridge {command}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from tunbridge.data import Column, Table
 from tunbridge.data.columns import Kind, column_to_arrow, infer_column
 from tunbridge.data.discretisation import discretise
 from tunbridge.data.frames import with_classes as coded_classes
-from tunbridge.data.readers import read_table
+from tunbridge.data.readers import iter_batches, read_table
 from tunbridge.data.variable import number_of
 from tunbridge.errors import DataError
 
@@ -52,6 +52,19 @@ class Columns:
     categorical: list[str] = ()  # type: ignore[assignment]
     ignore: list[str] = ()  # type: ignore[assignment]
     weights: str | None = None
+
+    def split(self, path: Path, reading: Reading) -> Columns:
+        """Return the columns with ``A,B`` as two, unless a column of the file is called that."""
+        if path.is_dir() or not any("," in name for name in (*self.categorical, *self.ignore)):
+            return self
+        known = column_names(path, reading)
+
+        def parts(text: str) -> list[str]:
+            several = [name.strip() for name in text.split(",")]
+            return several if text not in known and not set(several).isdisjoint(known) else [text]
+
+        found = [[name for text in texts for name in parts(text)] for texts in (self.categorical, self.ignore)]
+        return replace(self, categorical=found[0], ignore=found[1])
 
     @property
     def kept_categorical(self) -> list[str]:
@@ -106,6 +119,12 @@ class Training:
     def labelled(self) -> Labelled:
         """Return the rows as models are compared on them."""
         return evaluation.labelled.Labelled(self.table, self.target, self.whole.n_rows - self.table.n_rows)
+
+
+def column_names(path: Path, reading: Reading | None = None) -> list[str]:
+    """Return the names of the columns of a file."""
+    names: list[str] = next(iter_batches(path, missing=(), batch_rows=1, **(reading or Reading()).how)).column_names
+    return names
 
 
 def read_columns(path: Path, columns: Columns, reading: Reading, target: str | None = None) -> Table:
@@ -267,13 +286,11 @@ def missing_lines(table: Table) -> list[str]:
 # Remarks
 
 
-def oddities(training: Training) -> list[str]:
-    """Return a line for each column that looks like a mistake."""
+def oddities(training: Training, of_texts: str = "tunbridge text learn --column {} learns from its words") -> list[str]:
+    """Return a line for each column that looks like a mistake; ``of_texts`` says what to do about one of texts."""
     texts = [name for name in text_columns(training.whole) if name != training.target]
     useless = {n: what for n, what in useless_columns(training.whole).items() if n not in (training.target, *texts)}
-    found = [
-        f"{name} holds texts: tunbridge text learn --column {quote(name)} learns from their words" for name in texts
-    ]
+    found = [f"column {name!r} looks like free text: {of_texts.format(quote(name))}" for name in texts]
     found += [f"{name} {what}: --ignore {quote(name)} leaves it out" for name, what in useless.items()]
     return found + _odd_number_lines(training.whole, but=training.target)
 

@@ -28,6 +28,10 @@ from tunbridge.errors import DataError, TunbridgeError, TunbridgeWarning
 FAILED, USAGE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 _SHOWN_WARNINGS = 3
 _VALUE = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\{[^}]*\}|[\w.-]*\w"
+_RULES = {
+    "greater_than_equal": "at least {ge}", "less_than_equal": "at most {le}", "int_parsing": "an integer",
+    "float_parsing": "a number",
+}  # fmt: skip
 
 option_names: ContextVar[Mapping[str, str]] = ContextVar("option_names", default=MappingProxyType({}))
 """The options of the verb that runs, by the parameters of the library that they set; flags as ``--on/--off``."""
@@ -149,6 +153,18 @@ def exit_code(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return INTERRUPTED
     return USAGE if isinstance(error, TyperException | UsageError) else FAILED
+
+
+def value_error(error: TyperException) -> UsageError | None:
+    """Return the error about a value that is no number, or out of range, in our words; None for other errors."""
+    details: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
+    rule = _RULES.get(details[0]["type"]) if details else None
+    if rule is None:
+        return None
+    parameter, value = error.param, details[0]["input"]  # type: ignore[attr-defined]
+    limits = details[0].get("ctx", {})
+    got = value if {"ge", "le"}.intersection(limits) else repr(value)
+    return UsageError(f"{max(parameter.opts, key=len)} must be {rule.format(**limits)}; got {got}.")
 
 
 def in_options(message: str, names: Mapping[str, str] | None = None) -> str:

@@ -329,7 +329,7 @@ _HINT = "make its column categorical if each value is a class."
 def with_classes(table: Table, target: str, *, hint: str = _HINT) -> tuple[Table, np.ndarray]:
     """Return the table with a categorical target, and which rows have a class.
 
-    Raises unless there are features and at least two classes. The hint ends the sentence «Cut it into classes first, or
+    Raises unless there are features and at least two classes. The hint ends the sentence «Discretize it first, or
     …» for a target that is a quantity.
 
     Examples
@@ -358,7 +358,7 @@ def _as_classes(column: Column, hint: str) -> Column:
     values = column_to_arrow(column)
     distinct = distinct_values(name, values)[0]
     if not all(_is_whole(value) for value in distinct):
-        what = "numbers that are not whole" if isinstance(distinct[0], int | float) else "dates or times"
+        what = "numbers that are not integers" if isinstance(distinct[0], int | float) else "dates or times"
         raise _quantity(name, what, distinct, hint)
     if len(distinct) > _MOST_NUMBERS:
         raise _quantity(name, "many different numbers", distinct, hint)
@@ -372,7 +372,7 @@ def _is_whole(value: object) -> bool:
 def _quantity(name: str, what: str, distinct: list[Any], hint: str) -> DataError:
     held = f"{len(distinct)} different ones, {distinct[0]} to {distinct[-1]}"
     return DataError(
-        f"the target must have classes; column {name!r} holds {what} ({held}). Cut it into classes first, or {hint}"
+        f"the target must have classes; column {name!r} holds {what} ({held}). Discretize it first, or {hint}"
     )
 
 

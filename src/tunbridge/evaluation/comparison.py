@@ -192,14 +192,15 @@ class Comparison:
     def verdict(self) -> str:
         """Return a sentence on which model is the best, and which are as good."""
         usual = self.baseline_summary()[CRITERION].mean
-        if not self.summary(self.best)[CRITERION].mean < usual:
-            what = "No model has" if len(self.models) > 1 else f"{self.best} does not have"
-            return f"{what} less {CRITERION} than the class frequencies."
+        best = self.summary(self.best)[CRITERION].mean
+        if not best < usual:
+            what = "No model is" if len(self.models) > 1 else f"{self.best} is no"
+            return f"{what} better than the class frequencies ({CRITERION} {best:.3f} against {usual:.3f})."
         if len(self.models) == 1:
             return ""
         rivals = [name for name in self.near_best() if name != self.best]
         near = f"; within one standard error of it: {', '.join(rivals)}" if rivals else ""
-        return f"Least {CRITERION}: {self.best}{near}."
+        return f"Lowest {CRITERION}: {self.best}{near}."
 
     def remarks(self) -> list[str]:
         """Return the notes, and the models that could not be fitted."""

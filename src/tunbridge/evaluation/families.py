@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tunbridge._core.check import did_you_mean
+from tunbridge._core.check import did_you_mean, listed
 from tunbridge._core.registry import Entry, entries
 from tunbridge.errors import DataError
 from tunbridge.evaluation.labelled import Coded
@@ -112,14 +112,16 @@ def find_family(name: str) -> Family:
     'tree-augmented naive Bayes'
     >>> find_family("tann")
     Traceback (most recent call last):
-    tunbridge.errors.DataError: a model must be one of those that have names; got 'tann'. Did you mean 'tan'?
+    tunbridge.errors.DataError: model must be one of 'nb', ...; got 'tann'. Did you mean 'tan'?
     """
     plain = name.strip().lower().replace("_", "-").replace(" ", "-")
     known = _families()
     plain = _ALSO.get(plain, plain)
     if plain not in known:
-        rule = "a model must be one of those that have names"
-        raise DataError(f"{rule}; got {name!r}. {did_you_mean(plain, [*known, *_ALSO])}", parameter="models")
+        hint = did_you_mean(plain, [*known, *_ALSO])
+        near = f" {hint}" if hint.startswith("Did") else ""
+        rule = f"model must be one of {listed(known, most=len(known))}"
+        raise DataError(f"{rule}; got {name!r}.{near}", parameter="models")
     return known[plain]
 
 

@@ -39,7 +39,7 @@ from tunbridge.probability import Distribution
 if TYPE_CHECKING:
     import pandas
 
-_HEADER = ["finding", "weight", "alone", "without it"]
+_HEADER = ["evidence", "weight", "alone", "without it"]
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class Conflict:
 
     def __repr__(self) -> str:
         rows: list[list[object]] = [[name, f"{value:+.3f}"] for name, value in self.without.items()]
-        verdict = "the findings disagree" if self.measure > 0 else "the findings agree"
+        verdict = "the evidence disagrees" if self.measure > 0 else "the evidence agrees"
         head = f"Conflict {self.measure:+.3f}: {verdict}"
         return head if not rows else head + "\n" + text_grid(["without", "conflict"], rows)
 

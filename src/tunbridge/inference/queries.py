@@ -207,7 +207,7 @@ def impossible(engine: Engine, evidence: Evidence) -> ImpossibleEvidenceError:
             named[engine.variables[v].name] = [s for s, p in zip(states, evidence.soft[v], strict=True) if p > 0]
     shown = " and ".join(f"{name}={state!r}" for name, state in named.items())
     together = "have probability zero together" if len(named) > 1 else "has probability zero"
-    message = f"the evidence must be possible; {shown} {together}. Leave out a finding, or check the tables."
+    message = f"the evidence must be possible; {shown} {together}. Leave out some evidence, or check the tables."
     return ImpossibleEvidenceError(message, conflict=named)
 
 

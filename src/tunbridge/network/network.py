@@ -430,8 +430,8 @@ class BayesianNetwork:
             Whether "most-probable" means the jointly most probable states of all missing values of a row, which are
             consistent. False imputes each value separately, which minimises the expected number of errors.
         columns : iterable of str, optional
-            The variables to impute; default: all columns of the frame that are variables. Named variables that are not
-            columns are added.
+            The variables to impute; default: all columns that are variables. Named variables that are not columns
+            are added.
         random_state : int or numpy.random.Generator, optional
             Random seed of "sample".
         n_jobs : int, optional

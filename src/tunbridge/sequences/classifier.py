@@ -62,8 +62,8 @@ class SequenceClassifier(BayesClassifier[SequenceStatistics]):
         on none (a bag of letters). ``"position"``: aligned sequences of one length; each position has its own
         distribution, given the ``order`` symbols before it.
     order : int, "cv" or "bic"
-        The number of symbols to look back; ``"cv"`` and ``"bic"`` choose it, from 0 to ``max_order``: by 5-fold
-        cross-validation of the class probabilities, or by the Bayesian information criterion.
+        The number of symbols to look back; ``"cv"`` and ``"bic"`` choose it: by 5-fold cross-validation
+        of the class probabilities, or by the Bayesian information criterion.
     max_order : int
         The highest order to choose from.
     smoothing : "auto" or float
@@ -81,9 +81,9 @@ class SequenceClassifier(BayesClassifier[SequenceStatistics]):
     gaps : text or list of symbols, optional
         Symbols that mean «unknown», such as ``"N-"`` in DNA.
     ignore_case : bool
-        Whether upper and lower case are the same.
+        Ignore case.
     class_prior : None, "uniform", mapping of class to probability, or array-like
-        The prior of the classes; None for their relative frequencies.
+        P(c); default: the relative frequencies of the classes.
     n_jobs : int, optional
         Threads; ``None`` for all cores. Results do not depend on it.
 

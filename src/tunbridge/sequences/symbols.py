@@ -185,7 +185,7 @@ class Rules:
     gaps : frozenset
         Symbols that mean «unknown».
     ignore_case : bool
-        Whether upper and lower case are the same.
+        Ignore case.
 
     Examples
     --------

@@ -69,7 +69,7 @@ class TextClassifier(BayesClassifier[TextStatistics]):
         What is counted: runs of letters, digits and underscores; runs of letters; the former and every other character
         such as «!»; or characters, a run of white space counting as one.
     ngrams : int or (int, int)
-        The largest number of neighbouring tokens that are counted as one, or (smallest, largest).
+        The largest number of neighbouring tokens that are counted as one, or the smallest and the largest.
     lower_case : bool
         Whether to convert text to lower case.
     shortest : int

@@ -713,7 +713,7 @@ class TestOddInput:
     def test_save_does_not_replace_other_files(self, tmp_path):
         clf = tb.NaiveBayesClassifier().fit([[1.0], [2.0]], [0, 1])
         (tmp_path / "data.csv").write_text("a,b\n1,2\n")
-        with pytest.raises(tb.DataError, match="must not replace a file that is no model"):
+        with pytest.raises(tb.DataError, match="must not overwrite a file that is not a model"):
             clf.save(tmp_path / "data.csv")
         assert (tmp_path / "data.csv").read_text() == "a,b\n1,2\n"
         clf.save(tmp_path / "m.tb")

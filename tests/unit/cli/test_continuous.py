@@ -96,7 +96,7 @@ def test_rows_are_predicted(run, body, file, rows):
 
 
 def test_networks_are_learned_and_fitted(run, file, rows):
-    told = run("learn", rows, "--cuts", "none", "-o", "learned.tb").stdout
+    told = run("network", "learn", rows, "--cuts", "none", "-o", "learned.tb").stdout
     net = tb.read_network("learned.tb")
     assert isinstance(net.cpt("Height"), tb.LinearGaussian)
     command = next(line for line in told.splitlines() if line.startswith("  tunbridge network query"))
@@ -139,6 +139,12 @@ def test_mistakes(run, file, arguments, code, message):
 
 def test_mistakes_about_tables(run, file, rows):
     assert "'Weight' is continuous" in run("predict", file, rows, "-t", "Weight", "--proba", code=2).stderr
-    assert "must end in '.tb'; got 'x.bif'" in run("learn", rows, "--cuts", "none", "-o", "x.bif", code=2).stderr
-    assert "with none nothing is discretized" in run("learn", rows, "--cuts", "none", "--bins", 3, code=2).stderr
-    assert "--cuts none makes them Gaussian variables" in run("learn", rows, code=1).stderr
+    assert (
+        "must end in '.tb'; got 'x.bif'"
+        in run("network", "learn", rows, "--cuts", "none", "-o", "x.bif", code=2).stderr
+    )
+    assert (
+        "with none nothing is discretized"
+        in run("network", "learn", rows, "--cuts", "none", "--bins", 3, code=2).stderr
+    )
+    assert "--cuts none makes them Gaussian variables" in run("network", "learn", rows, code=1).stderr

@@ -97,7 +97,8 @@ def test_learning_a_calibrated_model(run, loans, method):
 
 
 def test_calibration_is_for_classifiers(run, loans):
-    assert "has no option --calibrate; it belongs" in run("learn", "loans.csv", "--calibrate", "platt", code=2).stderr
+    told = run("network", "learn", "loans.csv", "--calibrate", "platt", code=2).stderr
+    assert "has no option --calibrate; it belongs" in told
     told = run("evaluate", "loans.tb", "loans.csv", "--calibrate", "platt", code=2).stderr
     assert "--calibrate must be left out when a model is evaluated" in told
     told = run("evaluate", "loans.csv", "-t", "class", "--models", "forest", "--calibrate", "platt", code=2).stderr

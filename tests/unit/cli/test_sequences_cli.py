@@ -152,7 +152,7 @@ MISTAKES = {
     "ngrams": ([*LEARN, "--ngrams", "2"], 2, "no option --ngrams; it belongs"),
     "max order": ([*LEARN, "--max-order", "-1"], 2, "--max-order"),
     "model": ([*LEARN, "--model", "markow"], 2, "got 'markow'. Did you mean 'markov'?"),
-    "model of texts": ([*LEARN, "--model", "bernoulli"], 2, "Known: markov, position, auto."),
+    "model of texts": ([*LEARN, "--model", "bernoulli"], 2, "--model must be one of markov, position, auto;"),
     "lengths": ([*LEARN, "--model", "position"], 1, "length"),
     "search": ([*LEARN, "--search", "tabu"], 2, "no option --search; it belongs"),
     "numbers": (["learn", "n.csv", "-t", "sex", "--sequence"], 1, "'height' hold numbers."),

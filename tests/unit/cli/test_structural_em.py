@@ -20,7 +20,9 @@ def holes(tmp_path: Path) -> Path:
 
 
 def test_graph_and_tables_are_found_together(run, holes):
-    told = run("learn", "holes.csv", "--structural-em", "--seed", "3", "--max-parents", "2", "-o", "net.tb").stdout
+    told = run(
+        "network", "learn", "holes.csv", "--structural-em", "--seed", "3", "--max-parents", "2", "-o", "net.tb"
+    ).stdout
     assert "every row counts: missing values are inferred along with the network" in told
     assert "structural EM, " in told
     assert "at the start" in told
@@ -31,6 +33,7 @@ def test_graph_and_tables_are_found_together(run, holes):
 
 def test_score_search_and_smoothing_are_passed_on(run, holes):
     told = run(
+        "network",
         "learn",
         "holes.csv",
         "--structural-em",
@@ -51,7 +54,7 @@ def test_score_search_and_smoothing_are_passed_on(run, holes):
 
 def test_without_holes_it_is_the_usual_search(run, tmp_path):
     tb.example_network("asia").sample(500, random_state=1).to_pandas().to_csv("whole.csv", index=False)
-    told = run("learn", "whole.csv", "--structural-em", "-o", "net.tb").stdout
+    told = run("network", "learn", "whole.csv", "--structural-em", "-o", "net.tb").stdout
     assert "structural EM" not in told
     assert "(bic)" in told
 
@@ -72,16 +75,16 @@ def test_what_does_not_go_with_it(run, holes, options, message):
 
 def test_it_is_the_usual_way_where_cells_are_missing(run, holes):
     for options in ([], ["--score", "bic"], ["--structural-em"]):
-        assert "structural EM, " in run("learn", "holes.csv", *options, "-o", "net.tb").stdout
+        assert "structural EM, " in run("network", "learn", "holes.csv", *options, "-o", "net.tb").stdout
     for options in (["--score", "nal"], ["--no-structural-em"], ["--search", "chow-liu"], ["--trace", "t.png"]):
-        told = run("learn", "holes.csv", *options, "-o", "net.tb").stdout
+        told = run("network", "learn", "holes.csv", *options, "-o", "net.tb").stdout
         assert "structural EM" not in told
         assert "Tables " in told
         assert "EM, " in told
 
 
 def test_another_score_points_to_it(run, holes):
-    told = run("learn", "holes.csv", "--score", "bic", "--no-structural-em", "-o", "net.tb", code=1).stderr
+    told = run("network", "learn", "holes.csv", "--score", "bic", "--no-structural-em", "-o", "net.tb", code=1).stderr
     assert "Use --score nal" in told
     assert told.endswith("(structural EM).\n")
 
@@ -93,6 +96,6 @@ def test_an_interruption_is_told_and_leaves_the_best(run, holes, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Task, "turn", interrupted)
-    told = run("learn", "holes.csv", "--structural-em", "-o", "net.tb", code=130).stderr
+    told = run("network", "learn", "holes.csv", "--structural-em", "-o", "net.tb", code=130).stderr
     assert "interrupted: the best network so far is in net.tb" in told
     assert tb.read_network("net.tb").dag == tb.learn_structure(tb.read_table(holes), "nal")

@@ -175,7 +175,7 @@ def test_the_model_of_the_folder_of_work_has_its_name(run, mails, monkeypatch):
     run("learn", ".", "-o", "../x.tb")
     assert tb.load("../x.tb").classes_.tolist() == ["ham", "spam"]
     told = run("learn", ".").stdout
-    assert "The model is in mails.tb" in told
+    assert "Model saved to mails.tb" in told
 
 
 def test_numbers_of_classes_stay_numbers(run, tmp_path):
@@ -250,7 +250,7 @@ def test_the_column_is_the_one_called_text_or_the_only_one_of_text(run, tmp_path
     assert "in column source" in run("learn", "d.csv", "-t", "label", "--text", "--column", "source").stdout
     write(tmp_path / "d.csv", csv_of(rows, "label,id,body,source"))
     told = run("learn", "d.csv", "-t", "label", "--text", code=2).stderr
-    assert "--column must name the column of the documents; d.csv has 'body', 'source'. Say --column 'body'?" in told
+    assert "--column must name the column of the documents; d.csv has 'body', 'source'. Try --column body." in told
     assert "in column body" in run("learn", "d.csv", "-t", "label", "--text", "--ignore", "source").stdout
 
 
@@ -259,7 +259,9 @@ def test_a_column_of_texts_is_pointed_out_where_it_is_taken_for_categories(run, 
         tmp_path / "d.csv", csv_of([(label, f"{text} and number {n}") for n, (label, text) in enumerate(DOCUMENTS * 3)])
     )
     told = run("learn", "d.csv", "-t", "label").stdout
-    assert "text holds texts: tunbridge text learn --column text learns from their words" in told
+    assert "column 'text' looks like free text: tunbridge text learn --column text learns from its words" in told
+    evaluated = run("evaluate", "d.csv", "-t", "label", "--folds", "2").stderr
+    assert "Note: column 'text' looks like free text: --text evaluates text classifiers." in evaluated
     assert "identifier" not in told
 
 
@@ -416,8 +418,8 @@ def test_a_folder_is_described(run, mails):
     assert "is a folder" in run("describe", "mails", "--holes", code=1).stderr
 
 
-def test_a_model_of_texts_is_no_network(run, spam):
-    assert "tunbridge predict and explain" in run("describe", spam, code=1).stderr
+def test_a_model_of_texts_is_described(run, spam):
+    assert "TextClassifier() learned from 8 rows" in run("describe", spam).stdout
 
 
 # Mistakes
@@ -467,7 +469,7 @@ MISTAKES = {
         [*LEARN, "--unlabelled-weight", "1", "--model", "complement"], 2, "'complement' is none.",
     ),
     "model": ([*LEARN, "--model", "multinomail"], 2, "got 'multinomail'. Did you mean 'multinomial'?"),
-    "model of tables": ([*LEARN, "--model", "kdb2"], 2, "--model must name models; got 'kdb2'. Known: multinomial"),
+    "model of tables": ([*LEARN, "--model", "kdb2"], 2, "--model must be one of multinomial"),
     "no model": ([*LEARN, "--model", ","], 2, "--model must name a model, such as multinomial; got ','."),
     "ngrams": ([*LEARN, "--ngrams", "many"], 2, "--ngrams must be an integer or A-B; got 'many'."),
     "no ngrams": ([*LEARN, "--ngrams", "0"], 2, "--ngrams must be at least 1"),
@@ -487,7 +489,7 @@ MISTAKES = {
     "folder and sequence": (["learn", "mails", "--sequence"], 2, "sequences must come in a table"),
     "folder and encoding": (["learn", "mails", "--encoding", "utf-9"], 1, "--encoding must be a text encoding"),
     "encoding": (["learn", "latin.csv", "-t", "label", "--text"], 1, "latin.csv' must be utf-8 text"),
-    "output": ([*LEARN, "-o", "sms.csv"], 1, "must not replace a file that is no model"),
+    "output": ([*LEARN, "-o", "sms.csv"], 1, "must not overwrite a file that is not a model"),
     "output of a network": ([*LEARN, "-o", "sms.bif"], 2, "must not be that of a network"),
     "rows that are not there": (["predict", "spam.tb", "mial.txt"], 1, "Did you mean 'mail.txt'?"),
     "folder that is not there": (["predict", "spam.tb", "males"], 1, "males"),

@@ -60,8 +60,8 @@ def test_pictures(run, model, tmp_path: Path, suffix):
 
 
 def test_wrong_use(run, model, tennis):
-    assert "must have a case" in run("explain", model, code=2).stderr
-    assert "must have a case" in run("explain", model, tennis, *DAY, code=2).stderr
+    assert "nothing to explain: give a table with --row" in run("explain", model, code=2).stderr
+    assert "--given must come without a table" in run("explain", model, tennis, *DAY, code=2).stderr
     assert "--row must come with a table" in run("explain", model, *DAY, "--row", "1", code=2).stderr
     assert "--given must be NAME=VALUE" in run("explain", model, "--given", "outlook", code=2).stderr
     assert "Did you mean 'outlook'?" in run("explain", model, "--given", "outlok=Sunny", code=1).stderr
@@ -104,7 +104,7 @@ class TestWhatIf:
             in run("explain", model, *DAY, "--what-if", "--plot", "a.png", code=2).stderr
         )
         assert "--to names the class" in run("explain", model, *DAY, "--what-if", "--label", "yes", code=2).stderr
-        assert "must have a case" in run("explain", model, "--what-if", code=2).stderr
+        assert "nothing to explain: give a table with --row" in run("explain", model, "--what-if", code=2).stderr
         assert "Did you mean 'wind'?" in run("explain", model, *DAY, "--what-if", "--change", "wnd", code=1).stderr
         assert "Did you mean 'yes'?" in run("explain", model, *DAY, "--what-if", "--to", "yess", code=1).stderr
 

@@ -48,7 +48,7 @@ def test_holes_are_filled_and_the_rest_is_word_for_word(run, asia, net, rows, tm
     assert second["score"] == ""
     assert third == {"id": "09,a", "lung": "no", "smoke": "no", "dysp": "yes", "xray": "no", "score": "2e3"}
     assert last == {"id": "010", "score": ""} | expected(net, {}, ["lung", "smoke", "dysp", "xray"])
-    assert told.stdout == f"4 rows in {out}; 7 missing values filled: lung 2, smoke 2, xray 2, dysp 1\n"
+    assert told.stdout == f"4 rows in {out}; 7 missing values imputed: lung 2, smoke 2, xray 2, dysp 1\n"
     assert "unknown, because rows.csv has no such column: asia, tub, bronc, either" in told.stderr
 
 
@@ -56,7 +56,7 @@ def test_to_stdout(run, asia, rows):
     told = run("impute", asia, rows)
     assert told.stdout.splitlines()[0] == "id,lung,smoke,dysp,xray,score"
     assert len(told.stdout.splitlines()) == 5
-    assert "Note: 7 missing values filled: lung 2, smoke 2, xray 2, dysp 1." in told.stderr
+    assert "Note: 7 missing values imputed: lung 2, smoke 2, xray 2, dysp 1." in told.stderr
     assert run("impute", asia, rows, "-o", "-").stdout == told.stdout
 
 
@@ -76,7 +76,7 @@ def test_several_imputations_go_to_numbered_files(run, asia, net, tmp_path):
     told = run("impute", asia, "rows.csv", "-o", "out.csv", "--imputations", 3, "--seed", 5)
     assert (
         told.stdout
-        == f"{n} rows in each of out-1.csv … out-3.csv; {n} missing values filled in each: bronc {n}; seed 5\n"
+        == f"{n} rows in each of out-1.csv … out-3.csv; {n} missing values imputed in each: bronc {n}; seed 5\n"
     )
     assert not (tmp_path / "out.csv").exists()
     shares = [sum(row["bronc"] == "yes" for row in read(tmp_path / f"out-{i}.csv")) / n for i in (1, 2, 3)]
@@ -101,7 +101,7 @@ def test_batches_differ_and_are_all_filled(run, asia, tmp_path, monkeypatch):
     monkeypatch.setattr(cli_rows.iter_rows, "__kwdefaults__", {"batch_rows": 50})
     (tmp_path / "rows.csv").write_text("dysp,bronc\n" + "yes,\n" * 170)
     told = run("impute", asia, "rows.csv", "-o", "out.csv", "--method", "sample", "--seed", 1).stdout
-    assert told.startswith("170 rows in out.csv; 170 missing values filled: bronc 170")
+    assert told.startswith("170 rows in out.csv; 170 missing values imputed: bronc 170")
     drawn = [row["bronc"] for row in read(tmp_path / "out.csv")]
     assert len({tuple(drawn[i : i + 50]) for i in (0, 50, 100)}) == 3
 
@@ -114,7 +114,7 @@ def test_columns_may_be_chosen_and_added(run, asia, net, rows, tmp_path):
         net, {"smoke": "yes", "dysp": "no"}, ["lung", "bronc"]
     )
     assert [row["xray"] for row in found] == ["NA", "yes", "no", ""]
-    assert told.endswith("6 missing values filled: bronc 4, lung 2\n")
+    assert told.endswith("6 missing values imputed: bronc 4, lung 2\n")
 
 
 def test_typed_files(run, asia, tmp_path):
@@ -156,11 +156,11 @@ def test_states_that_are_numbers(run, tmp_path):
 def test_impossible_rows_are_told_once(run, asia, tmp_path):
     (tmp_path / "rows.csv").write_text("either,lung,xray\nyes,no,yes\nno,yes,\nno,yes,\n,no,no\n")
     told = run("impute", asia, "rows.csv", "-o", "out.csv")
-    warning = "2 of 4 rows (the first is row 2) cannot occur in the network; their missing values are not filled."
+    warning = "2 of 4 rows (the first is row 2) cannot occur in the network; their missing values are not imputed."
     assert told.stderr.count("cannot occur") == 1
     assert warning in told.stderr
     assert [row["xray"] for row in read(tmp_path / "out.csv")] == ["yes", "", "", "no"]
-    assert told.stdout.endswith("1 missing value filled: either 1\n")
+    assert told.stdout.endswith("1 missing value imputed: either 1\n")
 
 
 def test_markers_that_are_states_are_states(run, tmp_path):
@@ -173,7 +173,7 @@ def test_markers_that_are_states_are_states(run, tmp_path):
 def test_a_file_without_holes(run, asia, tmp_path):
     (tmp_path / "rows.csv").write_text("lung\nno\n")
     told = run("impute", asia, "rows.csv", "-o", "out.csv").stdout
-    assert told == "1 row in out.csv; 0 missing values filled: no column of the network has one that can be filled\n"
+    assert told == "1 row in out.csv; 0 missing values imputed: no column of the network has one that can be imputed\n"
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def commands(told: str) -> list[list[str]]:
 
 
 def test_the_network_is_the_one_that_python_learns(run, rows, tmp_path):
-    told = run("learn", rows, "-o", "n.tb").stdout
+    told = run("network", "learn", rows, "-o", "n.tb").stdout
     table = tb.read_table(rows)
     dag = tb.learn_structure(table)
     assert tb.read_network(tmp_path / "n.tb") == tb.fit_parameters(dag, table)
@@ -65,7 +65,7 @@ def test_the_network_is_the_one_that_python_learns(run, rows, tmp_path):
     assert f"{dag.score:.8g} (bic)" in told
     assert f"{dag.n_arcs} arcs" in told
     assert all(f"{a} → {b}" in told for a, b in dag.arcs)
-    assert "The network is in n.tb. Next steps:" in told
+    assert "Network saved to n.tb. Next steps:" in told
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_the_network_is_the_one_that_python_learns(run, rows, tmp_path):
     ids=lambda part: " ".join(part) if isinstance(part, list) else "",
 )
 def test_every_search_and_score(run, rows, tmp_path, options, search, score):
-    run("learn", rows, "-o", "n.tb", *options)
+    run("network", "learn", rows, "-o", "n.tb", *options)
     limit = 2 if "--max-parents" in options else None
     seed = 3 if "--seed" in options else 0
     dag = tb.learn_structure(tb.read_table(rows), score, search, max_parents=limit, random_state=seed)
@@ -96,7 +96,7 @@ def test_every_search_and_score(run, rows, tmp_path, options, search, score):
 
 def test_what_is_known_about_the_arcs(run, rows, tmp_path):
     known = ["--require", "asia->xray", "--forbid", "smoke -> bronc", "--root", "smoke", "--leaf", "dysp"]
-    run("learn", rows, "-o", "n.tb", *known, "--tier", "asia,smoke", "--tier", "lung, either")
+    run("network", "learn", rows, "-o", "n.tb", *known, "--tier", "asia,smoke", "--tier", "lung, either")
     dag = tb.read_network(tmp_path / "n.tb").dag
     constraints = tb.Constraints(
         required=["asia->xray"], forbidden=["smoke->bronc"], roots="smoke", leaves="dysp",
@@ -108,21 +108,21 @@ def test_what_is_known_about_the_arcs(run, rows, tmp_path):
 
 def test_tiers_from_a_file(run, rows, tmp_path):
     write(tmp_path / "tiers.txt", '\ufeff"asia",smoke\n\nlung, bronc\nxray\n')
-    run("learn", rows, "-o", "n.tb", "--tiers", "tiers.txt")
+    run("network", "learn", rows, "-o", "n.tb", "--tiers", "tiers.txt")
     constraints = tb.Constraints(tiers=[["asia", "smoke"], ["lung", "bronc"], ["xray"]])
     assert tb.read_network(tmp_path / "n.tb").dag == tb.learn_structure(tb.read_table(rows), constraints=constraints)
 
 
 @pytest.mark.parametrize(("given", "prior"), [(["--smoothing", "0"], "mle"), (["--smoothing", "2.5"], 2.5)])
 def test_pseudo_counts(run, rows, tmp_path, given, prior):
-    run("learn", rows, "-o", "n.tb", *given)
+    run("network", "learn", rows, "-o", "n.tb", *given)
     table = tb.read_table(rows)
     assert tb.read_network(tmp_path / "n.tb") == tb.fit_parameters(tb.learn_structure(table), table, prior)
 
 
 def test_weights_and_ignored_columns(run, tmp_path):
     write(tmp_path / "d.csv", "x,y,z,w\na,c,e,5\nb,d,f,5\na,c,f,5\nb,d,e,5\n")
-    told = run("learn", "d.csv", "--weights", "w", "--ignore", "z").stdout
+    told = run("network", "learn", "d.csv", "--weights", "w", "--ignore", "z").stdout
     assert "Ignored" in told
     assert re.search(r"Weights +w", told)
     assert tb.read_network(tmp_path / "d.tb").nodes == ("x", "y")
@@ -133,7 +133,7 @@ def test_weights_and_ignored_columns(run, tmp_path):
 
 @pytest.mark.parametrize("name", ["n.tb", "n.bif", "n.xmlbif", "n.net", "n.dsc", "n.uai", "n.bif.gz"])
 def test_the_file_has_the_format_of_its_name_and_what_next_works(run, rows, tmp_path, name):
-    told = run("learn", rows, "--search", "tan", "-t", "lung", "-o", name).stdout
+    told = run("network", "learn", rows, "--search", "tan", "-t", "lung", "-o", name).stdout
     assert tb.read_network(tmp_path / name).dag.n_arcs == 13
     assert ("Not kept" in told) == (name != "n.tb")
     steps = commands(told)
@@ -146,28 +146,28 @@ def test_odd_names_and_states_survive_and_what_next_works(run, tmp_path):
     lines = ['"yes, sir","a=b"', '"no: never","-x"', '"may|be","a=b"']
     cells = "".join(f"{line},{i % 7}.5\n" for i, line in enumerate(lines * 20))
     write(tmp_path / "d.csv", '"a b","x=y","n$"\n' + cells)
-    told = run("learn", "d.csv", "--bins", "3", "-o", "d.bif").stdout
+    told = run("network", "learn", "d.csv", "--bins", "3", "-o", "d.bif").stdout
     for step in commands(told):
         run(*step)
     assert "n$: ≤ 2, 2 – 4, > 4" in told
 
 
 def test_the_network_is_named_after_the_table(run, rows, tmp_path):
-    run("learn", rows)
+    run("network", "learn", rows)
     assert len(tb.read_network(tmp_path / "rows.tb").nodes) == 8
 
 
 def test_a_table_is_not_replaced(run, rows):
     before = rows.read_text()
-    assert "must not replace the input" in run("learn", rows, "-o", rows, code=1).stderr
+    assert "must not replace the input" in run("network", "learn", rows, "-o", rows, code=1).stderr
     write(Path("x.tb"), "some text")
-    assert "must not replace a file that is no model" in run("learn", rows, "-o", "x.tb", code=1).stderr
+    assert "must not overwrite a file that is not a model" in run("network", "learn", rows, "-o", "x.tb", code=1).stderr
     assert rows.read_text() == before
 
 
 def test_the_trace_is_drawn(run, rows, tmp_path):
     pytest.importorskip("matplotlib")
-    told = run("learn", rows, "--search", "tabu", "--trace", "way.png", "-o", "n.bif")
+    told = run("network", "learn", rows, "--search", "tabu", "--trace", "way.png", "-o", "n.bif")
     assert (tmp_path / "way.png").read_bytes().startswith(b"\x89PNG")
     assert "The picture is in way.png." in told.stderr
 
@@ -175,7 +175,7 @@ def test_the_trace_is_drawn(run, rows, tmp_path):
 def test_without_a_move_there_is_no_picture(run, tmp_path):
     pytest.importorskip("matplotlib")
     write(tmp_path / "d.csv", "x,y\n" + "a,c\na,d\nb,c\nb,d\n" * 5)
-    told = run("learn", "d.csv", "--trace", "way.png")
+    told = run("network", "learn", "d.csv", "--trace", "way.png")
     assert "no move" in told.stderr
     assert "0 arcs" in told.stdout
     assert not (tmp_path / "way.png").exists()
@@ -185,7 +185,7 @@ def test_without_a_move_there_is_no_picture(run, tmp_path):
 
 
 def test_a_checkpoint_is_kept(run, rows, tmp_path):
-    run("learn", rows, "--search", "sparse-candidate", "--checkpoint", "c.json")
+    run("network", "learn", rows, "--search", "sparse-candidate", "--checkpoint", "c.json")
     kept = json.loads((tmp_path / "c.json").read_text())
     assert {tuple(arc) for arc in kept["arcs"]} == set(tb.read_network(tmp_path / "rows.tb").dag.arcs)
 
@@ -194,7 +194,7 @@ def test_a_checkpoint_is_kept(run, rows, tmp_path):
 
 
 def test_what_became_of_the_columns_is_told(run, mixed, tmp_path):
-    told = run("learn", mixed, "--cuts", "frequency", "--bins", "4", "-o", "m.tb").stdout
+    told = run("network", "learn", mixed, "--cuts", "frequency", "--bins", "4", "-o", "m.tb").stdout
     net = tb.read_network(tmp_path / "m.tb")
     assert set(net.nodes) == {"age", "pulse", "ward", "ill"}
     assert "id looks like an identifier" in told
@@ -203,7 +203,9 @@ def test_what_became_of_the_columns_is_told(run, mixed, tmp_path):
     assert "pulse: 12 (empty 12)" in told
     assert "every row counts: missing values are inferred along with the network" in told
     assert "ward: 1, 2, 3" in told
-    averaged = run("learn", mixed, "--cuts", "frequency", "--bins", "4", "-o", "m.tb", "--no-structural-em").stdout
+    averaged = run(
+        "network", "learn", mixed, "--cuts", "frequency", "--bins", "4", "-o", "m.tb", "--no-structural-em"
+    ).stdout
     assert "on the rows where they are complete" in averaged
     assert "(nal, because values are missing)" in averaged
     assert net.variable("ward").states == (1, 2, 3)
@@ -215,12 +217,12 @@ def test_what_became_of_the_columns_is_told(run, mixed, tmp_path):
     [(["--numeric", "discretise"], 5), (["--bins", "3"], 3), (["--cuts", "width", "--bins", "6"], 6)],
 )
 def test_ways_to_cut(run, mixed, tmp_path, options, n_states):
-    run("learn", mixed, *options, "-o", "m.tb")
+    run("network", "learn", mixed, *options, "-o", "m.tb")
     assert tb.read_network(tmp_path / "m.tb").variable("pulse").n_states == n_states
 
 
 def test_cuts_that_tell_classes_apart(run, mixed, tmp_path):
-    told = run("learn", mixed, "--cuts", "mdl", "-t", "ill", "--search", "tan", "-o", "m.tb").stdout
+    told = run("network", "learn", mixed, "--cuts", "mdl", "-t", "ill", "--search", "tan", "-o", "m.tb").stdout
     expected = mdl_cuts(tb.read_table(mixed).floats("pulse"), tb.read_table(mixed).codes("ill"))
     net = tb.read_network(tmp_path / "m.tb")
     assert net.variable("pulse").states == expected.labels
@@ -230,15 +232,15 @@ def test_cuts_that_tell_classes_apart(run, mixed, tmp_path):
 
 
 def test_categorical_keeps_columns_and_makes_states_of_numbers(run, mixed, tmp_path):
-    run("learn", mixed, "--bins", "2", "--categorical", "place", "--categorical", "age", "-o", "m.tb")
+    run("network", "learn", mixed, "--bins", "2", "--categorical", "place", "--categorical", "age", "-o", "m.tb")
     net = tb.read_network(tmp_path / "m.tb")
     assert "place" in net.nodes
     assert net.variable("age").n_states > 30
-    assert "--ignore age leaves it out" in run("learn", mixed, "--bins", "2", "--categorical", "age").stdout
+    assert "--ignore age leaves it out" in run("network", "learn", mixed, "--bins", "2", "--categorical", "age").stdout
 
 
 def test_a_target_of_whole_numbers_is_a_class(run, mixed, tmp_path):
-    run("learn", mixed, "--bins", "3", "-t", "ward", "--search", "tan", "-o", "m.tb")
+    run("network", "learn", mixed, "--bins", "3", "-t", "ward", "--search", "tan", "-o", "m.tb")
     net = tb.read_network(tmp_path / "m.tb")
     assert net.variable("ward").states == (1, 2, 3)
     assert net.dag.parents("ward") == ()
@@ -249,14 +251,14 @@ def test_directions_that_data_cannot_tell(run, tmp_path):
     x = rng.integers(2, size=400)
     y = np.where(rng.random(400) < 0.9, x, 1 - x)
     write(tmp_path / "d.csv", "x,y\n" + "".join(f"a{i},b{j}\n" for i, j in zip(x, y, strict=True)))
-    assert "the data do not determine any direction" in run("learn", "d.csv").stdout
+    assert "the data do not determine any direction" in run("network", "learn", "d.csv").stdout
     asia = csv_of(tb.example_network("asia").sample(3000, random_state=1), tmp_path)
-    assert re.search("the data do not determine the directions? of .* – ", run("learn", asia).stdout)
+    assert re.search("the data do not determine the directions? of .* – ", run("network", "learn", asia).stdout)
 
 
 def test_many_arcs_are_listed_in_part(run, tmp_path):
     table = tb.example_network("asia").sample(3000, random_state=1)
-    told = run("learn", csv_of(table, tmp_path), "--score", "loglik").stdout
+    told = run("network", "learn", csv_of(table, tmp_path), "--score", "loglik").stdout
     n_arcs = int(re.search(r"^Found +(\d+) arcs$", told, re.MULTILINE)[1])
     assert n_arcs > 20
     assert n_arcs == tb.learn_structure(table, "loglik").n_arcs
@@ -267,7 +269,7 @@ def test_many_arcs_are_listed_in_part(run, tmp_path):
 
 
 def test_the_consensus_of_resampled_tables(run, rows, tmp_path):
-    told = run("learn", rows, "--bootstrap", "10", "-o", "n.tb").stdout
+    told = run("network", "learn", rows, "--bootstrap", "10", "-o", "n.tb").stdout
     found = tb.bootstrap_structure(tb.read_table(rows), 10, random_state=0)
     dag = found.consensus()
     assert set(tb.read_network(tmp_path / "n.tb").dag.arcs) == set(dag.arcs)
@@ -280,14 +282,14 @@ def test_the_consensus_of_resampled_tables(run, rows, tmp_path):
 
 
 def test_a_threshold(run, rows, tmp_path):
-    run("learn", rows, "--bootstrap", "10", "--threshold", "1", "-o", "n.tb")
+    run("network", "learn", rows, "--bootstrap", "10", "--threshold", "1", "-o", "n.tb")
     found = tb.bootstrap_structure(tb.read_table(rows), 10, random_state=0)
     assert set(tb.read_network(tmp_path / "n.tb").dag.arcs) == set(found.consensus(1.0).arcs)
 
 
 def test_a_bootstrap_that_finds_nothing(run, tmp_path):
     write(tmp_path / "d.csv", "x,y\n" + "a,c\na,d\nb,c\nb,d\n" * 50)
-    told = run("learn", "d.csv", "--bootstrap", "2", "--threshold", "1").stdout
+    told = run("network", "learn", "d.csv", "--bootstrap", "2", "--threshold", "1").stdout
     assert re.search(r"^Found +0 arcs$", told, re.MULTILINE)
     assert tb.read_network(tmp_path / "d.tb").dag.n_arcs == 0
 
@@ -303,7 +305,7 @@ def test_ctrl_c_keeps_the_best_so_far(run, rows, tmp_path, monkeypatch):
         return learn_structure(*args, **{**kwargs, "progress": stop})
 
     monkeypatch.setattr("tunbridge.learn_structure", impatient)
-    told = run("learn", rows, "--search", "tabu", "-o", "n.bif", code=130)
+    told = run("network", "learn", rows, "--search", "tabu", "-o", "n.bif", code=130)
     assert told.stderr == "tunbridge: interrupted: the best graph so far is in n.bif.\n"
     assert "interrupted" in told.stdout
     assert tb.read_network(tmp_path / "n.bif").dag.n_arcs > 0
@@ -314,7 +316,7 @@ def test_ctrl_c_before_there_is_anything(run, rows, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tunbridge.learn_structure", stop)
-    assert run("learn", rows, "-o", "n.bif", code=130).stderr == "tunbridge: interrupted.\n"
+    assert run("network", "learn", rows, "-o", "n.bif", code=130).stderr == "tunbridge: interrupted.\n"
     assert not (tmp_path / "n.bif").exists()
 
 
@@ -401,11 +403,11 @@ BAD = {
 def test_bad_input_gets_one_sentence(run, tmp_path, case):
     text, options, code, message = BAD[case]
     write(tmp_path / "d.csv", text)
-    assert message in run("learn", "d.csv", *options, code=code).stderr
+    assert message in run("network", "learn", "d.csv", *options, code=code).stderr
     assert [path.name for path in tmp_path.iterdir()] == ["d.csv"]
 
 
 def test_options_are_checked_before_the_table_is_read(run):
-    assert "--search" in run("learn", "no.csv", "--search", "x", code=2).stderr
-    assert "--score" in run("learn", "no.csv", "--score", "x", code=2).stderr
-    assert "folder" in run("learn", "no.csv", "-o", "no/n.bif", code=1).stderr
+    assert "--search" in run("network", "learn", "no.csv", "--search", "x", code=2).stderr
+    assert "--score" in run("network", "learn", "no.csv", "--score", "x", code=2).stderr
+    assert "folder" in run("network", "learn", "no.csv", "-o", "no/n.bif", code=1).stderr

@@ -97,7 +97,7 @@ def test_an_explanation(run, asia, net):
     words = ["query", asia, "-t", "lung", "-t", "tub", "--given", "dysp=yes", "--given", "smoke=no", "--explain"]
     told = run(*words).stdout
     expected = net.explain("lung", evidence)
-    assert told.startswith(f"P(lung = no) = {expected.posterior['no']:.6g}; without any finding 0.945")
+    assert told.startswith(f"P(lung = no) = {expected.posterior['no']:.6g}; without evidence 0.945")
     assert "P(tub = no)" in told
     found = json.loads(run(*words, "--json").stdout)["explanations"][0]
     assert [f["variable"] for f in found["findings"]] == [f.name for f in expected.findings]
@@ -317,7 +317,10 @@ def test_findings_are_written_as_they_are_read(odd):
         ("dysp=yes:0.5,yes:0.5", "--given must give likelihoods as in"),
         ("dysp=yes:0.5", "the likelihoods of 'dysp' must name all of its states; 'no' is missing."),
         ("dysp=yes:0,no:0", "--given must leave a state of 'dysp' possible"),
-        ("dysp=yes,xray=no", "--given must be one finding; got 'dysp=yes,xray=no'. Repeat --given for 'xray'."),
+        (
+            "dysp=yes,xray=no",
+            "--given must be evidence about one variable; got 'dysp=yes,xray=no'. Repeat --given for 'xray'.",
+        ),
         ("dysp=", "--given must give a state of 'dysp'; got ''. Known: 'yes', 'no'."),
     ],
 )
@@ -340,14 +343,14 @@ def test_settings_are_one_state(odd):
         (["--given", "dysp"], "--given must be NAME=STATE; got 'dysp'. Write dysp=yes, for example."),
         (["--given", "dys"], "--given must be NAME=STATE; got 'dys'. Did you mean 'dysp'?"),
         (["--joint", "-t", "lung"], "--joint must come with several --target; got 1."),
-        (["--explain", "-t", "lung"], "--explain must come with a --target and with findings"),
-        (["--explain", "--given", "dysp=yes"], "--explain must come with a --target and with findings"),
+        (["--explain", "-t", "lung"], "--explain must come with a --target and with evidence"),
+        (["--explain", "--given", "dysp=yes"], "--explain must come with a --target and with evidence"),
         (["--state", "yes", "-t", "lung"], "--state must come with --explain and a single --target."),
         (
             ["--explain", "--state", "yes", "-t", "lung", "-t", "tub", "--given", "dysp=yes"],
             "--state must come with --explain and a single --target.",
         ),
-        (["--probability"], "--probability must come with findings"),
+        (["--probability"], "--probability must come with evidence"),
         (["--forecast", "--explain"], "a query must ask for one thing; got --explain and --forecast."),
         (["--joint", "--most-probable"], "a query must ask for one thing; got --joint and --most-probable."),
         (["--top", "2"], "--top must come with --target"),

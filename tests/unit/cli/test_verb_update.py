@@ -55,7 +55,7 @@ def test_it_is_one_fit(run, net, table, fitted, new):
     assert lines[2].startswith("Log-score  -2.")
     assert "before learning from the rows (expected by the network: -2." in lines[2]
     assert lines[3] == "Drift      none detected"
-    assert lines[5:] == ["The network is in out.tb. Next steps:", "  tunbridge describe out.tb"]
+    assert lines[5:] == ["Network saved to out.tb. Next steps:", "  tunbridge describe out.tb"]
 
 
 def test_in_place(run, net, table, fitted, new):

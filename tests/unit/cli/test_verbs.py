@@ -193,3 +193,18 @@ def test_parameters_of_the_library_are_found_in_its_source():
     assert [p.name for p in inspect.signature(spread(entries("verb")["datasets"].load())).parameters.values()] == [
         "name", "output", "download",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("network predict", "Use tunbridge predict."),
+        ("text evaluate", "Use tunbridge evaluate."),
+        ("network draw", "Use tunbridge describe."),
+        ("train", "Did you mean 'learn'?"),
+        ("plot", "Did you mean 'describe'?"),
+        ("xyz", "bayes, test, warmup, network, text, sequence."),
+    ],
+)
+def test_unknown_commands_get_a_hint(run, words, hint):
+    assert hint in run(*words.split(), code=2).stderr

@@ -75,7 +75,7 @@ BAD = {
     "near miss": ("Y", "Did you mean 'y'"),
     "too few": (["a", "b"], "target must have a class for each row; got 2 for 4 rows"),
     "a table": ([["a", "b"]] * 4, "target must be the name of a column, or one class for each row"),
-    "quantity": ("x", "holds numbers that are not whole"),
+    "quantity": ("x", "holds numbers that are not integers"),
     "one class": (["a"] * 4, "at least two classes"),
     "all missing": ([None] * 4, "every cell of column 'class' is missing"),
 }
@@ -89,7 +89,7 @@ def test_bad_targets(case):
 
 
 def test_a_quantity_gets_a_hint():
-    with pytest.raises(DataError, match="Cut it into classes first, or make its column categorical if each value is a"):
+    with pytest.raises(DataError, match="Discretize it first, or make its column categorical if each value is a"):
         labelled(frame(), "x")
 
 

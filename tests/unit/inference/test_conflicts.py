@@ -44,8 +44,8 @@ class TestConflict:
     def test_repr(self, asia):
         text = repr(asia.conflict({"bronc": "yes", "dysp": "no"}))
         assert text.splitlines()[0].startswith("Conflict +1.077")
-        assert text.splitlines()[0].endswith(": the findings disagree")
-        assert "the findings agree" in repr(asia.conflict({"xray": "yes", "lung": "yes"}))
+        assert text.splitlines()[0].endswith(": the evidence disagrees")
+        assert "the evidence agrees" in repr(asia.conflict({"xray": "yes", "lung": "yes"}))
         assert repr(asia.conflict({})).count("\n") == 0
 
     def test_messages(self, asia):
@@ -63,7 +63,7 @@ class TestImpossibleEvidence:
         assert caught.value.conflict == {"tub": "yes", "either": "no"}
         assert str(caught.value) == (
             "the evidence must be possible; tub='yes' and either='no' have probability zero together. "
-            "Leave out a finding, or check the tables."
+            "Leave out some evidence, or check the tables."
         )
 
     def test_one_finding_alone(self):

@@ -75,7 +75,7 @@ def test_repr(burglary):
         burglary.explain("Burglary", {"JohnCalls": ["yes", "no"], "MaryCalls": "yes"}, state="yes")
     ).splitlines()
     assert lines[0].startswith("Burglary = yes: 0.0")
-    assert lines[1].split() == ["finding", "weight", "alone", "without", "it"]
+    assert lines[1].split() == ["evidence", "weight", "alone", "without", "it"]
     assert lines[2].split()[:3] == ["MaryCalls", "=", "yes"]
     assert lines[3].split()[:7] == ["JohnCalls", "=", "yes", "or", "no", "+0.00", "+0.00"]
     assert "<table" in burglary.explain("Burglary", CALLS)._repr_html_()

@@ -263,7 +263,9 @@ class TestNames:
 
     @pytest.mark.parametrize("bad", ["zebra", "", 3, None])
     def test_unknown(self, bad):
-        with pytest.raises(DataError, match=r"score must be the name of a score or a score; got .*Known: 'bic', "):
+        with pytest.raises(
+            DataError, match=r"score must be a name or a score object such as tb.BDeu\(10\); got .*Known: 'bic', "
+        ):
             as_score(bad)
 
     @pytest.mark.parametrize(

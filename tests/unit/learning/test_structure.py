@@ -274,7 +274,10 @@ class TestErrors:
                 {"search": "tan"},
                 r"'tan' must be an object with its target; got a name. Write tb.TAN\(target=...\).",
             ),
-            ({"score": "bik"}, "score must be the name of a score or a score; got 'bik'. Did you mean 'bic'"),
+            (
+                {"score": "bik"},
+                r"score must be a name or a score object such as tb.BDeu\(10\); got 'bik'. Did you mean 'bic'",
+            ),
             ({"constraints": {"required": []}}, "constraints must be a Constraints object"),
             ({"start": [("asia", "tub")]}, "start must be a DAG"),
             ({"start": tb.DAG(["a"])}, "start must have the table's columns as its nodes"),

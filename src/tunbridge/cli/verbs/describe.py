@@ -1,4 +1,4 @@
-"""``tunbridge describe``: what is in a table, a network or a folder of texts."""
+"""``tunbridge describe``: what is in a table, a network, a classifier or a folder of texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import tunbridge as tb
 from tunbridge._core.registry import verb
 from tunbridge.cli.documents import read_folder
-from tunbridge.cli.files import is_network_name, load_network
+from tunbridge.cli.files import is_network_name, load_any, load_network
 from tunbridge.cli.networks import forecast_fields
 from tunbridge.cli.options import Reading
 from tunbridge.cli.output import counted, say, say_fields, say_table, shortlist
@@ -28,16 +28,16 @@ _SHOWN_STATES = 6
 
 @verb("describe", rank=10)
 def describe(data: Path, *, missing_values: bool = False, reading: Reading) -> None:
-    """Describe the columns of a table, or a network.
+    """Describe the columns of a table, a network or a classifier.
 
     For a column: its kind, its states or range, missing values, and what looks odd about it. For a network: its
-    variables, their states and parents, its size, and the cost of exact inference. For a folder of texts: how many
-    there are of each class, and how long they are.
+    variables, their states and parents, its size, and the cost of exact inference. For a classifier: its parameters,
+    classes and features. For a folder of texts: how many there are of each class, and how long they are.
 
     Parameters
     ----------
     data : DATA
-        A table ({table_format}), a network ({network_format}), or a folder of texts.
+        A table ({table_format}), a network ({network_format}), a classifier (.tb), or a folder of texts.
     missing_values
         Show which values are missing together, and on which columns that depends.
 
@@ -49,11 +49,11 @@ def describe(data: Path, *, missing_values: bool = False, reading: Reading) -> N
     tunbridge describe alarm.bif
     tunbridge describe mails/
     """
-    is_net = is_network_name(Path(f"x.{reading.format}") if reading.format else data) or data.suffix.lower() == ".tb"
+    is_model = data.suffix.lower() == ".tb"
+    is_net = is_network_name(Path(f"x.{reading.format}") if reading.format else data) or is_model
     if missing_values and (data.is_dir() or is_net):
-        raise DataError(
-            f"--missing-values must come with a table; {data.name!r} is a {'network' if is_net else 'folder'}."
-        )
+        what = "folder" if data.is_dir() else "model" if is_model else "network"
+        raise DataError(f"--missing-values must come with a table; {data.name!r} is a {what}.")
     if data.is_dir():
         _describe_folder(data, reading)
     elif is_net:
@@ -95,7 +95,10 @@ def _describe_network(path: Path, reading: Reading) -> None:
     for name in ("missing", "not_missing", "delimiter"):
         if getattr(reading, name):
             raise DataError(f"--{name.replace('_', '-')} must come with a table; {path.name!r} is a network.")
-    net = load_network(path, reading.format)
+    net = load_network(path, reading.format) if reading.format else load_any(path, swapped_with=None)
+    if not isinstance(net, tb.BayesianNetwork):
+        say(str(net))
+        return
     sizes = [(len(net.nodes), "variable"), (net.dag.n_arcs, "arc"), (net.n_parameters, "parameter")]
     say(f"{path}: {', '.join(counted(n, noun) for n, noun in sizes)}")
     if not net.nodes:

@@ -115,8 +115,8 @@ def evaluate(
     """Evaluate a model on new rows, or several by cross-validation.
 
     Accuracy, balanced accuracy, log-loss, Brier score and AUC are shown beside those of the baseline, which always
-    predicts the commonest class, with the frequencies of the classes as probabilities. Several models are compared on
-    the same folds, with standard errors and times; then the best of them is shown class by class.
+    predicts the most frequent class, with the frequencies of the classes as probabilities. Several models are compared
+    on the same folds, with standard errors and times; then the best of them is shown class by class.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def evaluate(
         _evaluate(model, data, target, comparing, reading, as_json=as_json)
         return
     refuse(((target is None and not model.is_dir()) or is_network_name(model), _what_is_meant(model)))
-    columns, texts, settings = comparing.columns, comparing.texts, comparing.settings
+    columns, texts, settings = comparing.columns.split(model, reading), comparing.texts, comparing.settings
     kind = texts.kind(model)
     if kind:
         refuse_options(("settings",) if "numeric" in settings else (), "be left out: it is about columns of numbers.")
@@ -152,7 +152,7 @@ def evaluate(
     else:
         chosen = comparing.candidates(settings, categorical=[n for n in columns.kept_categorical if n != target])
         training = with_classes(read_columns(model, columns, reading, target), str(target))
-        remarks = [*comparing.remarks(settings), *oddities(training)[:SHOWN]]
+        remarks = [*comparing.remarks(settings), *oddities(training, "--text evaluates text classifiers")[:SHOWN]]
     found = _cross_validated(training, chosen, comparing)
     for line in remarks:
         note(f"Note: {line}.")
@@ -357,7 +357,7 @@ def _show_classes(scores: Scores) -> None:
     )
     say("precision is the positive predictive value (PPV), recall the sensitivity")
     say()
-    say("Rows by true class (down) and predicted class (across):")
+    say("Confusion matrix (rows: true class, columns: predicted class):")
     names = (*scores.classes, *([evaluation.scores.UNKNOWN] if scores.support[-1] else []))
     confusion = zip(names, scores.confusion, strict=False)
     say_table(["", *scores.classes], [[name, *map(amount, row)] for name, row in confusion])

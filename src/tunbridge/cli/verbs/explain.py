@@ -153,10 +153,10 @@ def explain(
     """
     has_case, nomogram, given = rows is not None or bool(case.given), question.nomogram, case.given
     question.check(has_case=has_case)
-    rule = "a table with --row N, --given NAME=VALUE, or a text for models of texts."
-    is_one = (rows is None) != (not given) or (not has_case and (question.importance or nomogram))
+    is_empty = not has_case and not question.importance and not nomogram
     refuse(
-        (not is_one, f"an explanation must have a case: {rule}"),
+        (is_empty, "nothing to explain: give a table with --row, --given NAME=VALUE, or a text."),
+        (rows is not None and given, "--given must come without a table or a text."),
         (case.row and rows is None, f"--row must come with a table; got {'--given' if given else 'none'}."),
     )
     classifier = load_model(model, swapped_with=None if rows is None else file_of(rows))

@@ -74,7 +74,7 @@ class MarkedReading(Reading):
     Parameters
     ----------
     missing, --missing-mark : MARK
-        Another text that means a missing value, besides an empty value, ?, NA, NaN and null.
+        A further text that marks a missing value, besides an empty value, ?, NA, NaN and null.
     """
 
 

@@ -45,7 +45,7 @@ def impute(
     imputations: int | None = None,
     reading: Reading,
 ) -> None:
-    """Fill in the missing values of a table by a network.
+    """Impute the missing values of a table with a network.
 
     They get what the network infers from the rest of their rows: the most probable states together, or each by itself,
     or random draws, several times for multiple imputation. All other values come out as they were, and so do columns
@@ -93,7 +93,7 @@ def impute(
         work = _Work(net, how, seed, draw, is_typed=is_typed(path))
         write_batches(path, work.batches(rows, reading, hidden=path is None))
         if draw == 0:
-            work.impossible.warn("their missing values are not filled")
+            work.impossible.warn("their missing values are not imputed")
             _report(work, files, f"; seed {seed}" if draws else "")
 
 
@@ -101,9 +101,9 @@ def _report(work: _Work, files: list[Path], seed: str) -> None:
     """Print how many values were filled in, and where they are."""
     filled = +work.filled  # columns in which something was filled in
     by_column = shortlist([f"{name} {n}" for name, n in filled.most_common()])
-    none = "" if work.impossible.n else "no column of the network has one that can be filled"
+    none = "" if work.impossible.n else "no column of the network has one that can be imputed"
     each, where = (" in each", "each of ") if len(files) > 1 else ("", "")
-    what = ": ".join(filter(None, [f"{counted(filled.total(), 'missing value')} filled{each}", by_column or none]))
+    what = ": ".join(filter(None, [f"{counted(filled.total(), 'missing value')} imputed{each}", by_column or none]))
     if not files:
         note(f"Note: {what}{seed}.")
     else:

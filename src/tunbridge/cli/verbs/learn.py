@@ -46,8 +46,8 @@ def learn(
 ) -> None:
     """Learn a classifier from a table.
 
-    Text and numbers, missing values and row weights are all fine. Raw texts, sequences and networks have verbs of their
-    own: text learn, sequence learn, network learn.
+    Text and numbers, missing values and row weights are all fine. Raw texts, sequences and networks have commands of
+    their own: text learn, sequence learn, network learn.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def learn(
     tunbridge learn visits.csv --target diseased --model auto
     tunbridge learn visits.csv --target diseased --ignore patient_id --missing -99 --categorical ward
     """
-    names, file = choosing.names(), output or model_name(data)
+    names, file, columns = choosing.names(), output or model_name(data), columns.split(data, reading)
     families = [evaluation.families.find_family(name) for name in names]
     has_seed = len(names) > 1 or "random_state" in families[0].make().get_params()
     hint = " tunbridge network learn --search tan learns a network around the target."
@@ -186,8 +186,19 @@ class TextChoosing(Choosing):
     Parameters
     ----------
     models, --model : NAME
-        The model. auto chooses the best by cross-validation, A,B,… the best of these; of texts multinomial (default),
-        bernoulli, complement, normalised-complement or nb-svm, of sequences markov (default) or position.
+        The model: multinomial (default), bernoulli, complement, normalised-complement or nb-svm. auto chooses the best
+        by cross-validation, A,B,… the best of these.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceChoosing(Choosing):
+    """Options.
+
+    Parameters
+    ----------
+    models, --model : NAME
+        The model: markov (default) or position. auto chooses the best by cross-validation.
     """
 
 
@@ -214,7 +225,7 @@ class Task:
     target: str | None = None
     column: str | None = None
     output: Path | None = None
-    choosing: TextChoosing
+    choosing: Choosing
     unlabelled: Unlabelled
 
     @property
@@ -233,8 +244,17 @@ class TextTask(Task):
         Count runs of characters, not words; of 1 to 4 by default (--ngrams).
     """
 
+    choosing: TextChoosing
     words: Words
     characters: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceTask(Task):
+    """Options."""
+
+    choosing: SequenceChoosing
+    letters: Letters
 
 
 @verb("text learn", rank=21)
@@ -262,7 +282,7 @@ def learn_texts(data: Path, *, task: TextTask, columns: RareColumns, reading: Re
 
 
 @verb("sequence learn", rank=22)
-def learn_sequences(data: DataFile, *, task: Task, letters: Letters, columns: RareColumns, reading: Reading) -> None:
+def learn_sequences(data: DataFile, *, task: SequenceTask, columns: RareColumns, reading: Reading) -> None:
     """Learn a classifier of sequences of symbols.
 
     The model is a Markov chain for each class, or, for aligned sequences of one length, a distribution at each place.
@@ -273,12 +293,13 @@ def learn_sequences(data: DataFile, *, task: Task, letters: Letters, columns: Ra
     tunbridge sequence learn names.csv --target sex --ignore-case --no-ends
     tunbridge sequence learn sites.csv --target class --model position --alphabet acgt
     """
-    _learn(SEQUENCE, data, task, letters, columns, reading)
+    _learn(SEQUENCE, data, task, task.letters, columns, reading)
 
 
 def _learn(kind: str, data: Path, task: Task, settings: dict[str, Any], columns: Columns, reading: Reading) -> None:
     """Learn a classifier from documents or sequences, write it to a file, and print what was found."""
     choosing, weight, names = task.choosing, task.weight, task.choosing.names(kind)
+    columns = columns.split(data, reading)
     chooses, calibrates, rule = len(names) > 1, choosing.calibration, "--unlabelled-weight must come"
     refuse(
         *_rules(choosing, names, task.output),

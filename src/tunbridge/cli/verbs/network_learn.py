@@ -253,6 +253,7 @@ def learn_network(data: DataFile, *, task: Task, structure: Structure, columns: 
     _check_files(file, structure, data)
     search, score, seed = structure.make_search(task.target), structure.make_score(), structure.random_state or 0
     limits = {**structure.max_parents, "constraints": structure.make_constraints(), "random_state": seed}
+    columns = columns.split(data, reading)
     whole = read_columns(data, columns, reading, task.target)
     wanted = task.numeric is not None or structure.bins is not None
     cuts = structure.cuts or ("frequency" if wanted else None)
@@ -419,7 +420,7 @@ def _about_search(found: _Work) -> Fields:
     if found.strengths is not None:
         return _about_bootstrap(found, found.strengths)
     if rounds is not None:
-        turns = counted(len(rounds.trace) - 1, "better graph") + " after the start"
+        turns = counted(len(rounds.trace) - 1, "improvement") + " over the start graph"
         steps = [f"{rounds.search}, structural EM", turns, seconds]
         name = found.score_text if found.search.is_scored else rounds.criterion
         score = f"{rounds.score:.8g} ({name}); {rounds.trace[0].score:.8g} at the start"

@@ -37,11 +37,11 @@ class Question:
     most_probable
         The most probable states together, of the targets or of all variables.
     explain
-        How much each finding weighs for the most probable state of a target.
+        The weight of each piece of evidence for the most probable state of a target.
     state : STATE
         With --explain: the state of the target in question.
     probability
-        The probability of the findings themselves.
+        The probability of the evidence itself.
     forecast
         The size of the exact computation, without running it.
     top : N >= 1
@@ -66,7 +66,7 @@ class Question:
         """Raise unless the options fit each other."""
         joint = ("joint",) if self.joint and not self.forecast else ()
         chosen = given_for(*joint, "most_probable", "explain", "probability", "forecast")
-        known, alone, n_targets = "findings, --given NAME=STATE", given and not targets, len(targets) or "none"
+        known, alone, n_targets = "evidence, --given NAME=STATE", given and not targets, len(targets) or "none"
         single, shown = self.explain and len(targets) == 1, targets and self.kind in ("posteriors", "joint")
         refuse(
             (len(chosen) > 1, f"a query must ask for one thing; got {' and '.join(chosen)}."),
@@ -115,7 +115,7 @@ def query(
 ) -> None:
     """Ask a network for the probabilities of its variables.
 
-    Findings are A=x; A=x|y if it is one of several states; A=x:0.8,y:0.2 if the observation is more likely in some
+    Evidence is A=x; A=x|y if it is one of several states; A=x:0.8,y:0.2 if the observation is more likely in some
     states than in others. Without a target the most probable state of every variable is shown.
 
     Parameters
@@ -271,14 +271,14 @@ def _answer_explain(asked: Asked) -> None:
         if n:
             say()
         before, after = probability_text(e.prior[e.state]), probability_text(e.posterior[e.state])
-        say(f"P({e.target} = {e.state}) = {after}; without any finding {before}")
+        say(f"P({e.target} = {e.state}) = {after}; without evidence {before}")
         say()
         cells = [
             [f"{f.name} = {finding_text(f.finding)}", _weight(f.weight), _weight(f.alone),
              probability_text(f.without[e.state])]
             for f in e.findings
         ]  # fmt: skip
-        say_table(["finding", "weight", "alone", "without it"], cells, left=(0, 3))
+        say_table(["evidence", "weight", "alone", "without it"], cells, left=(0, 3))
 
 
 def _weight(weight: float) -> str:

@@ -34,7 +34,7 @@ def sample(
 ) -> None:
     """Draw rows from a network.
 
-    They are written in batches, so that memory does not grow with their number. With findings they are drawn exactly
+    They are written in batches, so that memory does not grow with their number. With evidence they are drawn exactly
     from the conditional distribution. With the same seed a longer file begins with the rows of a shorter one.
 
     Parameters

@@ -523,7 +523,9 @@ def as_score(score: str | Score) -> Score:
     if key not in known:
         hint = did_you_mean(key if key else score, known)
         got = shortened(repr(score))
-        raise DataError(f"score must be the name of a score or a score; got {got}. {hint}", parameter="score")
+        raise DataError(
+            f"score must be a name or a score object such as tb.BDeu(10); got {got}. {hint}", parameter="score"
+        )
     found: Score = known[key].load()()
     return found
 

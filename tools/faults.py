@@ -8,7 +8,7 @@ sends a signal at a random moment, fills the disk, takes away the home folder, l
 * a signal ends the program within two seconds, with exit code 130 (SIGINT) or 143 (SIGTERM);
 * no traceback is printed.
 
-The table of what was tried and what held is printed, and written into ``docs/reliability.md`` with ``--write``.
+A table of what was tried and what held is printed.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "reliability.md"
-BEGIN, END = "<!-- faults -->", "<!-- end of faults -->"
 _PROGRAM = [sys.executable, "-m", "tunbridge"]
 
 
@@ -240,18 +238,11 @@ def limits(source: Path) -> Iterator[Line]:
         yield line
 
 
-def table(lines: list[Line]) -> str:
-    """Return the lines as a table in Markdown."""
-    rows = [["what", "trials", "held", "slowest end"], ["---"] * 4, *(line.cells() for line in lines)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
-
-
 def main() -> None:
-    """Try everything, print the table, and write it into the page."""
+    """Try everything and print the table."""
     parser = argparse.ArgumentParser(description="Disturb the program while it works.")
     parser.add_argument("--trials", type=int, default=10, help="signals for each verb (default: 10)")
     parser.add_argument("--seed", type=int, default=0, help="the random seed (default: 0)")
-    parser.add_argument("--write", action="store_true", help="write the table into docs/reliability.md")
     given = parser.parse_args()
     lines: list[Line] = []
     with tempfile.TemporaryDirectory() as name:
@@ -265,9 +256,6 @@ def main() -> None:
             lines.append(line)
             print(*line.cells(), sep=" | ", flush=True)
             print(*line.failures, sep="\n", flush=True)
-    if given.write:
-        before, rest = PAGE.read_text("utf-8").split(BEGIN)
-        PAGE.write_text(f"{before}{BEGIN}\n\n{table(lines)}\n\n{END}{rest.split(END)[1]}", "utf-8")
     sys.exit(any(line.failures for line in lines))
 
 

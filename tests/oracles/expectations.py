@@ -18,21 +18,22 @@ def expected_counts(
         kept = np.flatnonzero(~barren(flat, row)).tolist()
         hidden = [v for v in kept if row[v] < 0]
         axes = {v: i for i, v in enumerate(hidden)}
-        joint, cells = np.ones([flat.n_states[v] for v in hidden]), []
-        grid = np.indices(joint.shape)
+        logs, cells = np.zeros([flat.n_states[v] for v in hidden]), []
+        grid = np.indices(logs.shape)
         for v in kept:
-            j = np.zeros(joint.shape, np.int64)
+            j = np.zeros(logs.shape, np.int64)
             for u in (*flat.parents_of(v), v):
                 j = j * flat.n_states[u] + (grid[axes[u]] if u in axes else row[u])
             cells.append(flat.table_start[v] + j)
-            joint = joint * tables[cells[-1]]
-        total = joint.sum()
-        if total <= 0.0:
+            with np.errstate(divide="ignore"):
+                logs = logs + np.log(tables[cells[-1]])
+        if logs.max() == -np.inf:
             log_likelihood = -np.inf
             continue
-        log_likelihood += weight * np.log(total)
+        total = logs.max() + np.log(np.exp(logs - logs.max()).sum())
+        log_likelihood += weight * total
         for places in cells:
-            np.add.at(counts, places, weight * joint / total)
+            np.add.at(counts, places, weight * np.exp(logs - total))
     return counts, float(log_likelihood)
 
 

@@ -28,13 +28,14 @@ class HybridEnumeration:
         self.by_name = {c.variable.name: c for c in cpts}
         self.configurations = list(product(*(v.states for v in self.categories)))
 
-    def prior(self, states: Mapping[str, Any]) -> float:
-        """Return the probability of a configuration of all categories."""
-        p = 1.0
+    def log_prior(self, states: Mapping[str, Any]) -> float:
+        """Return the logarithm of the probability of a configuration of all categories."""
+        total = 0.0
         for v in self.categories:
             cpt = self.by_name[v.name]
-            p *= cpt.distribution({q.name: states[q.name] for q in cpt.parents})[states[v.name]]
-        return p
+            p = cpt.distribution({q.name: states[q.name] for q in cpt.parents})[states[v.name]]
+            total += float(np.log(p)) if p else -np.inf
+        return total
 
     def joint(self, states: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and covariance of all numbers in a configuration of the categories."""
@@ -77,8 +78,8 @@ class HybridEnumeration:
         found = []
         for values in self.configurations:
             states = dict(zip([v.name for v in self.categories], values, strict=True))
-            chance = self.prior(states) * self.agrees(states, evidence)
-            weight = float(np.log(chance)) if chance else -np.inf
+            likelihood = self.agrees(states, evidence)
+            weight = self.log_prior(states) + float(np.log(likelihood)) if likelihood else -np.inf
             mean, cov = self.joint(states)
             if known:
                 inside = cov[np.ix_(known, known)]
@@ -122,7 +123,12 @@ class HybridEnumeration:
 
 
 def random_hybrid_network(
-    rng: np.random.Generator, *, most_categories: int = 4, most_numbers: int = 4, zeros: float = 0.0
+    rng: np.random.Generator,
+    *,
+    most_categories: int = 4,
+    most_numbers: int = 4,
+    zeros: float = 0.0,
+    smallest: float = 1.0,
 ) -> list[ConditionalTable]:
     """Return the tables of a random mixed network, in an order that is not the topological one.
 
@@ -134,6 +140,8 @@ def random_hybrid_network(
         The largest numbers of variables, which all occur; there is at least one variable.
     zeros : float
         The share of the probabilities that are zero.
+    smallest : float
+        Probabilities are multiplied by factors from here to 1, drawn uniformly on a logarithmic scale.
     """
     n, m = int(rng.integers(0, most_categories + 1)), int(rng.integers(0, most_numbers + 1))
     n = n if n or m else 1
@@ -144,6 +152,8 @@ def random_hybrid_network(
         shape = (*(p.n_states for p in parents), variable.n_states)
         rows = rng.dirichlet(np.ones(variable.n_states), shape[:-1]) + 0.05
         rows = np.where(rng.random(shape) < zeros, 0.0, rows)
+        if smallest < 1.0:
+            rows = rows * np.exp(rng.uniform(np.log(smallest), 0.0, shape))
         rows[..., 0] += rows.sum(axis=-1) == 0.0
         categories.append(variable)
         tables.append(CPT(variable, parents, rows / rows.sum(axis=-1, keepdims=True)))

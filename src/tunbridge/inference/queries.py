@@ -56,7 +56,7 @@ from tunbridge.inference.hybrid.components import Solution, check_solution, solv
 from tunbridge.inference.hybrid.evidence import Absorbed, absorb
 from tunbridge.inference.tree import Answer, Plan, Sketch, triangulate
 from tunbridge.kernels.compiled import announce
-from tunbridge.kernels.inference import propagation
+from tunbridge.kernels.inference import logarithms, propagation
 from tunbridge.probability import CPT, ConditionalTable, Distribution, LinearGaussian, Mixture, as_cpt
 
 _SHOWN = 60
@@ -457,8 +457,10 @@ def most_probable_codes(engine: Engine, evidence: Evidence, wanted: Sequence[int
     findings = plan.findings(evidence, places)
     chosen = np.empty(len(findings.codes), np.int64)
     announce(propagation.maximise, "most probable states")
-    with plan.tree.borrow(plan.potentials) as (_, x, _):
-        log_largest = propagation.maximise(plan.tree.program, x, findings, is_maximised, chosen)
+    with plan.tree.borrow(plan.potentials) as run:
+        log_largest = propagation.maximise(plan.tree.program, run.x, findings, is_maximised, chosen)
+        if plan.tree.has_underflowed(run):
+            log_largest = logarithms.maximise(plan.tree.program, run.x, run.at, findings, is_maximised, chosen)
     for v in asked:
         if codes[v] < 0:
             codes[v] = int(chosen[places[v]])

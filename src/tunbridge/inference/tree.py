@@ -21,15 +21,16 @@ from tunbridge._core.memory import check_memory
 from tunbridge.inference.evidence import Evidence
 from tunbridge.inference.flat import Potentials
 from tunbridge.kernels.compiled import itself
-from tunbridge.kernels.inference import elimination, junction, propagation
+from tunbridge.kernels.inference import elimination, junction, logarithms, propagation
 from tunbridge.kernels.inference.elimination import HOPELESS, MOST_ORDERS
-from tunbridge.kernels.inference.propagation import HOME, MEMBERS, Layout, Program
+from tunbridge.kernels.inference.propagation import HOME, MEMBERS, SAFE, Layout, Program
 
 COUNTABLE = HOPELESS
 """How many entries a tree may have to be compiled; more are not even counted."""
 
 _NOTHING = np.empty(0, np.int64)
 _NO_LIKELIHOODS = np.empty((0, 1))
+_UNDERFLOW_WAYS_OUT = "Replace very small probabilities (below 1e-100) by 0."
 
 
 Use = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -203,11 +204,22 @@ class Tree:
         yield run
         self.give_back(run, lanes)
 
+    def propagate(self, run: Run, findings: propagation.Evidence, wanted: np.ndarray, joint: np.ndarray) -> None:
+        """Compute ln P(evidence), the wanted marginals and a joint table in the buffer of a run."""
+        self.use(propagation.propagate)(self.program, run.x, findings, wanted, joint)
+        if self.has_underflowed(run):
+            self.use(logarithms.propagate)(self.program, run.x, run.at, findings, wanted, joint)
+
+    def has_underflowed(self, run: Run) -> bool:
+        """Return whether products of the last run left the range of a double, so that logarithms are needed."""
+        if run.x[SAFE]:
+            return False
+        check_memory("exact inference with logarithms", 16.0 * self.n_entries, ways_out=_UNDERFLOW_WAYS_OUT)
+        return True
+
     def _load(self, run: Run) -> None:
-        p, given = self.program, run.potentials
-        self.use(propagation.load_potentials)(
-            p.variables, p.potentials, p.members, given.scope_vars, given.tables, run.x
-        )
+        given = run.potentials
+        self.use(propagation.load_potentials)(self.program, given.scope_vars, given.tables, run.x)
 
 
 def compile_tree(
@@ -356,7 +368,7 @@ def run_tree(
     marks = _marks(len(findings.codes), places, wanted)
     run = plan.tree.take(plan.potentials, extra=size)
     at, x, _ = run
-    plan.tree.use(propagation.propagate)(plan.tree.program, x, findings, marks, asked)
+    plan.tree.propagate(run, findings, marks, asked)
     marginals = x[at.marginals : at.up].copy()
     table = x[at.end : at.end + size].copy() if joint else _NOTHING
     log_probability = float(x[at.log_evidence]) + plan.log_factor + evidence.log_factor
@@ -451,8 +463,9 @@ def run_lanes(
         is_soft[v] = 1
         likelihoods[starts[v] : starts[v + 1]] = likelihood
     evidence = propagation.Evidence(findings, likelihoods, is_soft)
-    with tree.borrow(potentials, lanes) as (at, x, _):
-        tree.use(propagation.propagate)(tree.program, x, evidence, wanted, _NOTHING)
+    with tree.borrow(potentials, lanes) as run:
+        tree.propagate(run, evidence, wanted, _NOTHING)
+        at, x, _ = run
         log_evidence = x[at.log_evidence : at.marginals].copy()
         marginals = x[at.marginals : at.up].reshape(-1, lanes)
         chosen = [marginals[starts[v] : starts[v + 1]] for v in asked]

@@ -48,7 +48,7 @@ from tunbridge.inference.hybrid.evidence import Absorbed, absorb
 from tunbridge.inference.queries import impossible
 from tunbridge.inference.tree import Plan, Tree, compile_tree
 from tunbridge.kernels.compiled import announce
-from tunbridge.kernels.inference import propagation
+from tunbridge.kernels.inference import logarithms, propagation
 from tunbridge.kernels.inference.rows import Network
 from tunbridge.kernels.inference.sampling import LANES, ROWS, fill_limits, fill_samples
 
@@ -224,8 +224,10 @@ def conditioned(engine: Engine, evidence: Evidence) -> tuple[np.ndarray, FlatNet
     findings = plan.findings(evidence, plan.places(engine.n_variables))
     flat = _empty_network(engine, tree, sketch.variables, sketch.potentials.n_states)
     largest = int(np.diff(flat.table_start).max(initial=0))
-    with tree.borrow(sketch.potentials, extra=largest) as (_, x, _):
-        log_evidence = propagation.condition(tree.program, x, findings, flat.table_start, flat.tables)
+    with tree.borrow(sketch.potentials, extra=largest) as run:
+        log_evidence = propagation.condition(tree.program, run.x, findings, flat.table_start, flat.tables)
+        if tree.has_underflowed(run):
+            log_evidence = logarithms.condition(tree.program, run.x, run.at, findings, flat.table_start, flat.tables)
     if log_evidence + sketch.log_factor == -np.inf:
         raise impossible(engine, evidence)
     return sketch.variables, flat

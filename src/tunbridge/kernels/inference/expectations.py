@@ -8,8 +8,8 @@ members that are left at the end share the last clique. Messages go up, from the
 
     message = Σ_eliminated Π inputs,
 
-and what the cliques then know of their tables goes down again, times the weight of the rows, into the counts. Products
-that become too small are computed again in logarithms, which lose nothing.
+and what the cliques then know of their tables goes down again, times the weight of the rows, into the counts. A
+component whose products might underflow is computed again in logarithms, which lose nothing.
 
 A program is a sequence of integers:
 
@@ -32,11 +32,14 @@ N_AXES, SIZE, INNER, N_INPUTS, START, MESSAGE, HEAD = (
 # Columns of the network's variables, as in rows.
 N_STATES, PARENTS = np.int64(0), np.int64(2)
 
+# How the inputs of a clique are combined: products, products that are checked, sums of logarithms.
+PRODUCTS, CHECKED, LOGARITHMS = np.int64(0), np.int64(1), np.int64(2)
+
 # Where a program has the number of its cliques, the entries of its workspace, and the places of its cliques.
 N_CLIQUES, N_ENTRIES, CLIQUES = np.int64(0), np.int64(1), np.int64(2)
 
 _TAIL = 64  # joint states that the last clique may have
-_TOO_SMALL = 1e-100  # of a sum of products: below, logarithms are added
+_TOO_SMALL = 1e-290  # products below are not trusted, and logarithms are added
 _MANY_TABLES = 200  # whose product would be too small anyway
 
 
@@ -305,6 +308,20 @@ def _multiply(x, clique, i, source, at):
 
 
 @njit(cache=True, nogil=True)
+def _multiply_checked(x, clique, i, source, at):
+    """Multiply a clique's table by the input at i; return whether a product of positive numbers is too small."""
+    extents, strides = _axes(clique, i)
+    inner, step, entry, is_lost = extents[-1], strides[-1], 0, False
+    for j in range(clique[START], clique[START] + clique[SIZE], inner):
+        for k in range(inner):
+            product = x[j + k] * source[entry + k * step]
+            is_lost |= (product < _TOO_SMALL) & (x[j + k] > 0.0) & (source[entry + k * step] > 0.0)
+            x[j + k] = product
+        entry = _advance(at, extents, strides, entry)
+    return is_lost
+
+
+@njit(cache=True, nogil=True)
 def _add(x, clique, i, source, at):
     """Add the input at i, of logarithms, to a clique's table."""
     extents, strides = _axes(clique, i)
@@ -327,23 +344,30 @@ def _scatter(x, clique, i, weight, out, at):
 
 
 @njit(cache=True, nogil=True)
-def _fill_clique(clique, bases, tables, x, at, adds):
-    """Fill a clique's table with the product of its inputs, or with the sum of those that are logarithms."""
+def _fill_clique(clique, bases, tables, x, at, mode):
+    """Fill a clique's table with the product of its inputs, or with the sum of those that are logarithms.
+
+    Returns whether a product was found to be too small.
+    """
+    is_lost = False
     for j in range(clique[START], clique[START] + clique[SIZE]):
-        x[j] = 0.0 if adds else 1.0
+        x[j] = 0.0 if mode == LOGARITHMS else 1.0
     i = HEAD + clique[N_AXES]
     for _ in range(clique[N_INPUTS]):
         slot = clique[i]
         source = tables[bases[slot + 1] :] if slot >= 0 else x[clique[i + 1] :]
-        if adds:
+        if mode == LOGARITHMS:
             _add(x, clique, i, source, at)
+        elif mode == CHECKED:
+            is_lost |= _multiply_checked(x, clique, i, source, at)
         else:
             _multiply(x, clique, i, source, at)
         i += 2 + clique[N_AXES]
+    return is_lost
 
 
 @njit(cache=True, nogil=True)
-def _collect(program, bases, tables, x, at):
+def _collect(program, bases, tables, x, at, mode):
     """Send the messages of a program up; return ln P(observed).
 
     What is left of a clique's table is the distribution of what it eliminates given the rest. Returns −∞ where a
@@ -352,12 +376,12 @@ def _collect(program, bases, tables, x, at):
     log_total = 0.0
     for c in range(program[N_CLIQUES]):
         clique = _clique(program, c)
-        _fill_clique(clique, bases, tables, x, at, False)
+        is_lost = _fill_clique(clique, bases, tables, x, at, mode)
         size, inner, start, message = clique[SIZE], clique[INNER], clique[START], clique[MESSAGE]
         total = 0.0
         for k in range(start, start + size):
             total += x[k]
-        if total < _TOO_SMALL:
+        if is_lost or total < _TOO_SMALL:
             return -np.inf
         log_total += np.log(total)
         for s in range(size // inner):
@@ -377,7 +401,7 @@ def _collect_logarithms(program, bases, log_tables, x, at):
     log_total = -np.inf
     for c in range(program[N_CLIQUES]):
         clique = _clique(program, c)
-        _fill_clique(clique, bases, log_tables, x, at, True)
+        _fill_clique(clique, bases, log_tables, x, at, LOGARITHMS)
         size, inner, start, message = clique[SIZE], clique[INNER], clique[START], clique[MESSAGE]
         for s in range(size // inner):
             largest, part, low, high = -np.inf, 0.0, start + s * inner, start + (s + 1) * inner
@@ -439,7 +463,9 @@ def expect(programs, components, piece, tables, log_tables, counts):
     counted nowhere.
     """
     (code_starts, code), (starts, arena, weights), (first, last) = programs, components, piece
-    most_entries, most_axes, log_sum = 1, 1, 0.0
+    most_entries, most_axes, log_sum, log_least = 1, 1, 0.0, 0.0
+    for p in log_tables:
+        log_least = p if -np.inf < p < log_least else log_least
     for i in range(first, last):
         program = code[code_starts[arena[starts[i]]] :]
         most_entries = max(most_entries, program[N_ENTRIES])
@@ -449,8 +475,9 @@ def expect(programs, components, piece, tables, log_tables, counts):
     for i in range(first, last):
         bases, log_total = arena[starts[i] : starts[i + 1]], -np.inf
         program = code[code_starts[bases[0]] : code_starts[bases[0] + 1]]
-        if bases.shape[0] <= _MANY_TABLES:
-            log_total = _collect(program, bases, tables, x, at)
+        if bases.shape[0] <= _MANY_TABLES:  # no product is below the power of the least entry
+            mode = PRODUCTS if bases.shape[0] * log_least > np.log(_TOO_SMALL) else CHECKED
+            log_total = _collect(program, bases, tables, x, at, mode)
         if log_total == -np.inf:
             log_total = _collect_logarithms(program, bases, log_tables, x, at)
         log_sum += weights[i] * log_total

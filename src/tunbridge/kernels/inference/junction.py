@@ -292,7 +292,7 @@ def _schedule(n_states, cliques, table_start, inputs):
     n_cliques, n_potentials = parent.shape[0], table_start.shape[0] - 1
     up_order, down_order = np.arange(source.shape[0]), np.arange(source.shape[0])
     via, jointly = np.full(source.shape[0], -1, np.int64), np.zeros(n_cliques, np.int64)
-    sizes, totals, most = np.ones(source.shape[0]), np.zeros(7, np.int64), np.ones(2)
+    sizes, totals, most = np.ones(source.shape[0]), np.zeros(8, np.int64), np.ones(2)
     marks = np.empty(n_states.shape[0], np.int64)
     totals[0], totals[3] = table_start[-1], 1
     for c in range(n_cliques):
@@ -320,7 +320,7 @@ def _schedule(n_states, cliques, table_start, inputs):
         totals[1] += np.int64(separator)
         totals[2] = max(totals[2], copied)
         totals[3] = max(totals[3], np.int64(residual) if jointly[c] else 1)
-    totals[4], totals[5], totals[6] = most[0], most[1], n_states.sum()
+    totals[4], totals[5], totals[6], totals[7] = most[0], most[1], n_states.sum(), n_potentials + 2 * n_cliques
     return up_order, down_order, via, jointly, totals
 
 

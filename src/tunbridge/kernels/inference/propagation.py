@@ -11,6 +11,10 @@ and, on the way down, the message of its parent:
 the scope of the running product grows slowly, and the last factor is multiplied and summed in one go (``_contract``),
 so the table of a whole clique is rarely written out.
 
+Every input has a bound: none of its positive entries is below it. Where the product of the bounds of two factors is too
+small, their entries are looked at, and where a product of entries might underflow, the run is marked (``SAFE``): the
+caller repeats it with :mod:`tunbridge.kernels.inference.logarithms`.
+
 All tables have their axes in the order of elimination, first eliminated outermost, so that the separator to the parent
 is the inner, contiguous part of every clique, and the *lanes* (rows of a batch) are the innermost axis of all. A
 variable observed in every lane has an axis of length one: evidence makes all tables smaller. Other evidence (soft, or
@@ -46,8 +50,9 @@ MEMBERS, N_RESIDUAL, PARENT, MESSAGE, JOINTLY, INPUTS = (
 # on the way down, and the input whose separator holds that of this child too (−1: the clique itself).
 SOURCE, AXES, UP, DOWN, VIA = np.int64(0), np.int64(1), np.int64(2), np.int64(3), np.int64(4)
 
-# The first two entries of the buffer: a table without axes, and the least positive entry of the potentials.
-UNIT, LEAST = np.int64(0), np.int64(1)
+# The first entries of the buffer: a table without axes; whether no product underflowed; and from BOUNDS on the bounds
+# of the potentials, of the messages up, and of those down.
+UNIT, SAFE, BOUNDS = np.int64(0), np.int64(1), np.int64(2)
 
 ASSIGN, ADD, MAXIMISE = np.int64(0), np.int64(1), np.int64(2)
 
@@ -56,9 +61,8 @@ ASSIGN, ADD, MAXIMISE = np.int64(0), np.int64(1), np.int64(2)
 LENGTHS, FACTORS, MARKS, COUNTERS = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
 IN_A, IN_B, IN_O = np.int64(1), np.int64(2), np.int64(4)
 
-_SMALL_PRODUCT = 4096  # entries: to look for small ones among them after every factor costs nothing
-_SMALL = 1e-120
-_SMALLEST = 1e-300
+_TOO_SMALL = 1e-290  # what may be smaller is not trusted
+_COMMON = 1e-30  # entries below are rare
 
 
 class Program(NamedTuple):
@@ -71,7 +75,7 @@ class Program(NamedTuple):
     members : int64 array
         Scopes of potentials in the order of elimination, variables of cliques, and axes of inputs.
     sizes : int64 array
-        Entries of: potentials, messages, copied potentials, scratch, product, other product, marginals.
+        Entries of: potentials, messages, copied potentials, scratch, product, other product, marginals, bounds.
     """
 
     variables: np.ndarray
@@ -133,6 +137,8 @@ class _Workspace(NamedTuple):
         Whether evidence changes a potential, so that it is copied.
     places, held : int64 arrays of shapes (n_inputs,) and (n_inputs, n_axes)
         Where the inputs of the present clique lie in the buffer, and which of its axes each has.
+    bounds : float64 array of shape (n_inputs,)
+        The bounds of these inputs.
     axes : int64 array of shape (8, n_axes), with the rows above
         The axes of the present clique.
     """
@@ -143,6 +149,7 @@ class _Workspace(NamedTuple):
     touched: np.ndarray
     places: np.ndarray
     held: np.ndarray
+    bounds: np.ndarray
     axes: np.ndarray
 
 
@@ -175,7 +182,8 @@ class _Loops(NamedTuple):
 @njit(cache=True, nogil=True)
 def layout(sizes, lanes):
     """Return the layout of the buffer for the sizes of a program."""
-    log_evidence = 2 + sizes[0]
+    potentials = BOUNDS + sizes[7]
+    log_evidence = potentials + sizes[0]
     marginals = log_evidence + lanes
     up = marginals + sizes[6] * lanes
     down = up + sizes[1] * lanes
@@ -184,22 +192,24 @@ def layout(sizes, lanes):
     product = scratch + sizes[3] * lanes
     other_product = product + sizes[4] * lanes
     end = other_product + sizes[5] * lanes
-    return Layout(np.int64(2), log_evidence, marginals, up, down, copies, scratch, product, other_product, end)
+    return Layout(potentials, log_evidence, marginals, up, down, copies, scratch, product, other_product, end)
 
 
 @njit(cache=True, nogil=True)
-def load_potentials(variables, potentials, members, scopes, tables, x):
-    """Write the first two entries and the potentials into the buffer, their axes in the order of elimination.
+def load_potentials(program, scopes, tables, x):
+    """Write the potentials into the buffer, their axes in the order of elimination, and their bounds.
 
-    The first three are those of the program. ``scopes`` holds the variables of each potential in the order of the axes
-    that its table has now.
+    ``scopes`` holds the variables of each potential in the order of the axes that its table has now.
     """
+    variables, potentials, members, first = (
+        program.variables, program.potentials, program.members, BOUNDS + program.sizes[7],
+    )  # fmt: skip
     n_axes = 1
     for f in range(potentials.shape[0] - 1):
         n_axes = max(n_axes, potentials[f + 1, SCOPE] - potentials[f, SCOPE])
     extents, strides, at = np.empty(n_axes, np.int64), np.empty(n_axes, np.int64), np.empty(n_axes, np.int64)
     stride_of = np.empty(variables.shape[0], np.int64)
-    x[UNIT], least = 1.0, np.inf
+    x[UNIT] = 1.0
     for f in range(potentials.shape[0] - 1):
         low, k, stride = potentials[f, SCOPE], potentials[f + 1, SCOPE] - potentials[f, SCOPE], 1
         for i in range(low + k - 1, low - 1, -1):
@@ -208,11 +218,10 @@ def load_potentials(variables, potentials, members, scopes, tables, x):
         for i in range(k):
             v = members[low + i]
             extents[i], strides[i], at[i] = variables[v, N_STATES], stride_of[v], 0
-        read = potentials[f, TABLE]
-        for write in range(2 + potentials[f, TABLE], 2 + potentials[f + 1, TABLE]):
+        read, bound = potentials[f, TABLE], 1.0
+        for write in range(first + potentials[f, TABLE], first + potentials[f + 1, TABLE]):
             x[write] = tables[read]
-            if 0.0 < tables[read] < least:
-                least = tables[read]
+            bound = tables[read] if 0.0 < tables[read] < bound else bound
             for i in range(k - 1, -1, -1):
                 at[i] += 1
                 read += strides[i]
@@ -220,7 +229,7 @@ def load_potentials(variables, potentials, members, scopes, tables, x):
                     break
                 read -= at[i] * strides[i]
                 at[i] = 0
-    x[LEAST] = least
+        x[BOUNDS + f] = bound
 
 
 # Products of two tables
@@ -428,34 +437,15 @@ def _divide(x, message, up, size, lanes):
 
 
 @njit(cache=True, nogil=True)
-def _holds_small(x, start, size):
-    """Return whether a table holds entries so small that further factors could make them vanish."""
-    found = False
-    for i in range(np.uint64(start), np.uint64(start + size)):
-        found |= (x[i] > 0.0) & (x[i] < _SMALL)
+def _bound(x, start, size):
+    """Return a number that no positive entry of a table is below: the least of them, at most _COMMON."""
+    first, last, is_small, found = np.uint64(start), np.uint64(start + size), False, _COMMON
+    for i in range(first, last):  # this is a loop over vectors, the next is not, and is rarely needed
+        is_small |= (x[i] > 0.0) & (x[i] < _COMMON)
+    if is_small:
+        for i in range(first, last):
+            found = min(found, x[i] if x[i] > 0.0 else 1.0)
     return found
-
-
-@njit(cache=True, nogil=True)
-def _add_logarithms(x, axes, n_axes, in_b, b, o):
-    """Add the logarithms of table b to table o, the clique's product, which has all its axes and perhaps more."""
-    lengths, in_o, at, strides = axes[LENGTHS], axes[FACTORS], axes[COUNTERS], axes[COUNTERS + 1]
-    size_o, size_b = 1, 1
-    for j in range(n_axes - 1, -1, -1):
-        at[j] = 0
-        strides[j] = size_b if in_b[j] else 0
-        size_o *= lengths[j] if in_o[j] else 1
-        size_b *= lengths[j] if in_b[j] else 1
-    for entry in range(o, o + size_o):
-        x[entry] += np.log(x[b])
-        for j in range(n_axes - 1, -1, -1):
-            if in_o[j]:
-                at[j] += 1
-                b += strides[j]
-                if at[j] < lengths[j]:
-                    break
-                b -= at[j] * strides[j]
-                at[j] = 0
 
 
 # The inputs of a clique
@@ -475,7 +465,7 @@ def _workspace(program, x, lanes):
     return _Workspace(
         layout(program.sizes, lanes), x, np.empty(program.variables.shape[0], np.int64),
         np.empty(n_potentials, np.int64), np.empty(most_inputs, np.int64), np.empty((most_inputs, widest), np.int64),
-        np.empty((8, widest), np.int64),
+        np.empty(most_inputs), np.empty((8, widest), np.int64),
     )  # fmt: skip
 
 
@@ -532,10 +522,12 @@ def _copy_potential(program, evidence, space, f, read, write):
                     factor *= likelihoods[variables[v, STATES], lane]
             size *= variables[v, N_STATES]
         for entry in range(total):
-            value = x[offset] * factor
+            likelihood = factor
             if softened >= 0:
-                value *= likelihoods[variables[softened, STATES] + at[soft_axis], lane]
-            x[write + entry * lanes + lane] = value
+                likelihood *= likelihoods[variables[softened, STATES] + at[soft_axis], lane]
+            x[write + entry * lanes + lane] = x[offset] * likelihood
+            if likelihood < 1.0 and x[offset] * likelihood < _TOO_SMALL and x[offset] > 0.0 and likelihood > 0.0:
+                x[SAFE] = 0.0
             for i in range(k):
                 at[i] += 1
                 offset += stride[i]
@@ -571,67 +563,38 @@ def _open_clique(program, evidence, space, c):
             child = source - n_potentials
             message = at.up + cliques[child, MESSAGE] * lanes
             space.places[k] = message if child < n_cliques else at.down + cliques[c, MESSAGE] * lanes
+            space.bounds[k] = space.x[BOUNDS + source + (0 if child < n_cliques else c)]
             continue
         held[n_axes - 1] = space.touched[source]
         space.places[k] = at.potentials + program.potentials[source, TABLE]
+        space.bounds[k] = space.x[BOUNDS + source]
         if space.touched[source]:
             size = _copy_potential(program, evidence, space, source, space.places[k], write)
-            space.places[k] = write
+            space.places[k], space.bounds[k] = write, _bound(space.x, write, size)
             write += size
     return n_axes
 
 
-@njit(cache=True, nogil=True)
-def _add_inputs(space, n_axes, order, log_scale):
-    """Multiply inputs by adding their logarithms; the result is scaled to a largest entry of 1.
-
-    Entries that are possible stay above 0, however small beside the largest one. The last input takes part if it has no
-    axis of its own (the unit is then the last one); else there is no room.
-    """
-    at, x, places, held, axes = space.at, space.x, space.places, space.held, space.axes
-    lengths, factors, lanes, last = axes[LENGTHS], axes[FACTORS], axes[LENGTHS, n_axes - 1], order[-1]
-    size, n_added = 1, order.shape[0]
-    for j in range(n_axes):
-        factors[j] = IN_A * (j == n_axes - 1)
-        for t in range(order.shape[0] - 1):
-            factors[j] |= IN_A * held[order[t], j]
-        size *= lengths[j] if factors[j] else 1
-        if held[last, j] and not factors[j]:
-            n_added = order.shape[0] - 1
-    o = at.product if at.other_product - at.product >= at.end - at.other_product else at.other_product
-    for i in range(o, o + size):
-        x[i] = 0.0
-    for t in range(n_added):
-        _add_logarithms(x, axes, n_axes, held[order[t]], places[order[t]], o)
-    for lane in range(lanes):
-        largest = -np.inf
-        for i in range(o + lane, o + size, lanes):
-            largest = max(largest, x[i])
-        log_scale[lane] += largest
-        for i in range(o + lane, o + size, lanes):
-            x[i] = max(np.exp(x[i] - largest), _SMALLEST) if x[i] > -np.inf else 0.0
-    is_apart = n_added < order.shape[0]
-    for j in range(n_axes if is_apart else 0):
-        factors[j] += IN_B * held[last, j]
-    return o, places[last] if is_apart else UNIT
-
-
 @njit(cache=True, nogil=True, inline="always")
-def _multiply_inputs(space, n_axes, order, log_scale):
+def _multiply_inputs(space, n_axes, order):
     """Multiply all inputs but the last; return where the product and the last input lie. FACTORS marks their axes.
 
-    Where entries become very small (or a potential has such entries), logarithms are added instead. To scale a product
-    would not do: it keeps the product from vanishing, but not one state beside another, and that could not come back.
+    To scale a product that becomes small would not do: that keeps it from vanishing, but not one state beside another,
+    and that could not come back.
     """
     x, places, held, factors, marks = space.x, space.places, space.held, space.axes[FACTORS], space.axes[MARKS]
-    if x[LEAST] < _SMALL and order.shape[0] > 2:
-        return _add_inputs(space, n_axes, order, log_scale)
-    a, free, other = UNIT, space.at.product, space.at.other_product
+    a, free, other, bound, size = UNIT, space.at.product, space.at.other_product, 1.0, 0
     for j in range(n_axes):
         factors[j] = IN_A * held[order[0], j] if order.shape[0] > 1 else 0
     if order.shape[0] > 1:
-        a = places[order[0]]
-    for t in range(1, order.shape[0] - 1):
+        a, bound = places[order[0]], space.bounds[order[0]]
+    for t in range(1, order.shape[0]):
+        if bound * space.bounds[order[t]] < _TOO_SMALL:
+            bound = _bound(x, a, size) if t > 1 else bound
+            x[SAFE] *= bound * space.bounds[order[t]] >= _TOO_SMALL
+        bound *= space.bounds[order[t]]
+        if t == order.shape[0] - 1:
+            break
         factor = held[order[t]]
         grows = False  # by the axes alone, whatever their lengths: so the compiler placed the products
         for j in range(n_axes):
@@ -645,8 +608,6 @@ def _multiply_inputs(space, n_axes, order, log_scale):
         if o == free:
             free, other = other, free
         a = o
-        if (t % 2 == 0 or size <= _SMALL_PRODUCT) and _holds_small(x, a, size):
-            return _add_inputs(space, n_axes, order, log_scale)
     for j in range(n_axes):
         factors[j] += IN_B * held[order[-1], j]
     return a, places[order[-1]]
@@ -663,12 +624,12 @@ def _order_up(program, c):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _multiply_clique(program, evidence, space, c, is_down, log_scale):
+def _multiply_clique(program, evidence, space, c, is_down):
     """Return the product of the inputs of a clique, on the way down with its parent's."""
     n_axes = _open_clique(program, evidence, space, c)
     low, high = program.cliques[c, INPUTS], program.cliques[c + 1, INPUTS]
     order = program.inputs[low:high, DOWN] if is_down else _order_up(program, c)
-    a, b = _multiply_inputs(space, n_axes, order, log_scale)
+    a, b = _multiply_inputs(space, n_axes, order)
     return _Product(c, n_axes, a, b)
 
 
@@ -688,15 +649,17 @@ def _collect(program, evidence, space, is_maximised, log_scale):
     Variables that are maximised are eliminated after the others, in cliques of their own.
     """
     cliques, lanes, marks = program.cliques, evidence.codes.shape[1], space.axes[MARKS]
+    space.x[SAFE], bounds = 1.0, BOUNDS + space.touched.shape[0]
     _apply_evidence(program, evidence, space)
     for c in range(cliques.shape[0] - 1):
-        product = _multiply_clique(program, evidence, space, c, False, log_scale)
+        product = _multiply_clique(program, evidence, space, c, False)
         for j in range(product.n_axes):
             marks[j] = j >= cliques[c, N_RESIDUAL]
         op = MAXIMISE if is_maximised[program.members[cliques[c, MEMBERS]]] else ADD
         message = space.at.up + cliques[c, MESSAGE] * lanes
         size = _sum_product(op, space, product, message)
         _scale(space.x, message, size // lanes, lanes, log_scale)
+        space.x[bounds + c] = _bound(space.x, message, size)
 
 
 @njit(cache=True, nogil=True)
@@ -726,9 +689,10 @@ def _send_down(program, space, product, needed):
         if not 0 <= child < n_cliques or not needed[child]:
             continue
         up, via = space.places[k], inputs[first + k, VIA]
-        down = up - at.up + at.down
+        down, bounds = up - at.up + at.down, BOUNDS + n_potentials + n_cliques
         if via >= 0 and needed[inputs[first + via, SOURCE] - n_potentials]:  # its belief is message up · message down
-            wide = space.places[via]
+            wide, bound = space.places[via], space.x[bounds + inputs[first + via, SOURCE] - n_potentials]
+            space.x[SAFE] *= space.bounds[via] * bound >= _TOO_SMALL
             for j in range(n_axes):
                 axes[MARKS, j] = (IN_A + IN_B) * space.held[via, j] + IN_O * space.held[k, j]
             size = _contract(ADD, space.x, axes, n_axes, _Places(wide, wide - at.up + at.down, down))
@@ -737,6 +701,7 @@ def _send_down(program, space, product, needed):
                 axes[MARKS, j] = space.held[k, j]
             size = _sum_product(ADD, space, product, down)
         _divide(space.x, down, up, size // lanes, lanes)
+        space.x[bounds + child] = _bound(space.x, down, size)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -784,9 +749,9 @@ def _write_joint(program, space, product, joint, unused):
 def propagate(program, x, evidence, wanted, joint):
     """Compute the logarithm of the probability of the evidence, and the marginals of the wanted variables.
 
-    Both are written to the buffer x; a lane of impossible evidence gets −∞. The variables of ``joint``, in the order of
-    elimination, have their joint table written behind the end of the layout; they must stand in the home clique of the
-    first of them.
+    Both are written to the buffer x, and are valid if ``x[SAFE]`` is 1; a lane of impossible evidence gets −∞. The
+    variables of ``joint``, in the order of elimination, have their joint table written behind the end of the layout;
+    they must stand in the home clique of the first of them.
     """
     cliques, lanes = program.cliques, evidence.codes.shape[1]
     space, unused = _workspace(program, x, lanes), np.zeros(lanes)
@@ -798,7 +763,7 @@ def propagate(program, x, evidence, wanted, joint):
     for c in range(cliques.shape[0] - 2, -1, -1):
         if not needed[c]:
             continue
-        product = _multiply_clique(program, evidence, space, c, True, unused)
+        product = _multiply_clique(program, evidence, space, c, True)
         _send_down(program, space, product, needed)
         if c == joint_clique:
             _write_joint(program, space, product, joint, unused)
@@ -881,7 +846,8 @@ def _choose_residual(program, evidence, space, c, chosen):
 def maximise(program, x, evidence, is_maximised, chosen):
     """Find the most probable states of some variables, the others summed out; return their log-probability.
 
-    ``chosen`` gets the state of every variable that is maximised; the observed ones keep theirs.
+    ``chosen`` gets the state of every variable that is maximised; the observed ones keep theirs. The answer is valid if
+    ``x[SAFE]`` is 1.
     """
     space, log_largest = _workspace(program, x, 1), np.zeros(1)
     _collect(program, evidence, space, is_maximised, log_largest)
@@ -898,13 +864,13 @@ def condition(program, x, evidence, table_start, tables):
     """Write the distribution of each variable given the other members of its clique, and return ln P(evidence).
 
     Every clique must eliminate one variable, and no variable may be observed. Tables have the separator's axes first
-    and the variable's own last; configurations that cannot occur get its first state.
+    and the variable's own last; configurations that cannot occur get its first state. Valid if ``x[SAFE]`` is 1.
     """
-    space, log_evidence, unused = _workspace(program, x, 1), np.zeros(1), np.zeros(1)
+    space, log_evidence = _workspace(program, x, 1), np.zeros(1)
     cliques, end = program.cliques, space.at.end
     _collect(program, evidence, space, np.zeros(program.variables.shape[0], np.int64), log_evidence)
     for c in range(cliques.shape[0] - 1):
-        product = _multiply_clique(program, evidence, space, c, False, unused)
+        product = _multiply_clique(program, evidence, space, c, False)
         for j in range(product.n_axes):
             space.axes[MARKS, j] = 1
         _sum_product(ADD, space, product, end)

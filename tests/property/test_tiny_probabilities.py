@@ -18,6 +18,7 @@ from scipy.special import logsumexp
 import tunbridge as tb
 from oracles import expectations
 from oracles.hybrid import HybridEnumeration, random_hybrid_network
+from tunbridge._core.registry import entries
 from tunbridge.inference import batches, imputation
 from tunbridge.inference.expectations import IncompleteRows
 from tunbridge.inference.flat import flatten
@@ -213,3 +214,20 @@ def test_networks_with_continuous_variables(seed: int) -> None:
             marginal = oracle.posterior([v.name], evidence)
             np.testing.assert_allclose(net.posterior(v.name, evidence).probabilities, marginal, rtol=0, atol=1e-8)
             np.testing.assert_allclose(answers[v.name][0], marginal, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["nb", "tan", "kdb", "multinet", "bn"])
+@settings(max_examples=15, deadline=None)
+@given(seed=SEEDS)
+def test_classifiers(kind: str, seed: int) -> None:
+    """An incomplete row has the probability of all its completions, which sum logarithms, one for each feature."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(["p", "q"], 40)
+    X = {f"x{i}": np.where(y == "p", rng.choice(["a", "b"], 40), rng.choice(["b", "c"], 40)) for i in range(5)}
+    clf = entries("classifier")[kind].load()(smoothing=1e-250).fit(X, y)
+    row = {name: [None if rng.random() < 0.5 else str(rng.choice(["a", "b", "c"]))] for name in X}
+    cells = [sorted(set(X[name])) if value == [None] else value for name, value in row.items()]
+    whole = dict(zip(row, map(list, zip(*product(*cells), strict=True)), strict=True))
+    logs = logsumexp(clf.predict_joint_log_proba(whole), axis=0)
+    np.testing.assert_allclose(clf.predict_proba(row)[0], np.exp(logs - logsumexp(logs)), rtol=0, atol=ATOL)
+    np.testing.assert_allclose(logsumexp(clf.predict_joint_log_proba(row)), logsumexp(logs), rtol=1e-12, atol=ATOL)

@@ -129,24 +129,25 @@ def _read_sequences() -> None:
     tb.SequenceClassifier(gaps="a").fit(letters[0], y).predict(letters[0])
 
 
-def _network(n: int = 30) -> tb.BayesianNetwork:
-    """Return a network that is too large for the NumPy path."""
+def _network(n: int = 30, smallest: float = 1.0) -> tb.BayesianNetwork:
+    """Return a network that is too large for the NumPy path; products of its tables underflow if ``smallest`` does."""
     variables = {f"v{i}": ["a", "b", "c"] for i in range(n)}
     arcs = [(f"v{i}", f"v{j}") for i in range(n) for j in (i + 1, i + 7) if j < n]
-    rows = np.random.default_rng(5).dirichlet(np.ones(3), 3**2)
+    rows = np.random.default_rng(5).dirichlet(np.ones(3), 3**2) * [smallest, 1.0, 1.0]
+    rows /= rows.sum(axis=1, keepdims=True)
     parents = {name: [a for a, b in arcs if b == name] for name in variables}
     return tb.BayesianNetwork(variables, arcs, {name: rows[: 3 ** len(parents[name])] for name in variables})
 
 
 def _ask() -> None:
-    net = _network()
     evidence = {"v3": "a", "v9": ["a", "b"], "v20": {"a": 0.5, "b": 0.2, "c": 0.1}}
-    net.posteriors(evidence)
-    net.posterior(["v0", "v29"], evidence)
-    net.most_probable(evidence)
-    net.most_probable(evidence, of=["v0", "v5"])
+    for net in (_network(smallest=1e-250), _network()):
+        net.posteriors(evidence)
+        net.posterior(["v0", "v29"], evidence)
+        net.most_probable(evidence)
+        net.most_probable(evidence, of=["v0", "v5"])
+        net.sample(100, random_state=0, evidence=evidence)
     table = net.sample(200, random_state=0)
-    net.sample(100, random_state=0, evidence=evidence)
     net.predict_proba(table, "v0")
     net.predict_proba(table.select(["v8", "v21"]), "v0")
     net.log_likelihood(table)

@@ -86,11 +86,10 @@ class TestBuffers:
             engine.potentials.n_states, engine.potentials.scope_start, engine.potentials.scope_vars,
             engine.potentials.tables * 2, engine.potentials.owner,
         )  # fmt: skip
-        n = len(engine.potentials.tables)
         with tree.borrow(engine.potentials) as run:
-            before = run.x[2 : 2 + n].copy()
+            before = run.x[run.at.potentials : run.at.log_evidence].copy()
         with tree.borrow(doubled) as run:
-            np.testing.assert_array_equal(run.x[2 : 2 + n], 2 * before)
+            np.testing.assert_array_equal(run.x[run.at.potentials : run.at.log_evidence], 2 * before)
 
     def test_room_behind_the_end_is_made(self):
         engine, _, tree = tree_of(1)
@@ -105,7 +104,7 @@ class TestBuffers:
             run.x[:] = np.nan
             raise RuntimeError
         with tree.borrow(engine.potentials) as run:
-            assert np.isfinite(run.x[2 : 2 + len(engine.potentials.tables)]).all()
+            assert np.isfinite(run.x[run.at.potentials : run.at.log_evidence]).all()
 
     def test_threads_get_buffers_of_their_own(self):
         engine, _, tree = tree_of(2)
@@ -135,6 +134,7 @@ def test_potentials_lie_in_the_order_of_elimination():
             scope = scopes[starts[f] : starts[f + 1]]
             assert (np.diff(position[scope]) > 0).all()
             shape = engine.n_states[scope]
-            table = run.x[2 + tables[f] : 2 + tables[f + 1]].reshape(shape).transpose(np.argsort(scope))
+            own = run.x[run.at.potentials :][tables[f] : tables[f + 1]]
+            table = own.reshape(shape).transpose(np.argsort(scope))
             product = product * table.reshape([n if v in scope else 1 for v, n in enumerate(product.shape)])
     np.testing.assert_allclose(product, joint_table(engine.cpts), rtol=1e-13, atol=0)

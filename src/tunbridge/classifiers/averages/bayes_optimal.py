@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from tunbridge._core.check import check_integer, did_you_mean, listed, shortened
+from tunbridge._core.packing import FloatArray, unpack
 from tunbridge._core.registry import classifier
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge.classifiers._classes import Finish, log_posterior, posterior, sorted_target
@@ -79,7 +80,7 @@ class Hypotheses(Part):
 
     makers: tuple[BayesClassifier, ...]
     statistics: tuple[Statistics, ...]
-    log_likelihoods: np.ndarray
+    log_likelihoods: FloatArray
 
     def merge(self, other: Hypotheses) -> Hypotheses:
         """Return what the hypotheses have learned from the rows of both; log-likelihoods add up."""
@@ -105,15 +106,16 @@ class Hypotheses(Part):
         for each in content["members"]:
             kind = class_of(each["kind"])
             makers.append(kind(**parameters_of(each["parameters"])))
+            makers[-1].check_parameters()
             found.append(Statistics.from_content(each["statistics"], kind.parts))
-        return cls(tuple(makers), tuple(found), content["log_likelihoods"])
+        return cls(tuple(makers), tuple(found), unpack(FloatArray, content["log_likelihoods"]))
 
     def check(self, statistics: Statistics) -> None:
         """Raise ValueError unless there is a likelihood for each hypothesis, and all have the same features."""
-        told = self.log_likelihoods
-        if told.shape != (len(self.makers),) or not np.isfinite(told).all():
+        if self.log_likelihoods.shape != (len(self.makers),) or not self.makers:
             raise ValueError("its parts do not belong together")
-        if any(len(s.variables) != len(statistics.variables) for s in self.statistics):
+        kinds = [(v.name, v.is_categorical) for v in statistics.variables]
+        if any([(v.name, v.is_categorical) for v in s.variables] != kinds for s in self.statistics):
             raise ValueError("its hypotheses have other features")
 
 

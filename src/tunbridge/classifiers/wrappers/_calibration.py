@@ -34,6 +34,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 from sklearn.isotonic import IsotonicRegression
 
+from tunbridge._core.packing import FloatArray
 from tunbridge.classifiers._classes import log_posterior
 
 METHODS = ("none", "temperature", "platt", "isotonic")
@@ -76,7 +77,7 @@ class Calibration:
 
     method: str
     reach: float = 0.0
-    maps: tuple[np.ndarray, ...] = ()
+    maps: tuple[FloatArray, ...] = ()
 
     def log_posterior(self, joint: np.ndarray, log_prior: np.ndarray) -> np.ndarray:
         """Return calibrated log P(c | x) from log P(x, c), class × row."""
@@ -98,8 +99,8 @@ class Calibration:
         return (
             self.method in METHODS
             and len(self.maps) == n_maps
-            and bool(np.isfinite(self.reach) and self.reach >= 0)
-            and all(m.dtype == np.float64 and np.isfinite(m).all() and shapes[self.method](m) for m in self.maps)
+            and 0 <= self.reach < np.inf
+            and all(shapes[self.method](m) for m in self.maps)
         )
 
 

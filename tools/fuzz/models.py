@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
-from functools import cache
+from functools import cache, lru_cache
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -133,7 +133,7 @@ def _networks(mixed: dict[str, Any]) -> Iterator[Any]:
 
 def mutate_model(data: bytes, rng: Random) -> bytes:
     """Return a model file with a few places of its content changed, or a few of its bytes."""
-    if rng.random() < 0.05:
+    if rng.random() < 0.02:
         return mutate_bytes(data, rng)
     try:
         root = deepcopy(_parts_of(data))
@@ -151,6 +151,7 @@ def _others() -> list[Any]:
     return [_parts_of(path.read_bytes()) for path in sorted(GOLDEN.glob("*.tb"))]
 
 
+@lru_cache(1000)
 def _parts_of(data: bytes) -> Any:
     """Return the JSON of a file with its arrays in the places of their numbers."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -201,9 +202,12 @@ def _places(node: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _mutate_place(root: Any, places: list[tuple[Any, Any]], rng: Random) -> None:
-    """Change one place: an array or a number more often than a text or a list."""
+    """Change one place: an array or a parameter more often than others."""
     arrays = [place for place in places if isinstance(place[0][place[1]], np.ndarray)]
-    holder, key = rng.choice(arrays if arrays and rng.random() < 0.45 else places)
+    content = root.get("content") if isinstance(root, dict) else None
+    parameters = list(_places(content.get("parameters"))) if isinstance(content, dict) else []
+    draw = rng.random()
+    holder, key = rng.choice((draw < 0.5 and arrays) or (draw < 0.6 and parameters) or places)
     value, draw = holder[key], rng.random()
     if draw < 0.12:
         holder[key] = deepcopy(rng.choice(_EDGES))
@@ -281,7 +285,9 @@ def _mutate_dict(value: dict[str, Any], rng: Random) -> None:
 
 
 def _mutated_array(array: np.ndarray, rng: Random) -> np.ndarray:
-    change = rng.randrange(14)
+    change = rng.randrange(18)
+    if change > 13 and array.dtype.kind in "fi":
+        return _redrawn(array, rng)
     if change < 5 and array.size and array.dtype.kind in "fiu":
         return _with_entries(array, rng)
     if change == 5:
@@ -308,6 +314,15 @@ def _mutated_array(array: np.ndarray, rng: Random) -> np.ndarray:
     if change == 12 and array.ndim:
         return array[..., : rng.randrange(array.shape[-1] + 1)]
     return array[::-1] if array.ndim else array
+
+
+def _redrawn(array: np.ndarray, rng: Random) -> np.ndarray:
+    """Return an array of the same type and shape, its entries drawn anew: equal, small, or of any size."""
+    draws, shape, scale = np.random.default_rng(rng.randrange(2**32)), array.shape, rng.choice((1.0, 30.0, 690.0))
+    if array.dtype.kind == "i":
+        return draws.integers(0, rng.choice((1, 2, 4, 1000)), shape).astype(array.dtype)
+    found = [np.full(shape, rng.choice(_FLOATS)), np.exp(draws.uniform(-scale, scale, shape)), draws.poisson(1, shape)]
+    return (rng.choice(found) * draws.choice((0, 1, 1, 1), rng.choice((shape, ())))).astype(array.dtype)
 
 
 def _with_entries(array: np.ndarray, rng: Random) -> np.ndarray:

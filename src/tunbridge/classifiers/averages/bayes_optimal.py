@@ -334,25 +334,32 @@ class BayesOptimalClassifier(BayesClassifier[Statistics]):
 
     def log_prior(self, statistics: Statistics) -> np.ndarray:
         """Return the logarithm of the average of the hypotheses' P(c)."""
-        model = self.derive(statistics, np.empty(0))
-        shares = np.zeros(statistics.target.n_states)
-        for each, weight in zip(model.fitted, model.weights, strict=True):
-            at = [statistics.target.code(s) for s in each.statistics_.target.states or ()]
-            shares[at] += weight * np.exp(each.class_log_prior_)
+        shares, known = np.zeros(statistics.target.n_states), statistics.hypotheses
+        for maker, learned, weight in zip(known.makers, known.statistics, self._posterior(known), strict=True):
+            at = [statistics.target.code(s) for s in learned.target.states or ()]
+            shares[at] += weight * np.exp(maker.log_prior(learned))
         with np.errstate(divide="ignore"):
             return np.log(shares)
 
     def derive(self, statistics: Statistics, log_prior: np.ndarray) -> ModelAverage:
         """Return the average of the hypotheses, weighted by P(h | D)."""
-        names = self._names()
+        known = statistics.hypotheses
+        return ModelAverage(statistics.target, known.fitted(), self._posterior(known))
+
+    def _posterior(self, hypotheses: Hypotheses) -> np.ndarray:
+        """Return P(h | D)."""
+        found = named_estimators(self.estimators)
+        if list(map(type, found.values())) != list(map(type, hypotheses.makers)):
+            raise ValueError("its hypotheses do not belong to its estimators")
+        names = list(found)
         given = self.weights if self._is_given() else None
         with np.errstate(divide="ignore"):
             logs = np.log(shares_of("prior", self.prior, names)) + np.log(shares_of("weights", given, names))
-        logs = logs + statistics.hypotheses.log_likelihoods
+        logs = logs + hypotheses.log_likelihoods
         if np.isneginf(logs.max()):
             raise DataError("some hypothesis must be possible; prior and weights exclude all of them.")
-        weights = np.exp(logs - logs.max())
-        return ModelAverage(statistics.target, statistics.hypotheses.fitted(), weights / weights.sum())
+        weights: np.ndarray = np.exp(logs - logs.max())
+        return weights / weights.sum()
 
     def adopt(self, statistics: Statistics, target_name: str | None) -> BayesOptimalClassifier:
         """Take the statistics; the hypotheses get the names of the columns."""

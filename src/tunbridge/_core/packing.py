@@ -41,11 +41,13 @@ class ArrayRule:
             raise ValueError("an array must hold finite numbers")
         if content.size and content.min() < self.low:
             raise ValueError(f"an array must hold numbers of at least {self.low:g}")
-        if self.most < math.inf and content.sum(dtype=np.float64) > (self.most if content.dtype.kind == "f" else 2**62):
-            raise ValueError("counts must have a sum that does not overflow")
+        with np.errstate(over="ignore"):
+            if self.most < math.inf and content.sum(dtype=np.float64) > min(self.most, _LARGEST[content.dtype.kind]):
+                raise ValueError("counts must have a sum that does not overflow")
         return content
 
 
+_LARGEST = {"f": math.inf, "i": 2.0**62}
 _MOST = 1e300  # sums of counts, and counts times small numbers, do not overflow
 
 FloatArray: TypeAlias = Annotated[np.ndarray, ArrayRule(("float64",))]

@@ -58,6 +58,7 @@ FOLDS = 5
 """Folds of the cross-validation of the order."""
 
 _CLEARLY = 2.0
+_FEW, _SPARSE = 1 << 16, 1000  # a file may have so many positions, or so many for each count: it is read into a table
 _CONFIDENT = 1e-15  # a held-out sequence costs no more than −log of this
 
 
@@ -374,7 +375,7 @@ def _belongs_together(found: SequenceStatistics, keys: np.ndarray, counts: np.nd
     layout.check()
     check_symbols(found.alphabet)
     return bool(
-        (found.length is None or (found.length >= 0 and not found.ends))
+        (found.length is None or (0 <= found.length <= max(_FEW, _SPARSE * len(keys)) and not found.ends))
         and list(found.alphabet) == sorted(set(found.alphabet))
         and keys.shape == counts.shape
         and all((np.diff(each.keys) > 0).all() for each in found.counted)

@@ -342,6 +342,8 @@ def family_model(
     weights: np.ndarray | None = None,
 ) -> FamilyModel:
     """Return the model whose tables are estimated from the counts of families."""
+    if families.with_class:
+        raise ValueError("its structure must be one of the features alone")
     cpts = tables_of(list(families.counts.values()), as_table_prior(smoothing))
     return FamilyModel(
         log_prior,

@@ -41,6 +41,7 @@ METHODS = ("none", "temperature", "platt", "isotonic")
 """The simplest first; of equally good ones that is taken."""
 
 _LARGEST_POWER = 64.0
+_FARTHEST = 1e300  # log-odds beyond are none of rows
 _MOST_STEPS, _SMALLEST_GAIN = 200, 1e-12
 
 
@@ -95,7 +96,11 @@ class Calibration:
     def fits(self, n_classes: int) -> bool:
         """Return whether the parts belong together: a damaged file must not make a model that answers."""
         n_maps = {"none": 0, "temperature": 1}.get(self.method, 1 if n_classes <= 2 else n_classes)
-        shapes = {"temperature": lambda m: m.shape == (1,), "platt": lambda m: m.shape == (2,), "isotonic": _is_stairs}
+        shapes: dict[str, Callable[[np.ndarray], bool]] = {
+            "temperature": lambda m: m.shape == (1,) and 0 <= m[0] <= _LARGEST_POWER,
+            "platt": lambda m: m.shape == (2,) and m[0] >= 0 and max(m[0] * self.reach, abs(m[1])) < _FARTHEST,
+            "isotonic": _is_stairs,
+        }
         return (
             self.method in METHODS
             and len(self.maps) == n_maps

@@ -278,5 +278,5 @@ def test_linear_weights_are_of_the_kind_that_kernels_take(kind, tmp_path):
         write_model(tmp_path / "model.tb", "text", content)
     except (TypeError, ValueError):
         pytest.skip("files do not hold such numbers")
-    with pytest.raises(FormatError, match="its linear weights do not belong to its classes"):
+    with pytest.raises(FormatError, match="an array of float32 was expected"):
         tb.load(tmp_path / "model.tb")

@@ -13,7 +13,7 @@ from typing import Any
 from tunbridge._core.check import listed
 from tunbridge._core.registry import entries, file_entry
 from tunbridge.errors import FormatError
-from tunbridge.formats.native import read_model
+from tunbridge.formats.native import read_model, rebuilding
 
 _NETWORK = "network"
 
@@ -43,12 +43,8 @@ def load(path: str | PathLike[str]) -> Any:
     if found is None and kind != _NETWORK:
         known = [_NETWORK, *(each.file for each in entries("classifier").values())]
         raise FormatError(f"the model must be one of {listed(known)}; {path!s} holds {kind!r}. Is Tunbridge too old?")
-    try:
+    with rebuilding(str(path), kind):
         return _network(content) if found is None else found.load().from_content(content)
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-        raise FormatError(
-            f"{path!s} must hold a model of kind {kind!r}; its content does not fit ({error})."
-        ) from error
 
 
 def _network_file(path: str | PathLike[str]) -> FormatError | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from tunbridge._core.packing import pack, unpack
+from tunbridge._core.packing import CountArray, FloatArray, SquareArray, pack, unpack
 from tunbridge.data import Variable
 
 
@@ -69,3 +69,27 @@ def test_damaged_content_is_refused(change):
 
 def test_fields_that_follow_from_others_are_not_packed() -> None:
     assert pack(Variable("x", ["a", "b"])) == {"name": "x", "states": ["a", "b"], "ordered": False, "cuts": None}
+
+
+@pytest.mark.parametrize(
+    ("hint", "content", "message"),
+    [
+        (FloatArray, [1.0], "an array of float64 was expected, not list"),
+        (FloatArray, np.ones(2, np.float32), "an array of float64 was expected, not float32"),
+        (FloatArray, np.array([np.nan]), "finite numbers"),
+        (SquareArray, np.array([-1e-300]), "numbers of at least 0"),
+        (CountArray, np.array([1e308, 1e308]), "a sum that does not overflow"),
+        (CountArray, np.array([2**62, 2**62]), "a sum that does not overflow"),
+        (float, float("nan"), "not NaN"),
+        (tuple[float | str | None, ...], [None, []], "str was expected"),
+    ],
+)
+def test_arrays_and_numbers_keep_their_rules(hint, content, message):
+    with pytest.raises(ValueError, match=message):
+        unpack(hint, content)
+
+
+def test_arrays_that_keep_their_rules_are_not_copied():
+    weights = np.array([[0.0, 2.5]])
+    assert unpack(CountArray | None, weights) is weights
+    assert unpack(tuple[float | str | None, ...], [None, "unit", np.float64(2)]) == (None, "unit", 2.0)

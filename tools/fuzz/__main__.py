@@ -9,7 +9,8 @@ import sys
 import time
 from multiprocessing.pool import ThreadPool
 
-from tools.fuzz.targets import ROOT, TARGETS
+from tools.fuzz.models import ROOT
+from tools.fuzz.targets import TARGETS
 from tools.fuzz.trial import Failure, fuzz, minimised, save, stop_slow
 
 

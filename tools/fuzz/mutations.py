@@ -1,4 +1,4 @@
-"""Mutations: of bytes, of the tokens of a text format, of the JSON and arrays of a model file, of arguments.
+"""Mutations: of bytes, of the tokens of a text format, of arguments; those of model files are beside their seeds.
 
 Blind changes of bytes rarely pass a parser's first check. The mutations of tokens keep the grammar mostly intact: they
 exchange, repeat, drop and insert words, numbers and brackets, and put numbers at the edges (0, −1, 1e308, nan, 2⁶⁴ …)
@@ -8,16 +8,9 @@ where numbers stand.
 from __future__ import annotations
 
 import gzip
-import io
-import json
 import re
-import zipfile
-import zlib
 from collections.abc import Callable
 from random import Random
-from typing import Any
-
-import numpy as np
 
 Mutation = Callable[[bytes, Random], bytes]
 
@@ -100,81 +93,6 @@ def mutate_text(data: bytes, rng: Random) -> bytes:
     """Return a text mutated by tokens mostly, sometimes by bytes, and now and then compressed."""
     data = (mutate_tokens if rng.random() < 0.8 else mutate_bytes)(data, rng)
     return gzip.compress(data, 1) if rng.random() < 0.02 else data
-
-
-def mutate_model(data: bytes, rng: Random) -> bytes:
-    """Return a model file with the content of its JSON or of an array changed, or a few of its bytes."""
-    if rng.random() < 0.15:
-        return mutate_bytes(data, rng)
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
-        name = rng.choice(list(members))
-        members[name] = (_mutate_json if name == "model.json" else _mutate_array)(members[name], rng)
-    except (zipfile.BadZipFile, zlib.error, ValueError, LookupError, EOFError, OSError, NotImplementedError):
-        return mutate_bytes(data, rng)  # it is no archive any more
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for each, content in members.items():
-            archive.writestr(zipfile.ZipInfo(each), content, zipfile.ZIP_DEFLATED, 1)
-    return out.getvalue()
-
-
-def _mutate_json(data: bytes, rng: Random) -> bytes:
-    if rng.random() < 0.2:
-        return mutate_tokens(data, rng)
-    root = json.loads(data)
-    places = list(_places(root))
-    holder, key = rng.choice(places)
-    _, other = rng.choice(places)
-    values: list[Any] = [0, -1, 1, 2.5, 2**40, 2**70, -0.5, 1e308, "", "x", None, True, [], {}, [[]], {"$array": 0}]
-    values += [{"$float": "nan"}, {"$float": "inf"}, {"$tuple": []}, {"$int": hex(2**80)}, {"$array": 10**6}]
-    change = rng.randrange(5)
-    if change == 0 and isinstance(holder, list):
-        holder.insert(key, rng.choice(values))
-    elif change == 1:
-        del holder[key]
-    elif change == 2:
-        source, name = rng.choice(places)
-        holder[key] = json.loads(json.dumps(source[name]))
-    elif change == 3 and isinstance(holder, dict):
-        holder[str(other)] = holder.pop(key)
-    else:
-        holder[key] = rng.choice(values)
-    return json.dumps(root).encode()
-
-
-def _places(node: Any) -> Any:
-    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-    for key, value in list(items):
-        yield node, key
-        yield from _places(value)
-
-
-def _mutate_array(data: bytes, rng: Random) -> bytes:
-    array = np.load(io.BytesIO(data), allow_pickle=False)
-    change = rng.randrange(6)
-    if change == 0 and array.size:
-        flat = array.reshape(-1).copy()
-        edges = (np.nan, np.inf, -np.inf, 0.0, -1.0, 1e308, 1e-320) if flat.dtype.kind == "f" else (0, 1, 127, -1 % 128)
-        for _ in range(rng.randint(1, 3)):
-            flat[rng.randrange(flat.size)] = flat[0] if flat.dtype.kind not in "fiu" else rng.choice(edges)
-        array = flat.reshape(array.shape)
-    elif change == 1:
-        array = array.reshape(-1)
-    elif change == 2 and array.ndim:
-        array = array[: len(array) // 2]
-    elif change == 3 and array.ndim:
-        array = np.concatenate([array, array[:1]])
-    elif change == 4:
-        array = array.astype(
-            rng.choice(["<f8", "<i8", "<i4", "|i1", "|b1", "<f4"]) if array.dtype.kind in "fiub" else "<U1"
-        )
-    else:
-        array = array[None] if rng.random() < 0.5 else array.T
-    out = io.BytesIO()
-    np.save(out, np.ascontiguousarray(array))
-    return out.getvalue()
 
 
 def mutate_arguments(data: bytes, rng: Random) -> bytes:

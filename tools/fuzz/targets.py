@@ -19,10 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tunbridge as tb
-from tools.fuzz.mutations import Mutation, mutate_arguments, mutate_bytes, mutate_model, mutate_text
-
-ROOT = Path(__file__).resolve().parents[2]
-GOLDEN = ROOT / "tests" / "reference" / "golden"
+from tools.fuzz.models import GOLDEN, model_seeds, mutate_model, use_model
+from tools.fuzz.mutations import Mutation, mutate_arguments, mutate_bytes, mutate_text
 
 
 class Target(NamedTuple):
@@ -51,26 +49,6 @@ def use_network(path: Path) -> None:
     net.sample(3, random_state=0)
     with TemporaryDirectory() as folder:
         net.write(Path(folder) / "again.tb")
-
-
-def use_model(path: Path) -> None:
-    """Load a model and predict rows of missing values and of its own states."""
-    model = tb.load(path)
-    if isinstance(model, tb.BayesianNetwork):
-        use_network(path)
-        return
-    check_probabilities(model.predict_proba(_rows_for(model)))
-
-
-def _rows_for(model: Any) -> Any:
-    if isinstance(model, tb.TextClassifier):
-        return ["You have won", "lunch at noon", ""]
-    if isinstance(model, tb.SequenceClassifier):
-        return ["anna", "otto"]
-    variables = getattr(model, "variables_", None) or getattr(getattr(model, "estimator_", None), "variables_", ())
-    names = [v.name for v in variables]
-    first = {v.name: [v.states[0] if v.states else 1.5, None] for v in variables}
-    return tb.as_table(first) if names else {"x": [1.0]}
 
 
 def use_table(path: Path) -> None:
@@ -116,10 +94,6 @@ def _written(net: tb.BayesianNetwork, suffix: str) -> bytes:
         path = Path(folder) / f"seed{suffix}"
         net.write(path)
         return path.read_bytes()
-
-
-def _model_seeds() -> list[bytes]:
-    return [path.read_bytes() for path in sorted(GOLDEN.glob("*.tb"))]
 
 
 def _table_seeds(suffix: str) -> Callable[[], list[bytes]]:
@@ -184,7 +158,7 @@ def _command_seeds() -> list[bytes]:
 def _targets() -> Iterator[tuple[str, Target]]:
     for name in ("bif", "xmlbif", "net", "dsc", "uai"):
         yield name, Target(f".{name}", _network_seeds(f".{name}"), mutate_text, use_network)
-    yield "tb", Target(".tb", _model_seeds, mutate_model, use_model)
+    yield "tb", Target(".tb", model_seeds, mutate_model, use_model)
     for name in ("csv", "tsv", "arff", "jsonl"):
         yield name, Target(f".{name}", _table_seeds(f".{name}"), mutate_text, use_table)
     for name in ("parquet", "arrow"):

@@ -19,7 +19,8 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from tools.fuzz.targets import ROOT, TARGETS, Target
+from tools.fuzz.models import ROOT
+from tools.fuzz.targets import TARGETS, Target
 from tunbridge.errors import TunbridgeError
 
 SECONDS, MEMORY = 5.0, 2 * 2**30
@@ -40,21 +41,21 @@ class Failure(NamedTuple):
 
 
 def judge(target: Target, data: bytes, folder: Path) -> str | None:
-    """Return the signature of the failure that an input causes, or None."""
+    """Return the signature of the failure that an input causes; else None if it is refused, "" if it is accepted."""
     path = folder / f"input{target.suffix}"
     path.write_bytes(data)
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
         target.use(path)
     except TunbridgeError:
-        pass
+        return None
     except TooSlowError:
         return "more than 5 seconds"
     except Exception as error:
         return f"{type(error).__name__} in {_place(error)}"
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    return None
+    return ""
 
 
 def _place(error: Exception) -> str:
@@ -100,7 +101,7 @@ def work(name: str, seed: int, end: float, pipe: Connection) -> None:
             elif _peak() > most:
                 pipe.send(Failure(name, "more than 2 GB", data))
                 most = _peak()
-            elif rng.random() < 0.02:  # change further what was survived
+            elif signature == "" and rng.random() < 0.1:  # change further what was read
                 corpus[n_seeds:] = [*corpus[n_seeds:], data][-_CORPUS:]
             n += 1
     pipe.send(None)

@@ -22,8 +22,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pyarrow as pa
 
-from tunbridge._core.packing import pack, unpack_fields
-from tunbridge.classifiers._classes import apart_from, sorted_target
+from tunbridge._core.check import repeated
+from tunbridge._core.packing import WeightArray, pack, unpack, unpack_fields
+from tunbridge.classifiers._classes import apart_from, sorted_labels, sorted_target
 from tunbridge.classifiers._reading import numbers_of
 from tunbridge.classifiers._rows import Examples
 from tunbridge.counts.records import merge_states
@@ -161,10 +162,13 @@ class Encoding:
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Encoding:
         """Return the encoding that a file holds; raise ValueError where its parts do not belong together."""
-        cuts = {d["feature"]: Discretisation(tuple(d["cuts"])) for d in content.get("cuts", ())}
-        found = cls(tuple(content["variables"]), cuts, frozenset(content.get("gaps", ())))
-        continuous = {j for j, v in enumerate(found.variables) if v.is_continuous}
-        numbers = tuple(content.get("numbers", found.numbers))
+        cuts = unpack(dict[int, Discretisation], [(d["feature"], [d["cuts"]]) for d in content.get("cuts", ())])
+        variables, missing = unpack(tuple[Variable, ...], content["variables"]), content.get("gaps", [])
+        if repeated(v.name for v in variables):
+            raise ValueError("its features must have different names")
+        found = cls(variables, cuts, unpack(frozenset[int], missing))
+        continuous = {j for j, v in enumerate(variables) if v.is_continuous}
+        numbers = unpack(tuple[int, ...], content.get("numbers", list(found.numbers)))
         if not set(cuts) <= continuous or not found.missing <= set(found.categories) or numbers != found.numbers:
             raise ValueError("its bins do not belong to its features")
         return found
@@ -292,14 +296,22 @@ class Statistics:
     def from_content(cls, content: Mapping[str, Any], kinds: Sequence[type[Part]]) -> Statistics:
         """Return the statistics that a file holds; raise ValueError where its parts do not belong together."""
         content = _upgraded(content)
-        found = cls(content["target"], content["class_weight"], Encoding.from_content(content))
-        if found.class_weight.shape != (found.target.n_states,) or not are_weights(found.class_weight):
-            raise ValueError("its class counts do not belong to its classes")
+        found = cls(*class_counts(content), Encoding.from_content(content))
         parts = [kind.from_content(content, found) for kind in kinds]
         found = replace(found, parts={part.name: part for part in parts})
         for part in parts:
             part.check(found)
         return found
+
+
+def class_counts(content: Mapping[str, Any]) -> tuple[Variable, np.ndarray]:
+    """Return the class variable and the weight of each class that a file holds; raise ValueError where they differ."""
+    target, weight = unpack(Variable, content["target"]), unpack(WeightArray, content["class_weight"])
+    if not target.states or sorted_labels(target.states) != list(target.states):
+        raise ValueError("its classes must be sorted labels")
+    if weight.shape != (target.n_states,):
+        raise ValueError("its class counts do not belong to its classes")
+    return target, weight
 
 
 def inner_statistics(learned: Any) -> Any:
@@ -328,14 +340,11 @@ def placed(array: np.ndarray, old: Sequence[Variable], new: Sequence[Variable]) 
     return out
 
 
-def are_weights(*arrays: np.ndarray) -> bool:
-    """Return whether all entries of arrays may be counts or weights."""
-    return all(a.dtype.kind in "iuf" and bool(np.isfinite(a).all() and (a >= 0).all()) for a in arrays)
-
-
 def parents_first(parents: Sequence[Sequence[int] | None]) -> list[int]:
     """Return the features that are used, parents before children; raise ValueError where there is no such order."""
     used = {j: p for j, p in enumerate(parents) if p is not None}
+    if any(repeated(p) for p in used.values()):
+        raise ValueError("its structure has a parent twice")
     sorter: TopologicalSorter[int] = TopologicalSorter(used)
     order: list[int] = []
     with suppress(CycleError):

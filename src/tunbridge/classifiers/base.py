@@ -24,6 +24,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tunbridge._core.check import check_choice, counted, listed, warn_user
+from tunbridge._core.packing import unpack
 from tunbridge._core.registry import Entry
 from tunbridge._core.threads import n_threads, row_pieces
 from tunbridge.classifiers._classes import (
@@ -552,8 +553,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         model = cls(**parameters_of(content["parameters"]))
         model.check_parameters()
         statistics = cls._statistics(content["statistics"])
-        model.adopt(statistics, content["target_name"])
-        if content["has_feature_names"]:
+        model.adopt(statistics, unpack(str | None, content["target_name"]))
+        if unpack(bool, content["has_feature_names"]):
             model.feature_names_in_ = np.array([v.name for v in statistics.variables], object)
         return model
 

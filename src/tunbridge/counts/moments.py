@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tunbridge._core.check import check_number
+from tunbridge._core.packing import FloatArray, SquareArray, WeightArray
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.counts.radix import SMALL_CELLS
 
@@ -46,9 +47,9 @@ class Moments:
         Their sum of squared deviations from the mean, M₂.
     """
 
-    count: np.ndarray
-    mean: np.ndarray
-    m2: np.ndarray
+    count: WeightArray
+    mean: FloatArray
+    m2: SquareArray
 
     def variance(self, *, unbiased: bool) -> np.ndarray:
         """Return M₂/n, or M₂/(n − 1) if unbiased; NaN where that is undefined.
@@ -205,9 +206,9 @@ class CrossMoments:
     ([3.0], [[2.0, 4.0]], [[[2.0, 4.0], [4.0, 8.0]]])
     """
 
-    count: np.ndarray
-    mean: np.ndarray
-    products: np.ndarray
+    count: WeightArray
+    mean: FloatArray
+    products: FloatArray
 
     def __post_init__(self) -> None:
         for array in self.arrays:

@@ -47,7 +47,7 @@ import numpy as np
 from tunbridge._core.memory import memory_limit, size_text
 from tunbridge._version import __version__
 from tunbridge.data import Variable
-from tunbridge.errors import DataError, FileMissingError, FormatError
+from tunbridge.errors import DataError, FileMissingError, FormatError, MemoryForecastError
 
 FORMAT_VERSION = 2
 """The newest version of the format; every older one is read."""
@@ -172,6 +172,23 @@ def read_model(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
         except _DAMAGE as error:
             damage = error if isinstance(error, _DamageError) else _DamageError(f"a damaged file ({_reason(error)})")
             raise FormatError(f"{name!r} must be an undamaged Tunbridge model; got {damage}. {damage.hint}") from error
+
+
+@contextmanager
+def rebuilding(name: str, kind: str) -> Iterator[None]:
+    """Turn whatever is raised while a model is made of the content of a file into a FormatError.
+
+    The content is checked piece by piece; this is the net below. Arithmetic that overflows or is undefined is an error
+    here, so that no model answers with what is not a number.
+    """
+    try:
+        with np.errstate(over="raise", invalid="raise"):
+            yield
+    except MemoryForecastError:
+        raise
+    except Exception as error:
+        what = f"its content does not fit ({_reason(error)})"
+        raise FormatError(f"{name} must hold a model of kind {kind!r}; {what}.") from error
 
 
 # Writing

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from math import prod
+from typing import Annotated, Any
 
 import numpy as np
 
+from tunbridge._core.packing import ArrayRule, FloatArray, WeightArray, unpack
 from tunbridge._core.registry import network_format
 from tunbridge.counts.moments import CrossMoments
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, FormatError
 from tunbridge.formats._assembly import NetworkParts
-from tunbridge.formats.native import read_model, write_model
+from tunbridge.formats.native import read_model, rebuilding, write_model
 from tunbridge.probability import CPT, ConditionalTable, LinearGaussian, NoisyMaxCPT, SparseCPT
 from tunbridge.probability.conditional import check_network
 
@@ -42,10 +44,8 @@ class Native:
         name, hint = os.fsdecode(path), "load() reads other models; so do tunbridge predict and explain."
         if kind != KIND:
             raise FormatError(f"{name!r} must hold a network; it holds a model of the kind {kind!r}. {hint}")
-        try:
+        with rebuilding(name, kind):
             return network_parts(content)
-        except (DataError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
-            raise FormatError(f"{name!r} must hold an undamaged network; {error}") from error
 
 
 def network_content(parts: NetworkParts) -> dict[str, Any]:
@@ -61,11 +61,11 @@ def network_content(parts: NetworkParts) -> dict[str, Any]:
 
 def network_parts(content: Mapping[str, Any]) -> NetworkParts:
     """Return the network that a content describes; raise if its pieces do not fit together."""
-    variables, tables = content["variables"], content["tables"]
-    if len(variables) != len(tables) or not all(isinstance(v, Variable) for v in variables):
+    variables, tables = unpack(list[Variable], content["variables"]), content["tables"]
+    if len(variables) != len(tables):
         raise ValueError("its variables and tables do not belong together.")
     cpts = [_table(variables[i], table, variables) for i, table in enumerate(tables)]
-    parts = NetworkParts(content["name"], tuple(cpts), content["properties"])
+    parts = NetworkParts(unpack(str, content["name"]), tuple(cpts), content["properties"])
     check_network(parts.name, parts.cpts, parts.properties)
     return parts
 
@@ -88,48 +88,47 @@ def _table(variable: Variable, content: Mapping[str, Any], variables: list[Varia
     makers: dict[str, Callable[..., ConditionalTable]] = {
         "dense": _dense, "sparse": _sparse, "noisy-max": _noisy_max, "gaussian": _gaussian,
     }  # fmt: skip
-    numbers = content["parents"]
-    if not all(type(i) is int and 0 <= i < len(variables) for i in numbers):
+    numbers = unpack(list[int], content["parents"])
+    if not all(0 <= i < len(variables) for i in numbers):
         raise ValueError(f"a parent of {variable.name!r} is not a variable.")
     return makers[content["kind"]](variable, tuple(variables[i] for i in numbers), content)
 
 
 def _dense(variable: Variable, parents: tuple[Variable, ...], content: Mapping[str, Any]) -> CPT:
-    return CPT(variable, parents, content["probabilities"], counts=content["counts"])
+    return CPT(variable, parents, unpack(FloatArray, content["probabilities"]), counts=_counts(content))
+
+
+def _counts(content: Mapping[str, Any]) -> np.ndarray | None:
+    counts: np.ndarray | None = unpack(WeightArray | None, content["counts"])
+    return counts
 
 
 def _sparse(variable: Variable, parents: tuple[Variable, ...], content: Mapping[str, Any]) -> SparseCPT:
-    numbers = content["configurations"]
-    if not isinstance(numbers, np.ndarray) or numbers.dtype.kind not in "iu" or numbers.ndim != 1:
+    numbers = unpack(Annotated[np.ndarray, ArrayRule(("int64",))], content["configurations"])
+    if numbers.ndim != 1:
         raise ValueError(f"the configurations of {variable.name!r} are not a list of integers.")
     codes = np.empty((len(numbers), len(parents)), np.int64)
     for j in reversed(range(len(parents))):
         numbers, codes[:, j] = np.divmod(numbers, parents[j].n_states)
     if np.any(numbers != 0):
         raise ValueError(f"{variable.name!r} has a row for a configuration that its parents cannot have.")
-    rest = {"default": content["default"], "counts": content["counts"]}
-    return SparseCPT.from_codes(variable, parents, codes, content["probabilities"], **rest)
+    rest = {"default": unpack(FloatArray | None, content["default"]), "counts": _counts(content)}
+    return SparseCPT.from_codes(variable, parents, codes, unpack(FloatArray, content["probabilities"]), **rest)
 
 
 def _noisy_max(variable: Variable, parents: tuple[Variable, ...], content: Mapping[str, Any]) -> NoisyMaxCPT:
-    if not all(type(code) is int and 0 <= code < variable.n_states for code in content["order"]):
+    codes = unpack(list[int], content["order"])
+    if not all(0 <= code < variable.n_states for code in codes):
         raise ValueError(f"the order of the states of {variable.name!r} is not a list of codes.")
-    order = [(variable.states or ())[code] for code in content["order"]]
-    return NoisyMaxCPT(variable, parents, content["effects"], content["leak"], order=order)
+    effects, leak = unpack(list[FloatArray], content["effects"]), unpack(FloatArray | None, content["leak"])
+    return NoisyMaxCPT(variable, parents, effects, leak, order=[(variable.states or ())[code] for code in codes])
 
 
 def _gaussian(variable: Variable, parents: tuple[Variable, ...], content: Mapping[str, Any]) -> LinearGaussian:
-    names, given = ("intercepts", "coefficients", "variances"), content["moments"]
-    numbers = {name: content[name] for name in names}
-    kept = [*numbers.values(), *(given or [])]
-    if not all(isinstance(array, np.ndarray) and array.dtype == np.float64 for array in kept):
-        raise ValueError(f"the numbers of {variable.name!r} are not arrays of floats.")
-    return LinearGaussian(variable, parents, **numbers, moments=None if given is None else _moments(variable, given))
-
-
-def _moments(variable: Variable, given: list[np.ndarray]) -> CrossMoments:
-    moments = CrossMoments(*given)
-    count, mean, products = moments.arrays
-    if products.ndim != 3 or mean.shape != products.shape[:2] or count.shape != mean.shape[:1] or (count < 0).any():
-        raise ValueError(f"the moments of {variable.name!r} do not belong together.")
-    return moments
+    names = ("intercepts", "coefficients", "variances")
+    numbers = {name: unpack(FloatArray, content[name]) for name in names}
+    moments = unpack(CrossMoments | None, content["moments"])
+    k, q = 1 + sum(p.is_continuous for p in parents), prod(p.n_states for p in parents if p.is_categorical)
+    if moments is not None and [a.shape for a in moments.arrays] != [(q,), (q, k), (q, k, k)]:
+        raise ValueError(f"the moments of {variable.name!r} do not belong to its parents.")
+    return LinearGaussian(variable, parents, **numbers, moments=moments)

@@ -418,6 +418,9 @@ class Mixture:
 
     def _fill(self, weights: np.ndarray, means: np.ndarray, variances: np.ndarray) -> None:
         kinds, place = np.unique(np.stack([means, variances]), axis=1, return_inverse=True)
+        if not np.isfinite(kinds).all():
+            hint = "Divide the numbers by a constant first."
+            raise DataError(f"the mean and variance of {self.variable.name!r} must be finite; they overflow. {hint}")
         summed = np.bincount(place.ravel(), weights, kinds.shape[1])
         order = np.argsort(-summed, kind="stable")
         order = order[summed[order] > 0.0]

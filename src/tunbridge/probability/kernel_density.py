@@ -18,6 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tunbridge._core.packing import FloatArray, WeightArray
+
 MOST_POINTS = 512
 _TAIL = 64
 _FARTHEST = 1e150  # deviations whose square is still a number
@@ -36,8 +38,8 @@ class Points:
         The weight of each, positive.
     """
 
-    values: np.ndarray
-    weights: np.ndarray
+    values: FloatArray
+    weights: WeightArray
 
     @property
     def total(self) -> float:

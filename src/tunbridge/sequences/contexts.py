@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tunbridge._core.check import check_integer
 from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import map_threads
 from tunbridge.errors import DataError
@@ -121,7 +122,11 @@ class Layout:
 
     def check(self) -> None:
         """Raise where keys would not fit into 64 bits."""
-        if max(1, self.n_places) * self.base**self.order * max(1, self.n_outcomes) > _LARGEST:
+        check_integer("order", self.order, low=0)
+        if (
+            self.order > _LARGEST.bit_length()
+            or max(1, self.n_places) * self.base**self.order * max(1, self.n_outcomes) > _LARGEST
+        ):
             raise DataError(
                 f"order must be low enough for contexts to be numbered; got {self.order} with an alphabet of "
                 f"{self.n_symbols} symbols. Lower the order (or max_order), or merge symbols.",

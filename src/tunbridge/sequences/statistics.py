@@ -27,14 +27,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
 from tunbridge._core.check import counted, warn_user
+from tunbridge._core.packing import PlaceArray, WeightArray, unpack
 from tunbridge._core.threads import map_threads
 from tunbridge.classifiers._classes import log_class_prior, log_posterior, sorted_target
 from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._statistics import class_counts
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, UnseenStateWarning
 from tunbridge.kernels.text.sequences import Coded
@@ -56,6 +58,7 @@ FOLDS = 5
 """Folds of the cross-validation of the order."""
 
 _CLEARLY = 2.0
+_FEW, _SPARSE = 1 << 16, 1000  # a file may have so many positions, or so many for each count: it is read into a table
 _CONFIDENT = 1e-15  # a held-out sequence costs no more than −log of this
 
 
@@ -151,14 +154,18 @@ class SequenceStatistics:
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> SequenceStatistics:
         """Return the statistics in a model file; raise ValueError if its parts do not belong together."""
-        ends, keys, counts = (content[name] for name in ("ends_of_classes", "keys", "counts"))
+        target, class_weight = class_counts(content)
+        ends, keys = (unpack(PlaceArray, content[name]) for name in ("ends_of_classes", "keys"))
+        counts = unpack(WeightArray, content["counts"])
+        if ends.shape != class_weight.shape or (np.diff(ends, prepend=0) < 0).any() or ends[-1] != len(keys):
+            raise ValueError("its counts do not belong to its classes")
         pairs = zip(np.split(keys, ends[:-1]), np.split(counts, ends[:-1]), strict=True)
-        alphabet, scores = tuple(content["alphabet"]), tuple(content["order_scores"])
-        given = {name: content[name] for name in ("target", "class_weight", "order", "ends", "length", "column")}
-        every = tuple(Counted(*pair) for pair in pairs)
-        found = cls(**given, alphabet=alphabet, counted=every, order_scores=scores)
-        if not _belongs_together(found, ends, keys, counts):
-            raise ValueError("its counts do not belong to its alphabet and classes")
+        hints = get_type_hints(cls, include_extras=True)
+        names = ("alphabet", "order", "ends", "length", "column", "order_scores")
+        given = {name: unpack(hints[name], content[name]) for name in names}
+        found = cls(target, class_weight, counted=tuple(Counted(*pair) for pair in pairs), **given)
+        if not _belongs_together(found, keys, counts):
+            raise ValueError("its counts do not belong to its alphabet")
         return found
 
     def _check_alike(self, other: SequenceStatistics) -> None:
@@ -347,8 +354,8 @@ def n_parameters(layout: Layout) -> np.ndarray:
     [3.0, 12.0, 48.0]
     """
     size, orders = float(layout.n_symbols), range(layout.order + 1)
-    if layout.length is not None:
-        contexts = [sum(size ** min(i, k) for i in range(layout.length)) for k in orders]
+    if (n := layout.length) is not None:
+        contexts = [sum(size**i for i in range(min(n, k))) + max(0, n - k) * size**k for k in orders]
     else:
         contexts = [size**k + (sum(size**a for a in range(k)) if layout.ends else 0.0) for k in orders]
     return np.array(contexts) * max(0, layout.n_outcomes - 1)
@@ -363,24 +370,15 @@ def _likelihood(counts: np.ndarray, p: np.ndarray) -> float:
 # Files
 
 
-def _belongs_together(found: SequenceStatistics, ends: np.ndarray, keys: np.ndarray, counts: np.ndarray) -> bool:
-    layout, n_classes = found.layout, found.target.n_states
+def _belongs_together(found: SequenceStatistics, keys: np.ndarray, counts: np.ndarray) -> bool:
+    layout = found.layout
     layout.check()
+    check_symbols(found.alphabet)
     return bool(
-        _is_layout(found)
-        and len(found.counted) == n_classes == len(found.class_weight)
+        (found.length is None or (0 <= found.length <= max(_FEW, _SPARSE * len(keys)) and not found.ends))
         and list(found.alphabet) == sorted(set(found.alphabet))
-        and len(keys) == len(counts) == (ends[-1] if n_classes else 0)
-        and all((each >= 0).all() and np.isfinite(each).all() for each in (counts, found.class_weight))
+        and keys.shape == counts.shape
         and all((np.diff(each.keys) > 0).all() for each in found.counted)
         and (counts > 0).all()
         and layout.are_contexts(keys // max(1, layout.n_outcomes))
     )
-
-
-def _is_layout(found: SequenceStatistics) -> bool:
-    """Return whether the parts of a layout are valid."""
-    check_symbols(found.alphabet)
-    has_length = type(found.length) is int and found.length >= 0
-    by_place = found.length is None or (has_length and not found.ends)
-    return type(found.order) is int and found.order >= 0 and type(found.ends) is bool and by_place

@@ -17,6 +17,7 @@ import pyarrow as pa
 from scipy.sparse import csr_array
 
 from tunbridge._core.hashing import mixed, seeded
+from tunbridge._core.packing import WeightArray
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
 from tunbridge.kernels import compiled
@@ -224,16 +225,14 @@ class Background:
         The number (or weight) of all documents.
     """
 
-    occurrences: np.ndarray
-    amounts: np.ndarray
-    documents: np.ndarray
+    occurrences: WeightArray
+    amounts: WeightArray
+    documents: WeightArray
     n_documents: float
 
     def is_whole(self, n_words: int) -> bool:
         """Return whether it fits so many words, which one from a file may not."""
-        arrays = (self.occurrences, self.amounts, self.documents)
-        kinds = all(a.shape == (n_words,) and a.dtype == np.float64 for a in arrays)
-        if not kinds or not all(np.isfinite(a).all() and (a >= 0).all() for a in arrays):
+        if any(a.shape != (n_words,) for a in (self.occurrences, self.amounts, self.documents)):
             return False
         return bool(np.isfinite(self.n_documents) and (self.documents <= self.n_documents * (1.0 + 1e-6)).all())
 

@@ -34,9 +34,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from tunbridge._core.packing import pack, unpack
+from tunbridge._core.packing import WeightArray, pack, unpack
 from tunbridge.classifiers._classes import sorted_target
 from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._statistics import class_counts
 from tunbridge.counts.information import entropy, n_log_n
 from tunbridge.data import Variable
 from tunbridge.decisions.importance import Importance, importance
@@ -146,27 +147,27 @@ class TextStatistics:
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> TextStatistics:
         """Return the statistics in a model file; raise ValueError if they do not belong together."""
-        target, starts, classes = content["target"], content["starts"], content["classes"]
+        target, class_weight = class_counts(content)
+        starts, classes = content["starts"], content["classes"]
         n_words, n_classes, n_cells = len(starts) - 1, target.n_states, len(classes)
-        lengths = {"class_weight": n_classes, "occurrences": n_words, "amounts": n_cells, "documents": n_cells}
-        if not _is_csr(starts, classes, n_classes) or not all(_are_amounts(content[k], n) for k, n in lengths.items()):
+        values = {name: unpack(WeightArray, content[name]) for name in ("occurrences", "amounts", "documents")}
+        shapes = [each.shape for each in values.values()]
+        if not _is_csr(starts, classes, n_classes) or shapes != [(n_words,), (n_cells,), (n_cells,)]:
             raise ValueError("its parts do not belong together")
         vocabulary = Vocabulary(content["hashes"], content["pool"], content["ends"])
         if not vocabulary.is_whole() or len(vocabulary) != n_words:
             raise ValueError("its words do not belong together")
-        if (content["documents"] > _ROUNDING * content["class_weight"][classes]).any():
+        if (values["documents"] > _ROUNDING * class_weight[classes]).any():
             raise ValueError("it has words in more documents than there are")
-        amounts, documents = (sparse_rows(content[k], classes, starts, n_classes) for k in ("amounts", "documents"))
+        amounts, documents = (sparse_rows(values[k], classes, starts, n_classes) for k in ("amounts", "documents"))
         background = unpack(Background | None, content["background"])
         if background is not None and not background.is_whole(n_words):
             raise ValueError("its background does not belong to its words")
-        column, linear = unpack(str | None, content["column"]), content["linear"]
-        if linear is not None:
-            linear = LinearWeights(**{**linear, "trace": tuple(map(float, linear["trace"]))})
-            if not linear.is_whole(n_classes):
-                raise ValueError("its linear weights do not belong to its classes")
-        found = (target, content["class_weight"], vocabulary, content["occurrences"], amounts, documents)
-        how = (Tokens(**content["tokens"]), Weighting(**content["weighting"]))
+        column, linear = unpack(str | None, content["column"]), unpack(LinearWeights | None, content["linear"])
+        if linear is not None and not linear.is_whole(n_classes):
+            raise ValueError("its linear weights do not belong to its classes")
+        found = (target, class_weight, vocabulary, values["occurrences"], amounts, documents)
+        how = (unpack(Tokens, content["tokens"]), unpack(Weighting, content["weighting"]))
         return cls(*found, *how, column, background, linear)
 
 
@@ -236,13 +237,6 @@ def _is_csr(starts: np.ndarray, columns: np.ndarray, n_columns: int) -> bool:
         return False
     whole = len(starts) > 0 and starts[0] == 0 and starts[-1] == len(columns) and bool((np.diff(starts) >= 0).all())
     return whole and (not len(columns) or bool(columns.min() >= 0 and columns.max() < n_columns))
-
-
-def _are_amounts(values: object, n: int) -> bool:
-    """Return whether values are n finite numbers, none of them negative."""
-    if not isinstance(values, np.ndarray) or values.shape != (n,) or values.dtype != np.float64:
-        return False
-    return bool(np.isfinite(values).all() and (values >= 0).all())
 
 
 def _placed(matrix: csr_array, words: np.ndarray, classes: np.ndarray, shape: tuple[int, int]) -> csr_array:

@@ -171,7 +171,7 @@ class TestModel:
     def test_a_damaged_file_is_refused(self):
         content = tb.A2DEClassifier(categorical="all").fit(*random_rows()).to_content()
         cells = content["statistics"]["triples"]
-        for wrong, message in ((cells[:-1], "do not belong"), (-1.0 - cells, "are not counts")):
+        for wrong, message in ((cells[:-1], "do not belong"), (-1.0 - cells, "numbers of at least 0")):
             content["statistics"]["triples"] = wrong
             with pytest.raises(ValueError, match=message):
                 tb.A2DEClassifier.from_content(content)

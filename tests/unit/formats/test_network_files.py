@@ -234,7 +234,7 @@ class TestNative:
             write_model(tmp_path / "m.tb", "network", {**content, "tables": [ROOT, good]})
             assert len(read_network_parts(tmp_path / "m.tb").cpts) == 2
         write_model(tmp_path / "m.tb", "network", {**content, key: value})
-        with pytest.raises(FormatError, match="undamaged network"):
+        with pytest.raises(FormatError, match="must hold a model of kind 'network'; its content"):
             read_network_parts(tmp_path / "m.tb")
 
     def test_configurations_that_parents_cannot_have_are_refused(self, tmp_path):

@@ -479,7 +479,7 @@ class TestFiles:
         content = network_content(body._parts)
         content["tables"][1][name] = value
         write_model(tmp_path / "net.tb", "network", content)
-        with pytest.raises(tb.FormatError, match="must hold an undamaged network"):
+        with pytest.raises(tb.FormatError, match="must hold a model of kind 'network'; its content"):
             tb.read_network(tmp_path / "net.tb")
 
 

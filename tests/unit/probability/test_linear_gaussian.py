@@ -166,6 +166,14 @@ class TestLinearGaussian:
 class TestMixture:
     PARTS = ([0.2, 0.5, 0.3], [-1.0, 2.0, 4.0], [0.5, 2.0, 0.1])
 
+    @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+    def test_numbers_that_overflow_are_no_answer(self):
+        u, v = tb.Variable("u"), tb.Variable("v")
+        wide = tb.LinearGaussian(v, [u], 0.0, [1e150], variances=1.0)
+        net = tb.BayesianNetwork.from_tables([tb.LinearGaussian(u, [], 1e308, variances=1.0), wide])
+        with pytest.raises(tb.DataError, match="must be finite; they overflow"):
+            net.posteriors()
+
     def test_density_and_distribution_function(self):
         found = tb.Mixture(HEIGHT, *self.PARTS)
         w, m, v = map(np.array, self.PARTS)

@@ -32,7 +32,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from tunbridge._core.memory import check_memory
-from tunbridge._core.packing import unpack
+from tunbridge._core.packing import FloatArray, unpack
 from tunbridge.classifiers._reading import numbers_of, seen_values
 from tunbridge.classifiers._rows import Examples
 from tunbridge.classifiers._statistics import Encoding, numeric_features
@@ -398,14 +398,16 @@ def member_of(content: Mapping[str, Any], n_classes: int) -> Member:
     parents = unpack(tuple[tuple[int, ...] | None, ...], content["parents"])
     tries = unpack(Tries, content["tries"])
     check_tries(tries, [v.n_states for v in encoding.coded], n_classes)
-    told = content["told"]
-    if len(parents) != len(encoding.variables) or told.shape != (2, len(parents)) or not np.isfinite(told).all():
+    told = unpack(FloatArray, content["told"])
+    if len(parents) != len(encoding.variables) or told.shape != (2, len(parents)):
         raise ValueError("its structure does not belong to its features")
     return Member(encoding, parents, tries, told)
 
 
 def check_tries(t: Tries, n_states: list[int], n_classes: int) -> None:
-    """Raise ValueError unless every position points into an array."""
+    """Raise ValueError unless all arrays have the types of kernels, and every position points into an array."""
+    if any(a.dtype != b.dtype or a.ndim != b.ndim for a, b in zip(t, flatten([], np.empty(0), []), strict=True)):
+        raise ValueError("its tables are of other types")
     n_features, n_levels = len(t.features), len(t.parents)
     states = np.array([*n_states, 1])  # the last for the level of the class, whose parent is −1
     nodes, cells = len(t.node_start) - 1, len(t.cell_start) - 1

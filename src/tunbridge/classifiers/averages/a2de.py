@@ -25,10 +25,11 @@ import numpy as np
 
 from tunbridge._core.check import check_integer, counted
 from tunbridge._core.memory import check_memory, memory_limit, size_text
+from tunbridge._core.packing import CountArray, unpack
 from tunbridge._core.registry import classifier
 from tunbridge._core.threads import map_threads, n_threads
 from tunbridge.classifiers._rows import Examples
-from tunbridge.classifiers._statistics import Encoding, Part, Statistics, are_weights
+from tunbridge.classifiers._statistics import Encoding, Part, Statistics
 from tunbridge.classifiers.averages._super_parents import (
     NOISE,
     AverageClassifier,
@@ -98,15 +99,13 @@ class Triples(Part):
     def from_content(cls, content: Mapping[str, Any], statistics: Statistics) -> Triples:
         """Return the triples that a file holds."""
         n_states = tuple(v.n_states for v in statistics.encoding.coded)
-        return cls(TripleCounts(n_states, statistics.target.n_states, content["triples"]))
+        return cls(TripleCounts(n_states, statistics.target.n_states, unpack(CountArray, content["triples"])))
 
     def check(self, statistics: Statistics) -> None:
         """Raise ValueError unless there is a count for each triple of states."""
         counts = self.counts
         if counts.cells.shape != (n_cells(counts.n_states, counts.n_classes),):
             raise ValueError("its counts of triples do not belong to its features and classes")
-        if not are_weights(counts.cells):
-            raise ValueError("its counts of triples are not counts")
 
 
 @classifier("a2de", rank=31, default="a2de", help="averaged two-dependence estimators")

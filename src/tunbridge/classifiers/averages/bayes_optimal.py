@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from tunbridge._core.check import check_integer, did_you_mean, listed, shortened
+from tunbridge._core.packing import FloatArray, unpack
 from tunbridge._core.registry import classifier
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge.classifiers._classes import Finish, log_posterior, posterior, sorted_target
@@ -79,7 +80,7 @@ class Hypotheses(Part):
 
     makers: tuple[BayesClassifier, ...]
     statistics: tuple[Statistics, ...]
-    log_likelihoods: np.ndarray
+    log_likelihoods: FloatArray
 
     def merge(self, other: Hypotheses) -> Hypotheses:
         """Return what the hypotheses have learned from the rows of both; log-likelihoods add up."""
@@ -105,15 +106,16 @@ class Hypotheses(Part):
         for each in content["members"]:
             kind = class_of(each["kind"])
             makers.append(kind(**parameters_of(each["parameters"])))
+            makers[-1].check_parameters()
             found.append(Statistics.from_content(each["statistics"], kind.parts))
-        return cls(tuple(makers), tuple(found), content["log_likelihoods"])
+        return cls(tuple(makers), tuple(found), unpack(FloatArray, content["log_likelihoods"]))
 
     def check(self, statistics: Statistics) -> None:
         """Raise ValueError unless there is a likelihood for each hypothesis, and all have the same features."""
-        told = self.log_likelihoods
-        if told.shape != (len(self.makers),) or not np.isfinite(told).all():
+        if self.log_likelihoods.shape != (len(self.makers),) or not self.makers:
             raise ValueError("its parts do not belong together")
-        if any(len(s.variables) != len(statistics.variables) for s in self.statistics):
+        kinds = [(v.name, v.is_categorical) for v in statistics.variables]
+        if any([(v.name, v.is_categorical) for v in s.variables] != kinds for s in self.statistics):
             raise ValueError("its hypotheses have other features")
 
 
@@ -332,25 +334,32 @@ class BayesOptimalClassifier(BayesClassifier[Statistics]):
 
     def log_prior(self, statistics: Statistics) -> np.ndarray:
         """Return the logarithm of the average of the hypotheses' P(c)."""
-        model = self.derive(statistics, np.empty(0))
-        shares = np.zeros(statistics.target.n_states)
-        for each, weight in zip(model.fitted, model.weights, strict=True):
-            at = [statistics.target.code(s) for s in each.statistics_.target.states or ()]
-            shares[at] += weight * np.exp(each.class_log_prior_)
+        shares, known = np.zeros(statistics.target.n_states), statistics.hypotheses
+        for maker, learned, weight in zip(known.makers, known.statistics, self._posterior(known), strict=True):
+            at = [statistics.target.code(s) for s in learned.target.states or ()]
+            shares[at] += weight * np.exp(maker.log_prior(learned))
         with np.errstate(divide="ignore"):
             return np.log(shares)
 
     def derive(self, statistics: Statistics, log_prior: np.ndarray) -> ModelAverage:
         """Return the average of the hypotheses, weighted by P(h | D)."""
-        names = self._names()
+        known = statistics.hypotheses
+        return ModelAverage(statistics.target, known.fitted(), self._posterior(known))
+
+    def _posterior(self, hypotheses: Hypotheses) -> np.ndarray:
+        """Return P(h | D)."""
+        found = named_estimators(self.estimators)
+        if list(map(type, found.values())) != list(map(type, hypotheses.makers)):
+            raise ValueError("its hypotheses do not belong to its estimators")
+        names = list(found)
         given = self.weights if self._is_given() else None
         with np.errstate(divide="ignore"):
             logs = np.log(shares_of("prior", self.prior, names)) + np.log(shares_of("weights", given, names))
-        logs = logs + statistics.hypotheses.log_likelihoods
+        logs = logs + hypotheses.log_likelihoods
         if np.isneginf(logs.max()):
             raise DataError("some hypothesis must be possible; prior and weights exclude all of them.")
-        weights = np.exp(logs - logs.max())
-        return ModelAverage(statistics.target, statistics.hypotheses.fitted(), weights / weights.sum())
+        weights: np.ndarray = np.exp(logs - logs.max())
+        return weights / weights.sum()
 
     def adopt(self, statistics: Statistics, target_name: str | None) -> BayesOptimalClassifier:
         """Take the statistics; the hypotheses get the names of the columns."""

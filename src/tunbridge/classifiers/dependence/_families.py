@@ -19,6 +19,7 @@ import numpy as np
 
 from tunbridge._core.check import check_choice
 from tunbridge._core.memory import check_memory
+from tunbridge._core.packing import CountArray, unpack
 from tunbridge.classifiers._rows import Categorical, ClassPrior
 from tunbridge.classifiers._statistics import (
     MISSING_RULES,
@@ -26,7 +27,6 @@ from tunbridge.classifiers._statistics import (
     Part,
     Statistics,
     Structure,
-    are_weights,
     parents_first,
     placed,
 )
@@ -134,21 +134,21 @@ class Families(Part):
     @classmethod
     def from_content(cls, content: Mapping[str, Any], statistics: Statistics) -> Families:
         """Return the families that a file holds."""
-        parents = tuple(None if p is None else tuple(p) for p in content["parents"])
+        parents = unpack(Structure, content["parents"])
         parents_first(parents)
         with_class = any("node" in each for each in content["counts"])
-        moments = content["moments"] if with_class else ()
-        found = cls(parents, {}, {m["node"]: CrossMoments(*m["arrays"]) for m in moments}, with_class)
+        moments = unpack(dict[int, CrossMoments], content["moments"]) if with_class else {}
+        found = cls(parents, {}, moments, with_class)
         if len(parents) + (not with_class) != len(statistics.nodes):
             raise ValueError("its structure does not belong to its features")
         counts = {}
         for each in content["counts"]:
-            i = each["node" if with_class else "feature"]
+            i = unpack(int, each["node" if with_class else "feature"])
             child, given = found.family(i, statistics.nodes)
-            told = each.get("child", child)
+            told = unpack(Variable, each.get("child", child))
             if (told.name, told.states) != (child.name, child.states):
                 raise ValueError("its counts do not belong to its features")
-            counts[i] = Counts(child, given, each["table"])
+            counts[i] = Counts(child, given, unpack(CountArray, each["table"]))
         return replace(found, counts=counts)
 
     def check(self, statistics: Statistics) -> None:
@@ -159,15 +159,12 @@ class Families(Part):
         fits = [not self.with_class or 0 in used]
         for c in self.counts.values():
             fits += [c.child.is_categorical, c.table.shape == (_size(c.parents), c.child.n_states)]
-            fits += [are_weights(c.table), self.with_class or all(p.is_categorical for p in c.parents)]
+            fits += [self.with_class or all(p.is_categorical for p in c.parents)]
         for i, m in self.moments.items():
             child, parents = self.family(i, statistics.nodes)
             k, q = 1 + sum(v.is_continuous for v in parents), _size(parents)
             fits += [child.is_continuous, [a.shape for a in m.arrays] == [(q,), (q, k), (q, k, k)]]
-            fits += [
-                are_weights(m.count) and bool(m.count.any()),
-                all(a.dtype == np.float64 and np.isfinite(a).all() for a in m.arrays),
-            ]
+            fits += [bool(m.count.any())]
         if not all(fits):
             raise ValueError("its counts do not belong to its structure")
 
@@ -345,6 +342,8 @@ def family_model(
     weights: np.ndarray | None = None,
 ) -> FamilyModel:
     """Return the model whose tables are estimated from the counts of families."""
+    if families.with_class:
+        raise ValueError("its structure must be one of the features alone")
     cpts = tables_of(list(families.counts.values()), as_table_prior(smoothing))
     return FamilyModel(
         log_prior,

@@ -36,6 +36,7 @@ from typing import ClassVar
 import numpy as np
 
 from tunbridge._core.memory import check_memory
+from tunbridge._core.packing import FloatArray
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.classifiers._statistics import Part, Statistics
 from tunbridge.counts import Counter, Counts
@@ -75,7 +76,7 @@ class Selection(Part):
 
     selected: tuple[int, ...]
     k: int
-    losses: np.ndarray
+    losses: FloatArray
 
     def check(self, statistics: Statistics) -> None:
         """Raise ValueError unless the choice belongs to the structure."""

@@ -26,7 +26,7 @@ import numpy as np
 
 from tunbridge._core.check import counted
 from tunbridge._core.memory import check_memory
-from tunbridge._core.packing import unpack
+from tunbridge._core.packing import CountArray, FloatArray, SquareArray, WeightArray, unpack
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.classifiers._reading import numbers_of
 from tunbridge.classifiers._rows import Examples
@@ -34,7 +34,6 @@ from tunbridge.classifiers._statistics import (
     Encoding,
     Part,
     Statistics,
-    are_weights,
     learn_encoding,
     numeric_features,
     placed,
@@ -63,10 +62,10 @@ class PairMoments:
         p_ij, of both.
     """
 
-    count: np.ndarray
-    mean: np.ndarray
-    square: np.ndarray
-    product: np.ndarray
+    count: WeightArray
+    mean: FloatArray
+    square: SquareArray
+    product: FloatArray
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
@@ -170,7 +169,7 @@ class Pairs(Part):
     @classmethod
     def from_content(cls, content: Mapping[str, Any], statistics: Statistics) -> Pairs:
         """Return the pairs that a file holds."""
-        encoding, matrix = statistics.encoding, content["pairs"]
+        encoding, matrix = statistics.encoding, unpack(CountArray | None, content["pairs"])
         coded = tuple(encoding.coded[j] for j in encoding.categories)
         counts = None if matrix is None else PairCounts(coded, matrix, statistics.nodes[0])
         if "moments" not in content:
@@ -184,15 +183,12 @@ class Pairs(Part):
         size = sum(v.n_states for v in coded)
         fits = [(self.counts is None) == (not coded), (self.numbers is None) == (k == 0)]
         if self.counts is not None:
-            fits += [self.counts.matrix.shape == (c, size, size), are_weights(self.counts.matrix)]
+            fits += [self.counts.matrix.shape == (c, size, size)]
         if self.numbers is not None:
             fits += [
                 len(self.within) == len(coded),
-                all(a.shape == (c, k, k) and np.isfinite(a).all() for a in self.numbers.arrays),
-                are_weights(self.numbers.count, self.numbers.square),
-                all(m.mean.shape == (c * v.n_states, k) for m, v in zip(self.within, coded, strict=False)),
-                all(are_weights(a) and a.shape == m.mean.shape for m in self.within for a in (m.count, m.m2)),
-                all(np.isfinite(m.mean).all() for m in self.within),
+                all(a.shape == (c, k, k) for a in self.numbers.arrays),
+                all(a.shape == (c * v.n_states, k) for m, v in zip(self.within, coded, strict=False) for a in m.arrays),
             ]
         if not all(fits):
             raise ValueError("its counts do not belong to its features and classes")

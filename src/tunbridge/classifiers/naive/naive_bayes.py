@@ -31,7 +31,7 @@ from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.classifiers._classes import Finish
 from tunbridge.classifiers._reading import check_columns, number_block, number_columns, numbers_of
 from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples
-from tunbridge.classifiers._statistics import Encoding, Part, Statistics, are_weights, learn_encoding, placed
+from tunbridge.classifiers._statistics import Encoding, Part, Statistics, learn_encoding, placed
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence._families import Families
 from tunbridge.classifiers.explanation import importance
@@ -101,7 +101,6 @@ class Densities(Part):
     def check(self, statistics: Statistics) -> None:
         """Raise ValueError unless the parts fit each other."""
         n_classes, variables = statistics.target.n_states, statistics.variables
-        moments = (self.moments.count, self.moments.mean, self.moments.m2)
         of_role = {role: {j for j, r in enumerate(self.roles) if r == role} for role in ("categorical", *NUMERIC_ROLES)}
         points = [p for group in self.points.values() for p in group]
         extent_shape = (2, len(of_role["gaussian"]))
@@ -110,12 +109,12 @@ class Densities(Part):
             of_role["categorical"] == {j for j, v in enumerate(variables) if v.is_categorical},
             of_role["categorical"] | of_role["discretise"] == set(statistics.families.counts),
             of_role["kernel"] == set(self.points) and of_role["discretise"] == set(statistics.encoding.cuts),
-            all(m.shape == (n_classes, len(of_role["gaussian"])) for m in moments),
+            all(m.shape == (n_classes, len(of_role["gaussian"])) for m in self.moments.arrays),
             all(len(group) == n_classes for group in self.points.values()),
             all(p.values.shape == p.weights.shape and p.values.ndim == 1 for p in points),
-            all(np.isfinite(a).all() for a in (*moments, *(p.values for p in points))),
-            are_weights(moments[0], moments[2], *(p.weights for p in points)),
-            self.extent is None or (self.extent.shape == extent_shape and not np.isinf(self.extent).any()),
+            all((np.diff(p.values) > 0).all() and (p.weights > 0).all() for p in points),
+            self.extent is None or (self.extent.shape == extent_shape and self.extent.dtype == np.float64),
+            self.extent is None or not (np.isinf(self.extent).any() or (self.extent[0] > self.extent[1]).any()),
         ]
         if not all(fits):
             raise ValueError("its parts do not belong together")

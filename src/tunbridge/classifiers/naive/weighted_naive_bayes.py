@@ -35,6 +35,7 @@ from scipy.sparse import csr_array
 
 from tunbridge._core.check import check_integer, check_number, counted, warn_user
 from tunbridge._core.memory import check_memory
+from tunbridge._core.packing import WeightArray
 from tunbridge._core.registry import classifier
 from tunbridge.classifiers._rows import Examples
 from tunbridge.classifiers._statistics import Part, Statistics, learn_encoding
@@ -57,13 +58,13 @@ class Weights(Part):
 
     name: ClassVar[str] = "exponents"
 
-    weights: np.ndarray
+    weights: WeightArray
     n_iterations: int
 
     def check(self, statistics: Statistics) -> None:
         """Raise ValueError unless the weights belong to the features."""
         families, weights = statistics.families, self.weights
-        if weights.shape != (len(families.parents),) or not (np.isfinite(weights) & (weights >= 0)).all():
+        if weights.shape != (len(families.parents),):
             raise ValueError("its weights do not belong to its features")
         if any(families.parents[j] for j in families.counts):
             raise ValueError("its features depend on each other")

@@ -356,6 +356,8 @@ def _family_counts(
 
 def network_tables(statistics: Statistics, families: Families, rule: Rule) -> dict[int, ConditionalTable]:
     """Return the table of each node that is used; ``rule`` says how counts become tables."""
+    if not families.with_class:
+        raise ValueError("its structure must be one of the class and the features")
     tables = tables_of(list(families.counts.values()), rule)
     found: dict[int, ConditionalTable] = dict(zip(families.counts, tables, strict=True))
     for i, moments in families.moments.items():
@@ -393,6 +395,8 @@ def filled_in(
 def class_network(statistics: Statistics, log_prior: np.ndarray, smoothing: Prior) -> NetworkModel:
     """Return the model of a class that has no parents, with P(c) as given."""
     families: Families = statistics.families
+    if families.parents[0] != ():
+        raise ValueError("its class must have no parents")
     tables = network_tables(statistics, families, as_table_prior(smoothing))
     prior = np.exp(log_prior)
     tables[0] = CPT(statistics.nodes[0], [], prior / prior.sum())

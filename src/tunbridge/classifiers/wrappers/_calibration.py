@@ -34,12 +34,14 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 from sklearn.isotonic import IsotonicRegression
 
+from tunbridge._core.packing import FloatArray
 from tunbridge.classifiers._classes import log_posterior
 
 METHODS = ("none", "temperature", "platt", "isotonic")
 """The simplest first; of equally good ones that is taken."""
 
 _LARGEST_POWER = 64.0
+_FARTHEST = 1e300  # log-odds beyond are none of rows
 _MOST_STEPS, _SMALLEST_GAIN = 200, 1e-12
 
 
@@ -76,7 +78,7 @@ class Calibration:
 
     method: str
     reach: float = 0.0
-    maps: tuple[np.ndarray, ...] = ()
+    maps: tuple[FloatArray, ...] = ()
 
     def log_posterior(self, joint: np.ndarray, log_prior: np.ndarray) -> np.ndarray:
         """Return calibrated log P(c | x) from log P(x, c), class × row."""
@@ -94,12 +96,16 @@ class Calibration:
     def fits(self, n_classes: int) -> bool:
         """Return whether the parts belong together: a damaged file must not make a model that answers."""
         n_maps = {"none": 0, "temperature": 1}.get(self.method, 1 if n_classes <= 2 else n_classes)
-        shapes = {"temperature": lambda m: m.shape == (1,), "platt": lambda m: m.shape == (2,), "isotonic": _is_stairs}
+        shapes: dict[str, Callable[[np.ndarray], bool]] = {
+            "temperature": lambda m: m.shape == (1,) and 0 <= m[0] <= _LARGEST_POWER,
+            "platt": lambda m: m.shape == (2,) and m[0] >= 0 and max(m[0] * self.reach, abs(m[1])) < _FARTHEST,
+            "isotonic": _is_stairs,
+        }
         return (
             self.method in METHODS
             and len(self.maps) == n_maps
-            and bool(np.isfinite(self.reach) and self.reach >= 0)
-            and all(m.dtype == np.float64 and np.isfinite(m).all() and shapes[self.method](m) for m in self.maps)
+            and 0 <= self.reach < np.inf
+            and all(shapes[self.method](m) for m in self.maps)
         )
 
 

@@ -108,6 +108,8 @@ class WrapperClassifier(BayesClassifier[W]):
 
     def adopt(self, statistics: W, target_name: str | None) -> Self:
         """Take the statistics; the estimator inside gets the names of the columns."""
+        if type(statistics.fitted) is not type(self.unfitted()):
+            raise ValueError("its estimator is of another kind than its parameter")
         super().adopt(statistics, target_name)
         statistics.fitted.target_name_ = target_name
         if hasattr(self, "feature_names_in_"):

@@ -25,6 +25,7 @@ from scipy.special import logsumexp
 
 from tunbridge._core.check import check_choice, check_integer
 from tunbridge._core.memory import check_memory
+from tunbridge._core.packing import unpack, unpack_fields
 from tunbridge._core.registry import classifier
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge.classifiers._classes import Finish, log_posterior
@@ -234,10 +235,11 @@ class CalibratedClassifier(WrapperClassifier[CalibratedStatistics]):
     @classmethod
     def _statistics(cls, content: Mapping[str, Any]) -> CalibratedStatistics:
         fitted = fitted_of(content["estimator"])
-        found = Calibration(content["method"], content["reach"], tuple(content["maps"]))
+        found = Calibration(**unpack_fields(Calibration, content))
         if not found.fits(fitted.statistics_.target.n_states):
             raise ValueError("its parts do not belong together")
-        return CalibratedStatistics(fitted, found, dict(content["losses"]))
+        losses = {unpack(str, method): unpack(float, loss) for method, loss in content["losses"].items()}
+        return CalibratedStatistics(fitted, found, losses)
 
 
 def _with_calibration(told: Explanation, wanted: float, method: str) -> Explanation:

@@ -36,6 +36,7 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from tunbridge._core.check import check_integer, check_number, counted, shortened, warn_user
+from tunbridge._core.packing import unpack
 from tunbridge._core.registry import classifier
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge._core.threads import row_pieces
@@ -276,9 +277,12 @@ class SemiSupervisedClassifier(WrapperClassifier[SemiSupervisedStatistics]):
 
     @classmethod
     def _statistics(cls, content: Mapping[str, Any]) -> SemiSupervisedStatistics:
-        trace, losses = (float(v) for v in content["trace"]), {float(w): float(v) for w, v in content["losses"]}
-        weight = float(content["unlabelled_weight"])
-        return SemiSupervisedStatistics(fitted_of(content["estimator"]), weight, tuple(trace), losses)
+        return SemiSupervisedStatistics(
+            fitted_of(content["estimator"]),
+            unpack(float, content["unlabelled_weight"]),
+            unpack(tuple[float, ...], content["trace"]),
+            unpack(dict[float, float], content["losses"]),
+        )
 
 
 # EM by statistics that can be merged. The expected statistics of a row without a class are those of one copy of it for

@@ -137,8 +137,8 @@ class Given:
 class Draft:
     """Everything that a parser has found, the length of the text, and what the user is warned of.
 
-    ``decisions`` and ``utilities`` are nodes with their places, for the sentence that refuses them; ``n_rounded`` counts
-    rescaled rows, and ``worst`` is the largest difference of a sum from one, with the row in words.
+    ``decisions`` and ``utilities`` are nodes with their places, for the sentence that refuses them. ``n_rounded``
+    counts rescaled rows, and ``worst`` is the largest difference of a sum from one, with the row in words.
     """
 
     length: int
@@ -149,7 +149,7 @@ class Draft:
     given: list[Given] = field(default_factory=list)
     decisions: dict[str, Place] = field(default_factory=dict)
     utilities: dict[str, Place] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    notes: dict[str, list[str]] = field(default_factory=dict)
     n_rounded: int = 0
     worst: tuple[float, str] = (0.0, "")
 
@@ -230,12 +230,15 @@ def _check_chance(draft: Draft, error: Error) -> None:
 
 
 def _warn(draft: Draft) -> None:
+    """Warn once of everything that was read with a change; ``notes`` are sentences with the tables they are about."""
+    sentences = [f"{note}: {listed(names)}." for note, names in draft.notes.items()]
     if draft.n_rounded:
-        count = counted(draft.n_rounded, "row")
-        draft.notes.append(f"{count} did not sum to 1 and {'was' if draft.n_rounded == 1 else 'were'} rescaled")
-        draft.notes[-1] += f"; the worst are the probabilities of {draft.worst[1]}."
-    if draft.notes:
-        warn_user(" ".join(draft.notes), DataWarning)
+        rows, were = counted(draft.n_rounded, "row"), "was" if draft.n_rounded == 1 else "were"
+        sentences.append(
+            f"{rows} did not sum to 1 and {were} rescaled; the worst gives the probabilities of {draft.worst[1]}."
+        )
+    if sentences:
+        warn_user(" ".join(sentences), DataWarning)
 
 
 def check_size(length: int, n_nodes: int = 0, n_states: int = 0) -> None:
@@ -480,7 +483,7 @@ def checked_file_rows(draft: Draft, family: Family, rows: Rows, numbers: np.ndar
         i = int(off.argmax())
         number = i if numbers is None else int(numbers[i])
         draft.n_rounded += int((off > TOLERANCE).sum())
-        text = f"{family.shown}{condition_text(family.parents, number)}, which sum to {totals[i]:.10g}"
+        text = f"{family.shown}{condition_text(family.parents, number)}, with the sum {totals[i]:.10g}"
         draft.worst = max(draft.worst, (float(off[i]), text))
     return values
 
@@ -639,6 +642,6 @@ def check_text_size(parts: NetworkParts, *, keeps_sparse: bool = False) -> None:
     n_cells = 0
     for cpt in parts.cpts:
         n_rows = cpt.n_rows + 1 if keeps_sparse and isinstance(cpt, SparseCPT) else cpt.n_configurations
-        n_cells += n_rows * cpt.variable.n_states
+        n_cells += n_rows * (len(cpt.parents) + 2 if cpt.variable.is_continuous else cpt.variable.n_states)
     ways_out = "Write a native file (.tb): it keeps sparse and noisy-MAX tables as they are."
     check_memory("the text of the network", _CELL * n_cells, ways_out=ways_out)

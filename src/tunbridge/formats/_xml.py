@@ -1,9 +1,9 @@
 """XML files as small trees, without anything that a hostile file could use.
 
-XMLBIF and XDSL are XML. Expat reads the text as a stream; only the elements and attributes that a format names are kept,
-so that the tree is never much larger than the text. A file that declares its own entities is refused, so nothing is
-fetched and nothing expands. Old programs write ``<?XML VERSION="1.0"?>``, and people leave blanks before the
-declaration: neither is XML, and both are harmless, because the text is decoded already. The declaration is passed over.
+XMLBIF and XDSL are XML. Expat reads the text as a stream; only the elements and attributes that a format names are
+kept, so that the tree is never much larger than the text. A file that declares its own entities is refused, so nothing
+is fetched and nothing expands. Old programs write ``<?XML VERSION="1.0"?>``, and some files have blanks before the
+declaration. Neither is XML, but the text is decoded already, so the declaration is skipped.
 
 The positions of numbers are not kept: another parse finds them again if there is an error to report.
 """
@@ -30,12 +30,13 @@ _DEEPEST = 64
 _NUMBER = re.compile(r"[^\s,]+")
 _DECLARATION = re.compile(r"[\s\ufeff]*+(?:<\?xml(?=\s)[^<>?]*+\?>)?", re.IGNORECASE)
 _NONE: dict[str, str] = {}
+_LINE_END = re.compile(r"\r\n|\n|\r")
 _VISIBLE = re.compile(r"[^\r\n]")
 
 
 @dataclass(slots=True)
 class Element:
-    """An element: its name and attributes in the case of the format, its place, its text and the kept elements in it."""
+    """An element: its name and attributes in the case of the format, its place, its text and the elements in it."""
 
     name: str
     place: Place
@@ -128,10 +129,12 @@ class _Tree:
         try:
             self.parser.Parse(text, True)
         except expat.ExpatError as reason:
-            raise self._damage(reason) from None
+            raise self._damage(text, reason) from None
 
-    def _damage(self, reason: expat.ExpatError) -> FormatError:
-        message = f"the file must be well-formed XML; {expat.ErrorString(reason.code)}."
+    def _damage(self, text: str, reason: expat.ExpatError) -> FormatError:
+        line = [*_LINE_END.split(text), ""][reason.lineno - 1]
+        got = f": {shown(line[reason.offset :][:20])}" if reason.code == _INVALID else ""
+        message = f"the file must be well-formed XML; {expat.ErrorString(reason.code)}{got}."
         if self.open and not self.n_dropped and reason.code == _MISMATCH:
             element = self.open[-1]
             message += f" <{element.name}> in line {element.place[0]} is not closed before."
@@ -173,6 +176,7 @@ class _Tree:
 
 
 _MISMATCH = expat.errors.codes[expat.errors.XML_ERROR_TAG_MISMATCH]
+_INVALID = expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]
 
 
 def _parser(start: Callable[..., None], end: Callable[..., None], text: Callable[[str], None]) -> expat.XMLParserType:

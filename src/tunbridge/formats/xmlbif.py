@@ -3,8 +3,8 @@
     <VARIABLE TYPE="nature"><NAME>Smoker</NAME><OUTCOME>yes</OUTCOME><OUTCOME>no</OUTCOME></VARIABLE>
     <DEFINITION><FOR>Cancer</FOR><GIVEN>Smoker</GIVEN><TABLE>0.05 0.95 0.01 0.99</TABLE></DEFINITION>
 
-The numbers of a table run with the variable's outcomes fastest and the first ``GIVEN`` slowest. White space around names
-is ignored; names that need it, or characters that XML cannot hold, are written as a property.
+The numbers of a table run with the variable's outcomes fastest and the first ``GIVEN`` slowest. White space around
+names is ignored; names that need it, or characters that XML cannot hold, are written as a property.
 
 Files of JavaBayes from before version 0.3 have ``<TYPE>discrete</TYPE>``, ``<VALUE>`` for ``<OUTCOME>`` and
 ``<PROBABILITY>`` for ``<DEFINITION>``. Their numbers run as in BIF, with the variable itself *slowest*. They may give a

@@ -18,6 +18,7 @@ name gets a legal one in its place, and the true name in a property, percent-enc
     tunbridge_states = %3C5 5-12 12%2B      the true states, all of them, in order
     tunbridge_property_0 = a%3B%20b         a property that the format cannot hold
     tunbridge_cuts = 37.5 38.5              the bin edges of a discretised node; % for none
+    tunbridge_order = 1 0 2                 the places of the nodes in a file that has parents before children
 
 Readers restore the true names and the bin edges. Other programs see the legal names and an ordinary property.
 
@@ -42,7 +43,7 @@ from tunbridge._core.memory import check_memory
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, DataWarning, FormatError
 from tunbridge.graph.names import joined
-from tunbridge.graph.walks import named_cycle
+from tunbridge.graph.walks import named_cycle, topological_order
 from tunbridge.probability import CPT, ConditionalTable, SparseCPT
 from tunbridge.probability.reading import TOLERANCE, checked_rows, condition_text, wrong_rows
 
@@ -63,7 +64,8 @@ _CELL = 100  # bytes that a number takes while it becomes text, at most
 _MOST = 2**62  # configurations, so that their numbers are 64-bit integers
 _SHOWN = 58  # characters, and two for the quotes
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_MARKED = re.compile(r'tunbridge_(name|states|property|cuts)(?:_\d+)?\s*=\s*(?:"([^"]*)"|([^"\s][^"]*))')
+_MARKED = re.compile(r'tunbridge_(name|states|property|cuts|order)(?:_\d+)?\s*=\s*(?:"([^"]*)"|([^"\s][^"]*))')
+_ORDER = f"{MARKER}order"
 _EMPTY = "%"  # a percent sign of a text is written %25, so it is free to mean an empty text
 
 
@@ -211,13 +213,23 @@ def assemble(draft: Draft, read_rows: Callable[[Family], Rows | ConditionalTable
     _check_distinct(variables, declared, error)
     if cycle := named_cycle({name: given.parents for name, given in tables.items()}):
         raise error(f"the arcs must not form a cycle; got {joined(cycle)}.", tables[cycle[-1]].place)
+    order = _order(draft, len(declared))
     cpts = [_table(draft, _family(tables[name], declared, variables), read_rows, error) for name in declared]
     name, _, own, _ = _restored(draft.properties, error, None)
     properties = {
         variables[name].name: _restored(each.properties, error, each.place)[2] for name, each in declared.items()
     }
     _warn(draft)
-    return NetworkParts(draft.name if name is None else name, tuple(cpts), {"": own, **properties})
+    ordered = tuple(cpts[i] for i in order)
+    return NetworkParts(draft.name if name is None else name, ordered, {"": own, **properties})
+
+
+def _order(draft: Draft, n: int) -> Sequence[int]:
+    """Return the places of the nodes in the file, in their order; that of the file unless a property says otherwise."""
+    texts = (text.partition("=")[2].replace('"', "").split() for text in draft.properties if text.startswith(_ORDER))
+    words = next(texts, [])
+    order = [int(word) for word in words if word.isdecimal() and len(word) < 10]
+    return order if sorted(order) == list(range(n)) else range(n)
 
 
 def _check_chance(draft: Draft, error: Error) -> None:
@@ -369,7 +381,7 @@ def _restored(
                 kept.append(_decoded(value))
             elif match[1] == "name":
                 found["name"] = (_decoded(value),)
-            else:
+            elif match[1] != "order":
                 found[match[1]] = tuple(map(_decoded, value.split()))
     except ValueError:
         raise error("a percent-encoded name must be UTF-8; got other bytes.", place) from None
@@ -544,11 +556,16 @@ class FileNetwork(NamedTuple):
     nodes: tuple[FileNode, ...]
 
 
-def file_network(parts: NetworkParts, rules: Rules, *, keeps_sparse: bool = False) -> FileNetwork:
+def file_network(
+    parts: NetworkParts, rules: Rules, *, keeps_sparse: bool = False, parents_first: bool = False
+) -> FileNetwork:
     """Return the network as it is written; raise if its text would not fit into memory."""
     check_text_size(parts, keeps_sparse=keeps_sparse)
     is_legal = rules.is_network(parts.name)
     markers = [] if is_legal else [rules.marker(f"{MARKER}name", _encoded(parts.name))]
+    order = _parents_first(parts) if parents_first else list(range(len(parts.cpts)))
+    if order != sorted(order):
+        markers.append(rules.marker(_ORDER, " ".join(map(str, np.argsort(order)))))
     is_property = rules.is_network_property or rules.is_property
     properties = (*markers, *_properties(parts.properties.get("", ()), rules, is_property))
     names = _legal_names([v.name for v in parts.variables], rules.is_name)
@@ -558,7 +575,19 @@ def file_network(parts: NetworkParts, rules: Rules, *, keeps_sparse: bool = Fals
     }
     for node in nodes.values():
         node.parents.extend(nodes[p.name] for p in node.cpt.parents)
-    return FileNetwork(parts.name if is_legal else "", properties, tuple(nodes.values()))
+    written = list(nodes.values())
+    return FileNetwork(parts.name if is_legal else "", properties, tuple(written[i] for i in order))
+
+
+def _parents_first(parts: NetworkParts) -> list[int]:
+    """Return the nodes in an order in which parents come before their children."""
+    index = {variable.name: i for i, variable in enumerate(parts.variables)}
+    parents = [[index[p.name] for p in cpt.parents] for cpt in parts.cpts]
+    children: list[list[int]] = [[] for _ in parents]
+    for child, above in enumerate(parents):
+        for parent in above:
+            children[parent].append(child)
+    return topological_order(parents, children)
 
 
 def _file_node(cpt: ConditionalTable, name: str, properties: Sequence[str], rules: Rules) -> FileNode:

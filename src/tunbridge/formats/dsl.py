@@ -52,6 +52,7 @@ _TABLES = {"CPT": "PROBABILITIES", "TRUTHTABLE": "RESULTINGSTATES", "NOISY_MAX":
 _DECISIONS, _UTILITIES = {"LIST", "DECISION"}, {"TABLE", "UTILITY", "MAU", "ALU"}
 _ONCE = {"TYPE", "HEADER", "ID", "PARENTS", "DEFINITION", "NAMESTATES", "STRENGTHS", *_TABLES.values()}
 _SHOWN = ("NAME", "COMMENT")
+_KEPT = {*_ONCE, *_SHOWN, "USER_PROPERTIES"}
 _DEEPEST = 64
 
 
@@ -115,7 +116,7 @@ def write_dsl(parts: NetworkParts) -> str:
     };
     <BLANKLINE>
     """
-    network = file_network(parts, _RULES)
+    network = file_network(parts, _RULES, parents_first=True)
     lines = [f"net {network.name or UNNAMED}", "{", *_block("USER_PROPERTIES", _texts(network.properties), 1)]
     for node in network.nodes:
         lines += _node_lines(node)
@@ -212,12 +213,13 @@ def _node(scanner: Scanner, closes: dict[int, int], node: _Statement) -> None:
 
 
 def _by_key(scanner: Scanner, closes: dict[int, int], block: _Statement | None) -> dict[str, _Statement]:
-    """Return the statements of a block by their keys."""
+    """Return the statements of a block that matter, by their keys."""
     found: dict[str, _Statement] = {}
     for each in _statements(scanner, closes, block.start, block.end) if block is not None and block.is_block else ():
         if each.key in found and each.key in _ONCE:
             raise scanner.error(f"a block must have one {each.key!r}; got another one.", each.place)
-        found[each.key] = each
+        if each.key in _KEPT:
+            found[each.key] = each
     return found
 
 
@@ -233,7 +235,7 @@ def _value(scanner: Scanner, statement: _Statement) -> str:
 def _properties(scanner: Scanner, closes: dict[int, int], block: _Statement | None) -> list[str]:
     if block is None or not block.is_block:
         return []
-    found = [each for each in _statements(scanner, closes, block.start, block.end) if not each.is_block]
+    found = (each for each in _statements(scanner, closes, block.start, block.end) if not each.is_block)
     return [f"{scanner.tokens[each.place]} = {_value(scanner, each)}" for each in found]
 
 
@@ -286,17 +288,14 @@ def _block(key: str, statements: Sequence[str], depth: int) -> list[str]:
 
 def _node_lines(node: FileNode) -> list[str]:
     own, last = split_properties(node, [key.lower() for key in _SHOWN])
-    if f"name = {node.name}" in last:  # the reader drops such a name
-        own, last = node.properties, []
     said = [f"{key.upper()} = {text}" for key, _, text in (each.partition(" = ") for each in _texts(last))]
-    named = [] if any(text.startswith("NAME") for text in said) else [f'NAME = "{node.name}"']
     states, rows = ", ".join(node.states), ", ".join(map(row_text, node.rows()))
     return [
         *(f"    node {node.name}", "    {", "        TYPE = CPT;"),
-        *_block("HEADER", [f"ID = {node.name}", *named, *said], 2),
+        *_block("HEADER", [f"ID = {node.name}", *said], 2),
+        *_block("USER_PROPERTIES", _texts(own), 2),
         f"        PARENTS = ({', '.join(p.name for p in node.parents)});",
         *_block("DEFINITION", [f"NAMESTATES = ({states})", f"PROBABILITIES = ({rows})"], 2),
-        *_block("USER_PROPERTIES", _texts(own), 2),
         "    };",
     ]
 

@@ -267,53 +267,54 @@ def _regressions(scanner: Scanner, family: Family) -> LinearGaussian:
 
 def _normal(scanner: Scanner, names: dict[str, str]) -> tuple[dict[str, float], float]:
     """Read ``normal ( mean, variance )``; the mean is its coefficient for each name, and its constant for ""."""
-    place = scanner.at
     scanner.expect("normal")
     scanner.expect("(")
     stop = scanner.find(")", "a normal distribution")
-    parts = _parts(scanner, stop, names)
+    pieces, places = _pieces(scanner, stop, names)
     mean: dict[str, float] = {}
-    while parts:
-        name, value = _term(scanner, parts, names)
+    while pieces and (not mean or pieces[-1] in "+-"):
+        name, value = _term(scanner, pieces, places, names)
         mean[name] = mean.get(name, 0.0) + value
-        if not parts or parts[0][0] not in "+-":
-            break
-    if len(parts) != 1 or not _is_number(parts[0][0]):
-        what = "a mean such as 1 + 2 * X, and a variance"
-        raise scanner.expected(what, parts[0][1] if parts else stop) if mean else scanner.expected(what, place + 2)
+    if len(pieces) != 1 or not _is_number(pieces[0]):
+        raise scanner.expected("a mean such as 1 + 2 * X, and a variance", places[-1] if pieces else stop)
     scanner.at = stop + 1
-    return mean, float(parts[0][0])
+    return mean, float(pieces[0])
 
 
-def _parts(scanner: Scanner, stop: int, names: dict[str, str]) -> list[tuple[str, int]]:
-    """Return the numbers, names and signs up to a token, each with the token in which it is."""
-    found = []
+def _pieces(scanner: Scanner, stop: int, names: dict[str, str]) -> tuple[list[str], list[int]]:
+    """Return the numbers, names and signs up to a token, and the tokens in which they are, both from last to first."""
+    pieces: list[str] = []
+    places: list[int] = []
     for at in range(scanner.at, stop):
         token = scanner.tokens[at]
-        pieces = [token] if token in names else _PART.findall(token)
-        if "".join(pieces) != token:
+        found = [token] if token in names else _PART.findall(token)
+        if "".join(found) != token:
             raise scanner.expected("a number, a sign or the name of a continuous parent", at)
-        found += [(piece, at) for piece in pieces]
-    return found
+        pieces += found
+        places += [at] * len(found)
+    return pieces[::-1], places[::-1]
 
 
-def _term(scanner: Scanner, parts: list[tuple[str, int]], names: dict[str, str]) -> tuple[str, float]:
+def _term(scanner: Scanner, pieces: list[str], places: list[int], names: dict[str, str]) -> tuple[str, float]:
     """Take one term of a mean, such as ``- 0.5 * X``; return the name in it, "" if there is none, and the factor."""
-    name, value = "", 1.0
-    while parts and parts[0][0] in "+-":
-        value = -value if parts.pop(0)[0] == "-" else value
-    while parts:
-        piece, at = parts.pop(0)
+    name, value, sign = "", 1.0, "*"
+    while pieces and pieces[-1] in "+-":
+        value = -value if pieces.pop() == "-" else value
+        at = places.pop()
+    while pieces and sign == "*":
+        piece, at = pieces.pop(), places.pop()
         if _is_number(piece):
             value *= float(piece)
         elif piece in names and not name:
             name = names[piece]
         else:
             raise scanner.expected("a number or the name of a continuous parent", at)
-        if not parts or parts[0][0] != "*":
-            return name, value
-        parts.pop(0)
-    raise scanner.expected("a number or the name of a continuous parent")
+        sign = pieces[-1] if pieces else ""
+        if sign == "*":
+            at, _ = places.pop(), pieces.pop()
+    if sign == "*":
+        raise scanner.error("a sign must be followed by a number or the name of a continuous parent.", at)
+    return name, value
 
 
 def _is_number(piece: str) -> bool:
@@ -370,7 +371,7 @@ def _normal_texts(node: FileNode) -> list[str]:
     """Return ``normal ( mean, variance )`` for each configuration of the categorical parents."""
     cpt, names, texts = node.cpt, [p.name for p in node.parents if not p.states], []
     assert isinstance(cpt, LinearGaussian)
-    rows = cpt.coefficients.reshape(-1, len(names)).tolist()
+    rows = cpt.coefficients.reshape(cpt.n_configurations, len(names)).tolist()
     for mean, row, variance in zip(cpt.intercepts.ravel(), rows, cpt.variances.ravel(), strict=True):
         terms = [f"{'-' if b < 0 else '+'} {abs(b)!r} * {name}" for b, name in zip(row, names, strict=True)]
         texts.append(f"normal ( {' '.join([repr(float(mean)), *terms])}, {float(variance)!r} )")

@@ -11,7 +11,7 @@ each configuration (``resultingstates``). A ``noisymax`` node has a row for ever
 strongest state to the absent one (``strengths``), and one for the leak; its own states run from the highest effect to
 the lowest. It is read as a :class:`~tunbridge.probability.NoisyMaxCPT`. The name of a node is its ``id``; the displayed
 name, the comment and the position in the GeNIe extension are kept as properties, and so are ``property`` elements. All
-tables are written as ``cpt`` nodes.
+tables are written as ``cpt`` nodes, parents before children.
 
 Decisions, utilities, equations, other canonical gates and dynamic networks are not supported.
 
@@ -135,13 +135,14 @@ def write_xdsl(parts: NetworkParts, dialect: str | None = None) -> str:
       <extensions>
         <genie version="1.0" app="Tunbridge" name="toss">
           <node id="Coin">
+            <name>Coin</name>
           </node>
         </genie>
       </extensions>
     </smile>
     <BLANKLINE>
     """
-    network = file_network(parts, RULES)
+    network = file_network(parts, RULES, parents_first=True)
     name = network.name or UNNAMED
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<smile version="1.0" id="{name}">', "  <nodes>"]
     for node in network.nodes:
@@ -205,8 +206,10 @@ def _describe(draft: Draft, genie: Element) -> None:
         for node in group.all("node"):
             if (known := declared.get(node.attributes.get("id", ""))) is not None:
                 is_ours = any(text.startswith(f"{MARKER}name = ") for text in known.properties)
-                said = [each for each in node.all(*_SHOWN) if each.text and not (is_ours and each.name == "name")]
-                known.properties += [f"{each.name} = {_LINE_END.sub(' ', each.text)}" for each in said]
+                said = [(each.name, _LINE_END.sub(" ", each.text)) for each in node.all(*_SHOWN) if each.text]
+                known.properties += [
+                    f"{key} = {text}" for key, text in said if key != "name" or not (is_ours or text == known.name)
+                ]
 
 
 def _author(draft: Draft, genie: Element) -> str | None:
@@ -313,16 +316,21 @@ def _shown_line(text: str) -> str:
 
 
 def split_properties(node: FileNode, keys: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the properties of the node, and the last ones if they are under these keys, in this order.
+    """Return the properties of the node, and those for its picture: its name, and the last ones under these keys.
 
-    A true name that is not an identifier is given under the first key, for other programs.
+    The displayed name is a property of its own, the true name if that is not an identifier, or the identifier; the
+    last two are dropped again by readers.
     """
     texts, n, left = node.properties, len(node.properties), list(keys)
     if node.full_name is not None:
-        return texts, [f"{keys[0]} = {node.full_name}"] if RULES.is_property(f"{keys[0]} = {node.full_name}") else []
+        name = f"name = {node.full_name}"
+        return texts, [name if RULES.is_property(name) else f"name = {node.name}"]
     while n and (key := texts[n - 1].partition(" = ")[0]) in left:
         n, left = n - 1, left[: left.index(key)]
-    return texts[:n], texts[n:]
+    own, last, name = texts[:n], list(texts[n:]), f"name = {node.name}"
+    if name in last:
+        own, last = texts, []
+    return own, last if last and last[0].startswith("name = ") else [name, *last]
 
 
 def _node_lines(node: FileNode, step: int) -> list[str]:

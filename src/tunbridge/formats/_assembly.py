@@ -245,10 +245,9 @@ def _warn(draft: Draft) -> None:
     """Warn once of everything that was read with a change; ``notes`` are sentences with the tables they are about."""
     sentences = [f"{note}: {listed(names)}." for note, names in draft.notes.items()]
     if draft.n_rounded:
-        rows, were = counted(draft.n_rounded, "row"), "was" if draft.n_rounded == 1 else "were"
-        sentences.append(
-            f"{rows} did not sum to 1 and {were} rescaled; the worst gives the probabilities of {draft.worst[1]}."
-        )
+        were, worst = ("was", "") if draft.n_rounded == 1 else ("were", "; the worst")
+        rows = counted(draft.n_rounded, "row")
+        sentences.append(f"{rows} did not sum to 1 and {were} rescaled{worst}: the probabilities of {draft.worst[1]}.")
     if sentences:
         warn_user(" ".join(sentences), DataWarning)
 

@@ -28,6 +28,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -269,13 +270,17 @@ def noisy_table(
         order = _permutation(family, orders[start : start + size], size, error)
         effect = np.empty((size, n))
         effect[order] = rows[start : start + size]
-        at = {code: (start + i) * n for i, code in enumerate(order)}
-        one = family._replace(parents=(parent,))
-        effects.append(checked_file_rows(draft, one, Rows(effect, lambda j, at=at: where(at[j])), None, error))
+        firsts = [(start + int(i)) * n for i in np.argsort(order)]
+        one, found = family._replace(parents=(parent,)), Rows(effect, partial(_place_of, firsts, where))
+        effects.append(checked_file_rows(draft, one, found, None, error))
         start += size
     leak = Rows(rows[start:].copy(), lambda _: where(start * n))
     row = checked_file_rows(draft, family._replace(parents=()), leak, None, error)[0].copy()
     return NoisyMaxCPT.of_valid(family.variable, family.parents, tuple(effects), row, tuple(range(n))[::-1])
+
+
+def _place_of(firsts: Sequence[int], where: Callable[[int], Place], row: int) -> Place:
+    return where(firsts[row])
 
 
 def _permutation(family: Family, words: Sequence[str], size: int, error: Error) -> list[int]:

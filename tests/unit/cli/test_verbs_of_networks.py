@@ -19,7 +19,7 @@ from tunbridge.cli.files import losses
 from tunbridge.cli.verbs import sample as sample_module
 from tunbridge.formats import NetworkParts, read_network_parts, write_network_parts
 
-FORMATS = ("bif", "xmlbif", "net", "dsc", "uai", "tb")
+FORMATS = ("bif", "xmlbif", "net", "dsc", "xdsl", "dsl", "uai", "tb")
 
 
 @pytest.fixture

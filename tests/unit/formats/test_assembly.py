@@ -140,7 +140,7 @@ class TestRounding:
     def test_one_warning_names_the_worst_row(self):
         with pytest.warns(DataWarning) as caught:
             table = assembled([[0.2, 0.3, 0.50002], [0.333, 0.333, 0.333]]).cpts[1].table()
-        text = "2 rows did not sum to 1 and were rescaled; the worst gives the probabilities of "
+        text = "2 rows did not sum to 1 and were rescaled; the worst: the probabilities of "
         assert [str(each.message) for each in caught] == [f"{text}'X' given P='q', with the sum 0.999."]
         np.testing.assert_allclose(table.sum(axis=1), 1, rtol=1e-15, atol=0)
         np.testing.assert_allclose(table[1], 1 / 3, rtol=1e-15, atol=0)

@@ -31,6 +31,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -482,21 +483,21 @@ def _complete(family: Family, numbers: np.ndarray, error: Error) -> np.ndarray:
 
 def checked_file_rows(draft: Draft, family: Family, rows: Rows, numbers: np.ndarray | None, error: Error) -> np.ndarray:
     """Return the rows, which must be distributions but for rounding, rescaled; the draft counts those it warns of."""
-    values = rows.values
+    with suppress(DataError):  # most files need no more
+        return checked_rows(family.variable, family.parents, rows.values, numbers, advice=False)
     with np.errstate(invalid="ignore", over="ignore"):
-        totals = values.sum(axis=1) if values.size else np.ones(0)
+        totals = rows.values.sum(axis=1)
     try:
-        checked_rows(family.variable, family.parents, values, numbers, advice=False, tolerance=FILE_TOLERANCE)
+        checked_rows(family.variable, family.parents, rows.values, numbers, advice=False, tolerance=FILE_TOLERANCE)
     except DataError as reason:
-        raise error(str(reason), rows.where(int(wrong_rows(values, FILE_TOLERANCE).argmax()))) from None
+        raise error(str(reason), rows.where(int(wrong_rows(rows.values, FILE_TOLERANCE).argmax()))) from None
     off = np.abs(totals - 1.0)
-    if off.size and off.max() > TOLERANCE:
-        i = int(off.argmax())
-        number = i if numbers is None else int(numbers[i])
-        draft.n_rounded += int((off > TOLERANCE).sum())
-        text = f"{family.shown}{condition_text(family.parents, number)}, with the sum {totals[i]:.10g}"
-        draft.worst = max(draft.worst, (float(off[i]), text))
-    return values
+    i = int(off.argmax())
+    number = i if numbers is None else int(numbers[i])
+    text = f"{family.shown}{condition_text(family.parents, number)}, with the sum {totals[i]:.10g}"
+    draft.n_rounded += int((off > TOLERANCE).sum())
+    draft.worst = max(draft.worst, (float(off[i]), text))
+    return rows.values
 
 
 def _default(draft: Draft, family: Family, row: np.ndarray, error: Error) -> np.ndarray:

@@ -225,6 +225,8 @@ def _rows(scanner: Scanner, family: Family) -> Rows:
 
 def _shares(scanner: Scanner, family: Family, rows: np.ndarray) -> np.ndarray:
     """Return rows of integers, which are weights, divided by their sums; all others as they are."""
+    if not all(map(float.is_integer, rows[0].tolist())):  # most tables
+        return rows
     with np.errstate(invalid="ignore", over="ignore"):
         totals = rows.sum(axis=1)
         are_weights = (rows == np.rint(rows)).all() and np.isfinite(totals).all() and (rows >= 0).all()

@@ -90,7 +90,7 @@ def read_uai(text: str, dialect: str | None = None) -> NetworkParts:
     draft.given = [_given(scanner, scope, sizes) for scope in scopes]
     if dialect == "agrum":
         draft.given = [replace(given, parents=given.parents[::-1]) for given in draft.given]
-    elif (names := [given.child for given in draft.given if len(given.parents) > 1]) and _COMMENTED.search(text):
+    elif "#" in text and _COMMENTED.search(text) and (names := [g.child for g in draft.given if len(g.parents) > 1]):
         draft.notes[_SUSPECTED] = names
     if scanner.next:
         raise scanner.expected("the end of the file")

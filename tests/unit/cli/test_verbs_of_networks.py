@@ -86,6 +86,18 @@ def test_the_format_may_be_said(run, asia, net, tmp_path: Path):
     assert tb.read_network(tmp_path / "again.net.gz") == net
 
 
+def test_a_file_of_agrum(run, asia, net, tmp_path: Path):
+    for suffix in ("uai", "xdsl"):
+        net.write(tmp_path / f"agrum.{suffix}", dialect="agrum")
+        run("network", "convert", f"agrum.{suffix}", "back.bif", "--dialect", "agrum")
+        found = tb.read_network(tmp_path / "back.bif")
+        for ours, theirs in zip(net.posteriors().values(), found.posteriors().values(), strict=True):
+            np.testing.assert_allclose(list(ours.values()), list(theirs.values()), rtol=1e-12, atol=0)
+    assert (
+        "dialect must be None for bif" in run("network", "convert", asia, "b.net", "--dialect", "agrum", code=1).stderr
+    )
+
+
 def test_converting_bad_input(run, asia, tmp_path: Path):
     text = asia.read_bytes()
     assert "must not replace the input" in run("network", "convert", asia, asia, code=1).stderr

@@ -60,6 +60,9 @@ DIALECTS = {
         'discrete node B { states = (b0 "b 1" 2); } potential (A | ) { data = 0.3 0.7; }\n'
         'potential (B | A) { model_nodes = (A); model_data = ( if (A == "a0", Normal(1, 2), % no\n 3) );\n'
         "data = (( 0.1 0.2 0.7 ) ( 0.5 0.25 0.25 )); experience = (10 20); }",
+        "net { } node A { states = (a b); } continuous node X { } continuous node Y { label = y; }\n"
+        "potential (A) { data = (0.25 0.75); } potential (X) { data = normal ( -1.5, 2 ); }\n"
+        "potential (Y | A X) { data = ( normal ( 1+2*X, 1 ) normal ( -X * .5 - -1e-1 + 0.5, 0.5 ) ); }",
     ],
     "dsc": [
         'diagnostic network "a" properties { type MS_label = choice of [other, x], "text"; MS_label = other; }\n'
@@ -77,6 +80,28 @@ DIALECTS = {
         "<PROPERTY>q</PROPERTY></DEFINITION>\n"
         "<VARIABLE TYPE='nature'><NAME> A </NAME><OUTCOME>a&#48;</OUTCOME><VALUE>&lt;</VALUE><x>y</x></VARIABLE>\n"
         "</NETWORK></BIF>",
+        ' \n<?XML VERSION="1.0"?><BIF><NETWORK><VARIABLE><NAME>A</NAME><TYPE>discrete</TYPE><VALUE>a</VALUE>\n'
+        "<VALUE>b</VALUE></VARIABLE><VARIABLE TYPE='discrete' NAME='B'><VALUE>0</VALUE><VALUE>1</VALUE></VARIABLE>\n"
+        "<PROBABILITY><FOR>A</FOR><DEFAULT><TABLE>.5 .5</TABLE></DEFAULT></PROBABILITY><PROBABILITY><FOR>B</FOR>\n"
+        "<GIVEN>A</GIVEN><ENTRY><VALUE>b</VALUE><TABLE>0.2 0.8</TABLE></ENTRY><DEFAULT><TABLE>1 0</TABLE></DEFAULT>\n"
+        "</PROBABILITY></NETWORK></BIF>",
+    ],
+    "xdsl": [
+        "<smile id='s'><nodes><cpt id='A'><state id='a0'/><state id='a1'/><probabilities>0.3 0.7</probabilities>\n"
+        "<property id='k'>v</property></cpt><deterministic id='D'><state id='x'/><state id='y'/><parents>A</parents>\n"
+        "<resultingstates>y x</resultingstates></deterministic><noisymax id='N'><state id='t'/><state id='f'/>\n"
+        "<parents>A D</parents><strengths>1 0 0 1</strengths><parameters>.8 .2 0 1 .6 .4 0 1 .1 .9</parameters>\n"
+        "</noisymax></nodes><extensions><genie name='n'><node id='A'><name>x y</name></node></genie></extensions>\n"
+        "</smile>",
+    ],
+    "dsl": [
+        'net "a b" { // comment\n HEADER = { ID = s; };\n'
+        'submodel M { node A { TYPE = CPT; HEADER = { NAME = "x \\"y\\" \\\n z"; };\n'
+        "PARENTS = (); DEFINITION = { NAMESTATES = (a0, a1); PROBABILITIES = (0.3, 0.7); }; }; };\n"
+        "node D { TYPE = TRUTHTABLE; PARENTS = (A);\n"
+        "DEFINITION = { NAMESTATES = (x, y); RESULTINGSTATES = (y, x); }; };\n"
+        "node N { TYPE = NOISY_MAX; PARENTS = (A, D); DEFINITION = { NAMESTATES = (t, f); STRENGTHS = (1, 0, 0, 1);\n"
+        "PROBABILITIES = (.8, .2, 0, 1, .6, .4, 0, 1, .1, .9); }; USER_PROPERTIES = { k = v; }; }; };",
     ],
     "uai": ["BAYES 1 2 1 1 0 2 0.5 0.5", "bayes # model\r2\r2 2\r2\r1 0\r2 0 1\r2 .5 .5 4\r1 0 0 1 # end"],
     "evidence": ["2 0 1 4 0", "2\n1 0 1\n1 4 0", "2 # samples\r0\r1 1 0", "0"],

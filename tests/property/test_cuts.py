@@ -130,7 +130,7 @@ def test_files_give_the_cut_points_back(x, y):
     rows = rng.dirichlet(np.ones(y.n_states), x.n_states)
     parts = NetworkParts("n", [CPT(x, [], rng.dirichlet(np.ones(x.n_states))), CPT(y, [x], rows)])
     with tempfile.TemporaryDirectory() as folder:
-        for suffix in ("tb", "bif", "xmlbif", "net", "dsc"):
+        for suffix in ("tb", "bif", "xmlbif", "net", "dsc", "xdsl", "dsl"):
             write_network_parts(Path(folder) / f"n.{suffix}", parts)
             assert read_network_parts(Path(folder) / f"n.{suffix}").variables == parts.variables
         write_model(Path(folder) / "m.tb", "test", {"v": [x, y]})

@@ -156,7 +156,7 @@ def _command_seeds() -> list[bytes]:
 
 
 def _targets() -> Iterator[tuple[str, Target]]:
-    for name in ("bif", "xmlbif", "net", "dsc", "uai"):
+    for name in ("bif", "xmlbif", "net", "dsc", "xdsl", "dsl", "uai"):
         yield name, Target(f".{name}", _network_seeds(f".{name}"), mutate_text, use_network)
     yield "tb", Target(".tb", model_seeds, mutate_model, use_model)
     for name in ("csv", "tsv", "arff", "jsonl"):

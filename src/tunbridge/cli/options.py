@@ -506,7 +506,9 @@ _HELP_ALL = inspect.Parameter(
 _TABLE = f"The table: {_registered('table_format')}, also with .gz."
 _NETWORK = f"The network: {_registered('network_format')}, all but .tb also with .gz."
 _OUTPUT = "A .csv, .tsv or .parquet file (default: CSV to stdout)."
-_FORMAT = "The format of the network, if the end of its name does not say it: bif, xmlbif, net, dsc, uai or tb."
+_FORMAT = (
+    "The format of the network, if the end of its name does not say it: bif, xmlbif, net, dsc, xdsl, dsl, uai or tb."
+)
 
 DataFile = Annotated[Path, Described((), "DATA", _TABLE, False)]
 ModelFile = Annotated[Path, Described((), "MODEL", "The model, as tunbridge learn wrote it.", False)]

@@ -7,6 +7,10 @@ Everything that can be wrong with a well-formed network is found here and report
 declared twice or not at all, a node without a table or with two, a cycle, a row that is not a distribution. A table is
 never larger than the numbers that the file has for it, so a hostile header costs nothing.
 
+*Rounding.* Many published files were written with six digits, and their rows do not quite sum to one. A row whose sum
+differs from one by at most 1e-3 is rescaled; one warning for the file names the worst of them. A row beyond that is an
+error. Differences up to 1e-6 are rescaled without a warning.
+
 *Names.* A variable may have any name: ``Smoker?``, ``2nd test``, ``"quoted"``, 吸烟. A format that cannot write such a
 name gets a legal one in its place, and the true name in a property, percent-encoded as in a web address:
 
@@ -14,6 +18,7 @@ name gets a legal one in its place, and the true name in a property, percent-enc
     tunbridge_states = %3C5 5-12 12%2B      the true states, all of them, in order
     tunbridge_property_0 = a%3B%20b         a property that the format cannot hold
     tunbridge_cuts = 37.5 38.5              the bin edges of a discretised node; % for none
+    tunbridge_order = 1 0 2                 the places of the nodes in a file that has parents before children
 
 Readers restore the true names and the bin edges. Other programs see the legal names and an ordinary property.
 
@@ -26,6 +31,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -33,14 +39,14 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
-from tunbridge._core.check import did_you_mean, repeated, shortened
+from tunbridge._core.check import counted, did_you_mean, listed, repeated, shortened, warn_user
 from tunbridge._core.memory import check_memory
 from tunbridge.data import Variable
-from tunbridge.errors import DataError, FormatError
+from tunbridge.errors import DataError, DataWarning, FormatError
 from tunbridge.graph.names import joined
-from tunbridge.graph.walks import named_cycle
+from tunbridge.graph.walks import named_cycle, topological_order
 from tunbridge.probability import CPT, ConditionalTable, SparseCPT
-from tunbridge.probability.reading import checked_rows, condition_text, wrong_rows
+from tunbridge.probability.reading import TOLERANCE, checked_rows, condition_text, wrong_rows
 
 Place = Any
 """A position in a file; only the parser that made it knows what it means."""
@@ -50,13 +56,17 @@ Error = Callable[[str, Place], FormatError]
 
 MARKER = "tunbridge_"
 
+FILE_TOLERANCE = 1.001e-3
+"""The tolerance of the sum of a row in a file: 1e-3, and a little more for 0.333 three times."""
+
 # Upper bounds that were measured on the worst texts: bytes for a byte of text, for a node and for a state.
 _TEXT_SHARE, _NODE_SHARE, _STATE_SHARE = 40, 2500, 300
 _CELL = 100  # bytes that a number takes while it becomes text, at most
 _MOST = 2**62  # configurations, so that their numbers are 64-bit integers
 _SHOWN = 58  # characters, and two for the quotes
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_MARKED = re.compile(r'tunbridge_(name|states|property|cuts)(?:_\d+)?\s*=\s*(?:"([^"]*)"|([^"\s][^"]*))')
+_MARKED = re.compile(r'tunbridge_(name|states|property|cuts|order)(?:_\d+)?\s*=\s*(?:"([^"]*)"|([^"\s][^"]*))')
+_ORDER = f"{MARKER}order"
 _EMPTY = "%"  # a percent sign of a text is written %25, so it is free to mean an empty text
 
 
@@ -106,12 +116,13 @@ class NetworkParts:
 
 @dataclass
 class Declared:
-    """A variable as a file declares it."""
+    """A variable as a file declares it; a continuous one has no states."""
 
     name: str
     states: tuple[str, ...]
     place: Place
     properties: list[str] = field(default_factory=list)
+    is_continuous: bool = False
 
 
 @dataclass(frozen=True)
@@ -127,7 +138,11 @@ class Given:
 
 @dataclass
 class Draft:
-    """Everything that a parser has found, and the length of the text."""
+    """Everything that a parser has found, the length of the text, and what the user is warned of.
+
+    ``decisions`` and ``utilities`` are nodes with their places, for the sentence that refuses them. ``n_rounded``
+    counts rescaled rows, and ``worst`` is the largest difference of a sum from one, with the row in words.
+    """
 
     length: int
     name: str = ""
@@ -135,6 +150,11 @@ class Draft:
     properties: list[str] = field(default_factory=list)
     declared: list[Declared] = field(default_factory=list)
     given: list[Given] = field(default_factory=list)
+    decisions: dict[str, Place] = field(default_factory=dict)
+    utilities: dict[str, Place] = field(default_factory=dict)
+    notes: dict[str, list[str]] = field(default_factory=dict)
+    n_rounded: int = 0
+    worst: tuple[float, str] = (0.0, "")
 
 
 class Family(NamedTuple):
@@ -171,18 +191,19 @@ class Rows(NamedTuple):
     default: np.ndarray | None = None
 
 
-def assemble(draft: Draft, read_rows: Callable[[Family], Rows], error: Error) -> NetworkParts:
-    """Return the parts of the network that a file describes.
+def assemble(draft: Draft, read_rows: Callable[[Family], Rows | ConditionalTable], error: Error) -> NetworkParts:
+    """Return the parts of the network that a file describes; warn of rows that were rescaled.
 
     Parameters
     ----------
     draft : Draft
         What the parser has found.
     read_rows : callable
-        Returns the rows of a table, of shape (n, n_states).
+        Returns the rows of a table, of shape (n, n_states), or the table itself if it is not of rows.
     error : callable
         Returns the FormatError for a message and a place.
     """
+    _check_chance(draft, error)
     check_size(draft.length, len(draft.declared), sum(len(each.states) for each in draft.declared))
     declared = _by_name(draft, error)
     for given in draft.given:  # the properties of a table belong to its node
@@ -193,12 +214,43 @@ def assemble(draft: Draft, read_rows: Callable[[Family], Rows], error: Error) ->
     _check_distinct(variables, declared, error)
     if cycle := named_cycle({name: given.parents for name, given in tables.items()}):
         raise error(f"the arcs must not form a cycle; got {joined(cycle)}.", tables[cycle[-1]].place)
-    cpts = [_table(_family(tables[name], declared, variables), read_rows, error) for name in declared]
+    order = _order(draft, len(declared))
+    cpts = [_table(draft, _family(tables[name], declared, variables), read_rows, error) for name in declared]
     name, _, own, _ = _restored(draft.properties, error, None)
     properties = {
         variables[name].name: _restored(each.properties, error, each.place)[2] for name, each in declared.items()
     }
-    return NetworkParts(draft.name if name is None else name, tuple(cpts), {"": own, **properties})
+    _warn(draft)
+    ordered = tuple(cpts[i] for i in order)
+    return NetworkParts(draft.name if name is None else name, ordered, {"": own, **properties})
+
+
+def _order(draft: Draft, n: int) -> Sequence[int]:
+    """Return the places of the nodes in the file, in their order; that of the file unless a property says otherwise."""
+    texts = (text.partition("=")[2].replace('"', "").split() for text in draft.properties if text.startswith(_ORDER))
+    words = next(texts, [])
+    order = [int(word) for word in words if word.isdecimal() and len(word) < 10]
+    return order if sorted(order) == list(range(n)) else range(n)
+
+
+def _check_chance(draft: Draft, error: Error) -> None:
+    """Raise if the file describes a decision network."""
+    kinds = {"decision": draft.decisions, "utility": draft.utilities}
+    if found := [f"{listed(names)} ({kind})" for kind, names in kinds.items() if names]:
+        rule = f"all nodes must be chance nodes; got {' and '.join(found)}"
+        place = next(iter([*draft.decisions.values(), *draft.utilities.values()]))
+        raise error(f"{rule}. Decision networks (influence diagrams) are not supported yet.", place)
+
+
+def _warn(draft: Draft) -> None:
+    """Warn once of everything that was read with a change; ``notes`` are sentences with the tables they are about."""
+    sentences = [f"{note}: {listed(names)}." for note, names in draft.notes.items()]
+    if draft.n_rounded:
+        were, worst = ("was", "") if draft.n_rounded == 1 else ("were", "; the worst")
+        rows = counted(draft.n_rounded, "row")
+        sentences.append(f"{rows} did not sum to 1 and {were} rescaled{worst}: the probabilities of {draft.worst[1]}.")
+    if sentences:
+        warn_user(" ".join(sentences), DataWarning)
 
 
 def check_size(length: int, n_nodes: int = 0, n_states: int = 0) -> None:
@@ -207,12 +259,16 @@ def check_size(length: int, n_nodes: int = 0, n_states: int = 0) -> None:
     check_memory("reading the network", n_bytes, ways_out="Set TUNBRIDGE_MEMORY_LIMIT (bytes) if you trust the file.")
 
 
-def flat_rows(family: Family, values: np.ndarray, where: Callable[[int], Place], error: Error) -> Rows:
+def flat_rows(
+    family: Family, values: np.ndarray, where: Callable[[int], Place], error: Error, *, child_slowest: bool = False
+) -> Rows:
     """Return the rows of a table that lists all numbers, the variable's states fastest; ``where`` is of a number."""
     wanted, n = family.n_configurations * family.n_states, family.n_states
     if len(values) != wanted:
         sizes = [*map(len, family.parent_states), n]
         raise error(numbers_text(f"the table of {family.shown}", sizes, len(values)), family.given.place)
+    if child_slowest:
+        return Rows(np.ascontiguousarray(values.reshape(n, -1).T), where)
     return Rows(values.reshape(-1, n), lambda row: where(row * n))
 
 
@@ -277,7 +333,8 @@ def shown(name: str) -> str:
 def _by_name(draft: Draft, error: Error) -> dict[str, Declared]:
     found: dict[str, Declared] = {}
     for each in draft.declared:
-        check_states(each.name, each.states, error, each.place)
+        if not each.is_continuous:
+            check_states(each.name, each.states, error, each.place)
         if each.name in found:
             raise error(f"a variable must be declared once; got {shown(each.name)} again.", each.place)
         found[each.name] = each
@@ -287,6 +344,8 @@ def _by_name(draft: Draft, error: Error) -> dict[str, Declared]:
 def _variable(declared: Declared, error: Error) -> Variable:
     """Return the variable with its true names, and its bin edges if it has any."""
     name, states, _, texts = _restored(declared.properties, error, declared.place)
+    if declared.is_continuous:
+        return Variable(declared.name if name is None else name)
     if states is not None and len(states) != len(declared.states):
         rule = f"must be as many as it declares, {len(declared.states)}"
         raise error(f"the true states of {shown(declared.name)} {rule}; got {len(states)}.", declared.place)
@@ -322,7 +381,7 @@ def _restored(
                 kept.append(_decoded(value))
             elif match[1] == "name":
                 found["name"] = (_decoded(value),)
-            else:
+            elif match[1] != "order":
                 found[match[1]] = tuple(map(_decoded, value.split()))
     except ValueError:
         raise error("a percent-encoded name must be UTF-8; got other bytes.", place) from None
@@ -355,11 +414,20 @@ def _tables(draft: Draft, declared: dict[str, Declared], error: Error) -> dict[s
             raise error(f"the variables of a table must be distinct; got {twice} more than once.", given.place)
         if given.child in found:
             raise error(f"a variable must have one table; got another one of {shown(given.child)}.", given.place)
+        if not declared[given.child].is_continuous:
+            _check_parents(given, declared, error)
         found[given.child] = given
     for name, each in declared.items():
         if name not in found:
             raise error(f"a variable must have a table; {shown(name)} has none.", each.place)
     return found
+
+
+def _check_parents(given: Given, declared: dict[str, Declared], error: Error) -> None:
+    """Raise if a categorical variable has a continuous parent."""
+    if numbers := [name for name in given.parents if declared[name].is_continuous]:
+        rule = f"the parents of {shown(given.child)} must be categorical, as it is"
+        raise error(f"{rule}; got the continuous {listed(numbers)}.", given.place)
 
 
 def _family(given: Given, declared: dict[str, Declared], variables: dict[str, Variable]) -> Family:
@@ -368,13 +436,17 @@ def _family(given: Given, declared: dict[str, Declared], variables: dict[str, Va
     return Family(given, declared[given.child].states, parent_states, variables[given.child], parents)
 
 
-def _table(family: Family, read_rows: Callable[[Family], Rows], error: Error) -> ConditionalTable:
+def _table(
+    draft: Draft, family: Family, read_rows: Callable[[Family], Rows | ConditionalTable], error: Error
+) -> ConditionalTable:
     rows, place = read_rows(family), family.given.place
+    if isinstance(rows, ConditionalTable):
+        return rows
     numbers = None if rows.configurations is None else _distinct(family, rows, error)
-    values = _checked(family, rows, numbers, error)
+    values = checked_file_rows(draft, family, rows, numbers, error)
     if numbers is not None and rows.default is not None and family.parents:
         order = np.argsort(numbers)
-        default = _default(family, rows.default, error)
+        default = _default(draft, family, rows.default, error)
         return SparseCPT.of_valid(family.variable, family.parents, numbers[order], values[order], default)
     if numbers is not None:
         values = values[_complete(family, numbers, error)]
@@ -409,19 +481,30 @@ def _complete(family: Family, numbers: np.ndarray, error: Error) -> np.ndarray:
     return order
 
 
-def _checked(family: Family, rows: Rows, numbers: np.ndarray | None, error: Error) -> np.ndarray:
-    """Return the rows, which must be distributions."""
-    try:
+def checked_file_rows(draft: Draft, family: Family, rows: Rows, numbers: np.ndarray | None, error: Error) -> np.ndarray:
+    """Return the rows, which must be distributions but for rounding, rescaled; the draft counts those it warns of."""
+    with suppress(DataError):  # most files need no more
         return checked_rows(family.variable, family.parents, rows.values, numbers, advice=False)
-    except DataError as reason:
-        raise error(str(reason), rows.where(int(wrong_rows(rows.values).argmax()))) from None
-
-
-def _default(family: Family, row: np.ndarray, error: Error) -> np.ndarray:
+    with np.errstate(invalid="ignore", over="ignore"):
+        totals = rows.values.sum(axis=1)
     try:
-        return checked_rows(family.variable, (), np.array([row]), advice=False)[0].copy()
+        checked_rows(family.variable, family.parents, rows.values, numbers, advice=False, tolerance=FILE_TOLERANCE)
     except DataError as reason:
-        raise error(f"the default row: {reason}", family.given.place) from None
+        raise error(str(reason), rows.where(int(wrong_rows(rows.values, FILE_TOLERANCE).argmax()))) from None
+    off = np.abs(totals - 1.0)
+    i = int(off.argmax())
+    number = i if numbers is None else int(numbers[i])
+    text = f"{family.shown}{condition_text(family.parents, number)}, with the sum {totals[i]:.10g}"
+    draft.n_rounded += int((off > TOLERANCE).sum())
+    draft.worst = max(draft.worst, (float(off[i]), text))
+    return rows.values
+
+
+def _default(draft: Draft, family: Family, row: np.ndarray, error: Error) -> np.ndarray:
+    rows = Rows(np.array([row]), lambda _: family.given.place)
+    return checked_file_rows(
+        draft, family._replace(parents=()), rows, None, lambda text, place: error(f"the default row: {text}", place)
+    )[0].copy()
 
 
 # Writing
@@ -473,11 +556,16 @@ class FileNetwork(NamedTuple):
     nodes: tuple[FileNode, ...]
 
 
-def file_network(parts: NetworkParts, rules: Rules, *, keeps_sparse: bool = False) -> FileNetwork:
+def file_network(
+    parts: NetworkParts, rules: Rules, *, keeps_sparse: bool = False, parents_first: bool = False
+) -> FileNetwork:
     """Return the network as it is written; raise if its text would not fit into memory."""
     check_text_size(parts, keeps_sparse=keeps_sparse)
     is_legal = rules.is_network(parts.name)
     markers = [] if is_legal else [rules.marker(f"{MARKER}name", _encoded(parts.name))]
+    order = _parents_first(parts) if parents_first else list(range(len(parts.cpts)))
+    if order != sorted(order):
+        markers.append(rules.marker(_ORDER, " ".join(map(str, np.argsort(order)))))
     is_property = rules.is_network_property or rules.is_property
     properties = (*markers, *_properties(parts.properties.get("", ()), rules, is_property))
     names = _legal_names([v.name for v in parts.variables], rules.is_name)
@@ -487,7 +575,19 @@ def file_network(parts: NetworkParts, rules: Rules, *, keeps_sparse: bool = Fals
     }
     for node in nodes.values():
         node.parents.extend(nodes[p.name] for p in node.cpt.parents)
-    return FileNetwork(parts.name if is_legal else "", properties, tuple(nodes.values()))
+    written = list(nodes.values())
+    return FileNetwork(parts.name if is_legal else "", properties, tuple(written[i] for i in order))
+
+
+def _parents_first(parts: NetworkParts) -> list[int]:
+    """Return the nodes in an order in which parents come before their children."""
+    index = {variable.name: i for i, variable in enumerate(parts.variables)}
+    parents = [[index[p.name] for p in cpt.parents] for cpt in parts.cpts]
+    children: list[list[int]] = [[] for _ in parents]
+    for child, above in enumerate(parents):
+        for parent in above:
+            children[parent].append(child)
+    return topological_order(parents, children)
 
 
 def _file_node(cpt: ConditionalTable, name: str, properties: Sequence[str], rules: Rules) -> FileNode:
@@ -571,6 +671,6 @@ def check_text_size(parts: NetworkParts, *, keeps_sparse: bool = False) -> None:
     n_cells = 0
     for cpt in parts.cpts:
         n_rows = cpt.n_rows + 1 if keeps_sparse and isinstance(cpt, SparseCPT) else cpt.n_configurations
-        n_cells += n_rows * cpt.variable.n_states
+        n_cells += n_rows * (len(cpt.parents) + 2 if cpt.variable.is_continuous else cpt.variable.n_states)
     ways_out = "Write a native file (.tb): it keeps sparse and noisy-MAX tables as they are."
     check_memory("the text of the network", _CELL * n_cells, ways_out=ways_out)

@@ -1,11 +1,11 @@
 """Text files as tokens, the blocks that they share, and the rows of their tables.
 
-BIF, Hugin NET and DSC all consist of words, numbers, quoted texts and brackets. One regular expression splits the whole
-text into such tokens at once; the parsers then walk along the list. The position of a token in the text is not kept: a
-second split finds it again if there is an error to report, so that a good file does not pay for bad ones.
+BIF, Hugin NET, DSC and DSL all consist of words, numbers, quoted texts and brackets. One regular expression splits the
+whole text into such tokens at once; the parsers then walk along the list. The position of a token in the text is not
+kept: a second split finds it again if there is an error to report, so that a good file does not pay for bad ones.
 
-A quoted text has no escapes and ends on its line. Every alternative of the expression consumes what it began with and
-never backtracks, so a hostile file costs no more than its length.
+A quoted text has no escapes and ends on its line, except in DSL. Every alternative of the expression consumes what it
+began with and never backtracks, so a hostile file costs no more than its length.
 
 BIF and DSC give a table row by row, each after the states of the parents. :class:`TableBody` collects the tokens of all
 rows and converts them to numbers at once; a large file spends most of its time there.
@@ -39,6 +39,7 @@ from tunbridge.formats._assembly import (
     numbers_text,
     shown,
 )
+from tunbridge.probability import ConditionalTable
 
 END = ""
 """The token after the last one."""
@@ -54,7 +55,9 @@ class Grammar(NamedTuple):
     marks: str
 
 
-def grammar(marks: str, *, comment: str = "/", skipped: str = "", raw: str = "(?!)") -> Grammar:
+def grammar(
+    marks: str, *, comment: str = "/", skipped: str = "", raw: str = "(?!)", quoted: str = r'"[^"\r\n]*+"?'
+) -> Grammar:
     r"""Return how a format splits its text; comments match too, with an empty group.
 
     Parameters
@@ -67,6 +70,8 @@ def grammar(marks: str, *, comment: str = "/", skipped: str = "", raw: str = "(?
         The characters that mean a space.
     raw : str
         The expression of a statement that is one token as a whole.
+    quoted : str
+        The expression of a quoted text, also of one that is not closed.
 
     Examples
     --------
@@ -78,7 +83,7 @@ def grammar(marks: str, *, comment: str = "/", skipped: str = "", raw: str = "(?
     slash = comment == "/"
     comments = r"/(?:/[^\r\n]*+|\*[\s\S]*?(?:\*/|\Z))" if slash else rf"{comment}[^\r\n]*+"
     word = rf'(?:[^\s"{other}]++{"|/(?![/*])" if slash else ""})++'
-    token = rf'{raw}|{word}|[{mark}]|"[^"\r\n]*+"?'
+    token = rf"{raw}|{word}|[{mark}]|{quoted}"
     # One of these matches at every position, so a search never looks again at what it has skipped.
     return Grammar(re.compile(rf"[\s{re.escape(skipped)}]*+(?:({token})|{comments}|\Z)"), marks)
 
@@ -329,7 +334,7 @@ class Scanner:
         self.draft.given.append(Given(names[0], tuple(names[1:]), place, (start, stop)))
         self.at = stop + 1
 
-    def parts(self, read_rows: Callable[[Family], Rows]) -> NetworkParts:
+    def parts(self, read_rows: Callable[[Family], Rows | ConditionalTable]) -> NetworkParts:
         """Return the parts of the network that was read; ``read_rows`` returns the rows of a table."""
         return assemble(self.draft, read_rows, self.error)
 

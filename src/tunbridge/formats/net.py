@@ -6,10 +6,16 @@
                                   ( 0.01 0.99 ));   % A = no
     }
 
-The numbers run with the variable's states fastest and the first parent slowest. Other attributes (``position``,
+    continuous node F { }
+    potential ( F | T A X ) { data = (( normal ( 37, 0.2 )      % one for each state of T and A, here two and one
+                                        normal ( 38 + 0.1 * X, 0.5 ) )); }
+
+The numbers run with the variable's states fastest and the first parent slowest. Tables of integers are weights, such as
+counts: Hugin divides each row by its sum, and so does the reader, with a warning. A continuous node is linear Gaussian:
+its categorical parents choose one of the regressions, its continuous ones are in them. Other attributes (``position``,
 ``label``, …) are kept as properties, the expression in ``model_data`` verbatim. The name of a node is its identifier: a
 label may be shared by many nodes. A name that is not an identifier is written as the label, and as a property.
-Decisions, utilities, continuous nodes and classes are not supported.
+Decisions, utilities, classes, and tables that are given by an expression alone are not supported.
 
 References
 ----------
@@ -21,8 +27,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import numpy as np
+
 from tunbridge._core.registry import network_format
+from tunbridge.errors import DataError
 from tunbridge.formats._assembly import (
+    Declared,
     Family,
     FileNode,
     Given,
@@ -34,17 +44,21 @@ from tunbridge.formats._assembly import (
     flat_rows,
     is_identifier,
     is_line,
+    product_up_to,
     row_text,
     shown,
 )
 from tunbridge.formats._scanner import Scanner, block_lines, drop_full_name, grammar, is_statement
+from tunbridge.probability import ConditionalTable, LinearGaussian
 
 # An expression has its own commas and signs, so it is one token, up to its semicolon.
 _MODEL = r'model_data\s*+=(?:"[^"\r\n]*+"|%[^\r\n]*+|[^";%])*+'
 _GRAMMAR = grammar("{}()=;|", comment="%", skipped=",", raw=_MODEL)
+_PART = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[A-Za-z_]\w*|[-+*]", re.ASCII)
 _BLANKS = re.compile(r'("[^"\r\n]*+")|(?:%[^\r\n]*+|\s)++')  # or a text, which is kept
-_REFUSED = ("continuous", "decision", "utility", "function", "instance", "class", "object_class")
-_KEYWORDS = {"net", "node", "potential", "states", "label", "data", "discrete", "name", "inputs", "outputs", *_REFUSED}
+_CLASSES = ("instance", "class", "object_class")
+_KINDS = ("discrete", "continuous", "decision", "utility", "function", "node")
+_KEYWORDS = {"net", "potential", "states", "label", "data", "name", "inputs", "outputs", "normal", *_CLASSES, *_KINDS}
 _OF_TABLES = {"experience", "fading", "model_nodes", "model_data", "samples_per_interval"}
 
 
@@ -63,16 +77,18 @@ def read_net(text: str) -> NetworkParts:
     (CPT('Coin': 1 row of 2 states),)
     """
     scanner = Scanner(text, _GRAMMAR)
-    blocks = {"net": _net, "node": _node, "potential": _potential}
+    blocks = {"net": _net, "potential": _potential}
     while scanner.next:
-        if scanner.next in _REFUSED:
-            raise scanner.error(f"a network must be of discrete nodes; got {scanner.next!r}, which is not supported.")
-        if scanner.accept("discrete") and scanner.next != "node":
-            raise scanner.expected("'node'")
-        if scanner.next not in blocks:
+        if scanner.next in _CLASSES:
+            rule = f"the file must hold one network without classes; got {scanner.next!r}"
+            raise scanner.error(f"{rule}. Object-oriented networks are not supported: save a flat network.")
+        if scanner.next in _KINDS:
+            _node(scanner)
+        elif scanner.next in blocks:
+            blocks[scanner.take()](scanner)
+        else:
             raise scanner.expected("'net', 'node' or 'potential'")
-        blocks[scanner.take()](scanner)
-    return scanner.parts(lambda family: _rows(scanner, family))
+    return scanner.parts(lambda family: _table(scanner, family))
 
 
 def write_net(parts: NetworkParts) -> str:
@@ -100,7 +116,8 @@ def write_net(parts: NetworkParts) -> str:
     network = file_network(parts, _RULES)
     lines = block_lines("net", [f'name = "{network.name}"', *network.properties])
     for node in network.nodes:
-        lines += block_lines(f"node {node.name}", _node_statements(node))
+        kind = "continuous node" if node.cpt.variable.is_continuous else "node"
+        lines += block_lines(f"{kind} {node.name}", _node_statements(node))
     for node in network.nodes:
         lines += _table_lines(node)
     return "\n".join(lines) + "\n"
@@ -120,11 +137,25 @@ def _net(scanner: Scanner) -> None:
 
 
 def _node(scanner: Scanner) -> None:
-    declared = scanner.declare("the name of a node")
+    """Read ``node``, ``discrete node``, ``continuous node``, ``decision``, ``utility`` or ``function``."""
+    kinds = []
+    while scanner.next in _KINDS and scanner.tokens[scanner.at + 1] != "{":
+        kinds.append(scanner.take())
+    if kinds in (["discrete"], ["continuous"]):
+        raise scanner.expected("'node'")
+    place = scanner.at
+    declared = Declared(scanner.name("the name of a node"), (), place, is_continuous="continuous" in kinds)
     given = _statements(scanner, "states", declared.properties)
-    if given is not None:
+    if "decision" in kinds:
+        scanner.draft.decisions[declared.name] = place
+    elif "utility" in kinds or "function" in kinds:
+        scanner.draft.utilities[declared.name] = place
+    elif given is not None and declared.is_continuous:
+        raise scanner.error(f"a continuous node must not have states; {shown(declared.name)} has some.", given[0])
+    elif given is not None:
         declared.states = _states(scanner, declared.name, *given)
     drop_full_name(declared, "label")
+    scanner.draft.declared.append(declared)
 
 
 def _statements(scanner: Scanner, wanted: str, properties: list[str]) -> tuple[int, int] | None:
@@ -165,22 +196,131 @@ def _potential(scanner: Scanner) -> None:
     place, names = scanner.family("the name of a node")
     rest: list[str] = []
     body = _statements(scanner, "data", rest)
-    if body is None:
-        raise scanner.error(f"the table of {shown(names[0])} must have data; there are none.", place)
     scanner.draft.given.append(Given(names[0], tuple(names[1:]), place, body, rest))
+
+
+def _table(scanner: Scanner, family: Family) -> Rows | ConditionalTable:
+    if family.given.body is None:
+        expression = any(text.startswith("model_data") for text in family.given.properties)
+        got = "got an expression alone, which is not supported. Save the file with tables" if expression else "got none"
+        raise scanner.error(f"the table of {family.shown} must have data; {got}.", family.given.place)
+    start, end = family.given.body
+    tokens = scanner.tokens[start:end]
+    if tokens.count("(") != tokens.count(")"):
+        raise scanner.error(f"the data of {family.shown} must have as many '(' as ')'.", start)
+    return _regressions(scanner, family) if family.variable.is_continuous else _rows(scanner, family)
 
 
 def _rows(scanner: Scanner, family: Family) -> Rows:
     start, end = family.given.body
     tokens = scanner.tokens[start:end]
-    if tokens.count("(") != tokens.count(")"):
-        raise scanner.error(f"the data of {family.shown} must have as many '(' as ')'.", start)
 
     def where(i: int) -> int:
         return [start + j for j, token in enumerate(tokens) if token not in "()"][i]
 
     values = scanner.numbers([token for token in tokens if token not in "()"], where)
-    return flat_rows(family, values, where, scanner.error)
+    rows = flat_rows(family, values, where, scanner.error)
+    return rows._replace(values=_shares(scanner, family, rows.values))
+
+
+def _shares(scanner: Scanner, family: Family, rows: np.ndarray) -> np.ndarray:
+    """Return rows of integers, which are weights, divided by their sums; all others as they are."""
+    if not all(map(float.is_integer, rows[0].tolist())):  # most tables
+        return rows
+    with np.errstate(invalid="ignore", over="ignore"):
+        totals = rows.sum(axis=1)
+        are_weights = (rows == np.rint(rows)).all() and np.isfinite(totals).all() and (rows >= 0).all()
+    if not are_weights or (totals == 1).all() or not totals.all():
+        return rows
+    note = "tables of integers are weights, and each row was divided by its sum"
+    scanner.draft.notes.setdefault(note, []).append(family.given.child)
+    return rows / totals[:, None]
+
+
+# Reading: linear Gaussian potentials
+
+
+def _regressions(scanner: Scanner, family: Family) -> LinearGaussian:
+    """Return the table of ``normal ( mean, variance )`` for each configuration of the categorical parents."""
+    start, end = family.given.body
+    numbers = [p.name for p in family.parents if p.is_continuous]
+    names = {p: v.name for p, v in zip(family.given.parents, family.parents, strict=True) if v.is_continuous}
+    scanner.at, found = start, []
+    while scanner.at < end:
+        if not scanner.accept("(", ")"):
+            found.append(_normal(scanner, names))
+    sizes = [p.n_states for p in family.parents if p.is_categorical]
+    if product_up_to(len(found), sizes) != len(found):
+        rule = (
+            f"the data of {family.shown} must be a normal distribution for each configuration of its discrete parents"
+        )
+        raise scanner.error(f"{rule}; got {len(found)}.", start)
+    means, variances = [mean for mean, _ in found], [variance for _, variance in found]
+    coefficients = {name: [mean.get(name, 0.0) for mean in means] for name in numbers}
+    intercepts = [mean.get("", 0.0) for mean in means]
+    try:
+        one = not sizes  # a table without configurations takes plain numbers
+        shaped = {name: values[0] if one else values for name, values in coefficients.items()}
+        given = (intercepts[0], shaped, variances[0]) if one else (intercepts, shaped, variances)
+        return LinearGaussian(family.variable, family.parents, *given)
+    except DataError as reason:
+        raise scanner.error(str(reason), family.given.place) from None
+
+
+def _normal(scanner: Scanner, names: dict[str, str]) -> tuple[dict[str, float], float]:
+    """Read ``normal ( mean, variance )``; the mean is its coefficient for each name, and its constant for ""."""
+    scanner.expect("normal")
+    scanner.expect("(")
+    stop = scanner.find(")", "a normal distribution")
+    pieces, places = _pieces(scanner, stop, names)
+    mean: dict[str, float] = {}
+    while pieces and (not mean or pieces[-1] in "+-"):
+        name, value = _term(scanner, pieces, places, names)
+        mean[name] = mean.get(name, 0.0) + value
+    if len(pieces) != 1 or not _is_number(pieces[0]):
+        raise scanner.expected("a mean such as 1 + 2 * X, and a variance", places[-1] if pieces else stop)
+    scanner.at = stop + 1
+    return mean, float(pieces[0])
+
+
+def _pieces(scanner: Scanner, stop: int, names: dict[str, str]) -> tuple[list[str], list[int]]:
+    """Return the numbers, names and signs up to a token, and the tokens in which they are, both from last to first."""
+    pieces: list[str] = []
+    places: list[int] = []
+    for at in range(scanner.at, stop):
+        token = scanner.tokens[at]
+        found = [token] if token in names else _PART.findall(token)
+        if "".join(found) != token:
+            raise scanner.expected("a number, a sign or the name of a continuous parent", at)
+        pieces += found
+        places += [at] * len(found)
+    return pieces[::-1], places[::-1]
+
+
+def _term(scanner: Scanner, pieces: list[str], places: list[int], names: dict[str, str]) -> tuple[str, float]:
+    """Take one term of a mean, such as ``- 0.5 * X``; return the name in it, "" if there is none, and the factor."""
+    name, value, sign = "", 1.0, "*"
+    while pieces and pieces[-1] in "+-":
+        value = -value if pieces.pop() == "-" else value
+        at = places.pop()
+    while pieces and sign == "*":
+        piece, at = pieces.pop(), places.pop()
+        if _is_number(piece):
+            value *= float(piece)
+        elif piece in names and not name:
+            name = names[piece]
+        else:
+            raise scanner.expected("a number or the name of a continuous parent", at)
+        sign = pieces[-1] if pieces else ""
+        if sign == "*":
+            at, _ = places.pop(), pieces.pop()
+    if sign == "*":
+        raise scanner.error("a sign must be followed by a number or the name of a continuous parent.", at)
+    return name, value
+
+
+def _is_number(piece: str) -> bool:
+    return piece[0] in ".0123456789"
 
 
 # Writing
@@ -202,7 +342,8 @@ _RULES = Rules(_is_name, is_line, _is_property, is_line, marker='{} = "{}"'.form
 
 def _node_statements(node: FileNode) -> list[str]:
     states = " ".join(f'"{state}"' for state in node.states)
-    return [f"states = ({states})", *node.full_name_statement("label", "="), *_split(node)[0]]
+    given = [] if node.cpt.variable.is_continuous else [f"states = ({states})"]
+    return [*given, *node.full_name_statement("label", "="), *_split(node)[0]]
 
 
 def _table_lines(node: FileNode) -> list[str]:
@@ -218,16 +359,28 @@ def _split(node: FileNode) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _data_text(node: FileNode) -> str:
-    """Return the numbers in brackets, a pair for each axis."""
-    rows = [f"({row_text(row, ' ')})" for row in node.rows()]
-    for parent in reversed(node.parents[1:]):
-        size = len(parent.states)
+    """Return the numbers, or the regressions, in brackets, a pair for each axis."""
+    is_gaussian = isinstance(node.cpt, LinearGaussian)
+    rows = _normal_texts(node) if is_gaussian else [f"({row_text(row, ' ')})" for row in node.rows()]
+    sizes = [len(p.states) for p in node.parents if p.states]
+    for size in reversed(sizes[1:]):
         rows = [f"({' '.join(rows[i : i + size])})" for i in range(0, len(rows), size)]
     text = "\n            ".join(rows)
-    return f"({text})" if node.parents else text
+    return f"({text})" if sizes else text
 
 
-@network_format("net", suffixes=(".net",))
+def _normal_texts(node: FileNode) -> list[str]:
+    """Return ``normal ( mean, variance )`` for each configuration of the categorical parents."""
+    cpt, names, texts = node.cpt, [p.name for p in node.parents if not p.states], []
+    assert isinstance(cpt, LinearGaussian)
+    rows = cpt.coefficients.reshape(cpt.n_configurations, len(names)).tolist()
+    for mean, row, variance in zip(cpt.intercepts.ravel(), rows, cpt.variances.ravel(), strict=True):
+        terms = [f"{'-' if b < 0 else '+'} {abs(b)!r} * {name}" for b, name in zip(row, names, strict=True)]
+        texts.append(f"normal ( {' '.join([repr(float(mean)), *terms])}, {float(variance)!r} )")
+    return texts
+
+
+@network_format("net", suffixes=(".net",), continuous=True)
 class NET:
     """Hugin NET."""
 

@@ -23,9 +23,11 @@ from tunbridge.formats.native import file_name, replacement
 
 _GZIP = b"\x1f\x8b"
 _CHUNK = 2**20
-_DECLARED = re.compile(rb"""\s*<\?xml[^>]{0,100}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
+_DECLARED = re.compile(rb"""\s*<\?xml[^>]{0,100}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""", re.IGNORECASE)
 _XML_ENCODINGS = re.compile(
-    r"utf-?8|utf-?16|us-ascii|ascii|latin-?1|iso-?8859-\d\d?|(?:windows-|cp)125\d", re.IGNORECASE
+    r"utf-?8|utf-?16|(?:us-)?ascii|latin-?1|iso-?8859-\d\d?|(?:windows-|cp)125\d|"
+    r"gb2312|gbk|gb18030|big5|shift_jis|euc-jp|euc-kr|koi8-r",
+    re.IGNORECASE,
 )
 
 
@@ -45,15 +47,19 @@ SUFFIXES = network_suffixes()
 """The suffixes of the formats of this package."""
 
 
-def read_network_parts(path: str | os.PathLike[str], format: str | None = None) -> NetworkParts:
+def read_network_parts(
+    path: str | os.PathLike[str], format: str | None = None, *, dialect: str | None = None
+) -> NetworkParts:
     """Return the parts of the network in a file.
 
     Parameters
     ----------
     path : str or path
         The file, gzipped or not.
-    format : {"bif", "xmlbif", "net", "dsc", "uai", "tb"}, optional
+    format : {"bif", "xmlbif", "net", "dsc", "dsl", "xdsl", "uai", "tb"}, optional
         The format; by default the suffix decides.
+    dialect : {"agrum"}, optional
+        The program that wrote a UAI or XDSL file, if it differs from the others: aGrUM orders parents the other way.
 
     Raises
     ------
@@ -62,13 +68,14 @@ def read_network_parts(path: str | os.PathLike[str], format: str | None = None) 
     """
     name = file_name(path, "a network")
     chosen = _format(name, format)
+    options = _options(chosen, dialect)
     if not os.path.exists(name):
         raise missing_file(Path(name))
     reader = chosen.load()
     if chosen.details.get("binary"):
         return reader.read(name)
     try:
-        return reader.read(_text(_bytes(name)))
+        return reader.read(_text(_bytes(name)), **options)
     except FormatError as error:
         prefix = "" if error.line is None else f"line {error.line}, column {error.column}: "
         message = f"{str(error).removeprefix(prefix)} The file is {name!r}."
@@ -77,7 +84,9 @@ def read_network_parts(path: str | os.PathLike[str], format: str | None = None) 
         raise MemoryForecastError(f"{error} The file is {name!r}.") from None
 
 
-def write_network_parts(path: str | os.PathLike[str], parts: NetworkParts, format: str | None = None) -> None:
+def write_network_parts(
+    path: str | os.PathLike[str], parts: NetworkParts, format: str | None = None, *, dialect: str | None = None
+) -> None:
     """Write a network to a file, all of it or nothing.
 
     Parameters
@@ -87,22 +96,26 @@ def write_network_parts(path: str | os.PathLike[str], parts: NetworkParts, forma
         complete.
     parts : NetworkParts
         The network.
-    format : {"bif", "xmlbif", "net", "dsc", "uai", "tb"}, optional
+    format : {"bif", "xmlbif", "net", "dsc", "dsl", "xdsl", "uai", "tb"}, optional
         The format; by default the suffix decides.
+    dialect : {"agrum"}, optional
+        The program that is to read a UAI or XDSL file, if it differs from the others.
     """
     name = file_name(path, "a network")
     chosen = _format(name, format)
+    options = _options(chosen, dialect)
     writer, is_packed = chosen.load(), name.lower().endswith(".gz")
     if chosen.details.get("binary"):
         if is_packed:
             raise DataError(f"a native file is already compressed and must not end in '.gz'; got {name!r}.")
         writer.write(name, parts)
         return
-    if numbers := [v.name for v in parts.variables if v.is_continuous]:
-        are, hint = "is" if len(numbers) == 1 else "are", "Write a '.tb' file, or discretise first."
+    numbers = [] if chosen.details.get("continuous") else [v.name for v in parts.variables if v.is_continuous]
+    if numbers:
+        are, hint = "is" if len(numbers) == 1 else "are", "Write a '.tb' or '.net' file, or discretise first."
         rule = f"a network in {chosen.name} must have categorical variables only"
         raise DataError(f"{rule}; {listed(numbers)} {are} continuous. {hint}")
-    data = writer.write(parts).encode()
+    data = writer.write(parts, **options).encode()
     with replacement(name, "a network") as file:
         file.write(gzip.compress(data, mtime=0) if is_packed else data)
 
@@ -124,6 +137,16 @@ def _format(name: str, format: str | None) -> Entry:
             f"got {Path(name).name!r}. Give the format, as in format='bif'."
         )
     return formats[suffixes[suffix]]
+
+
+def _options(chosen: Entry, dialect: str | None) -> dict[str, str]:
+    """Return the dialect as an argument of a reader or writer; raise unless the format has it."""
+    if dialect is None:
+        return {}
+    if dialect not in (known := chosen.details.get("dialects", ())):
+        rule = f"dialect must be {f'one of {listed(known)}' if known else 'None'} for {chosen.name}"
+        raise DataError(f"{rule}; got {dialect!r}.", parameter="dialect")
+    return {"dialect": dialect}
 
 
 def _bytes(name: str) -> bytes:
@@ -165,6 +188,7 @@ def _decoded(data: bytes, encoding: str) -> str:
     """Return the text of bytes; what is not UTF-8 is read in the encoding of old Windows programs, or as Latin-1."""
     if not _XML_ENCODINGS.fullmatch(encoding):
         raise FormatError(f"the file must be in UTF-8 or another common encoding; it declares {encoding!r}.")
+    encoding = "utf-8" if encoding.lower() in {"ascii", "us-ascii"} else encoding  # many programs declare it always
     for attempt in (encoding, "cp1252", "latin-1"):
         try:
             return data.decode(attempt)

@@ -17,6 +17,10 @@ The last variable of a table is the child, and runs fastest. The format has no n
 ``x1``, … and their states as ``0``, ``1``, …, and names and properties are lost on writing. ``#`` starts a comment.
 Markov networks are not supported, because their tables are not distributions.
 
+aGrUM lists the parents of a table in the opposite order: the first is the fastest of them. ``dialect="agrum"`` reads
+and writes such files. No field of the format says who wrote a file, and without the dialect a child of two or more
+parents gets the rows of other configurations. So a file with comments like those of aGrUM gets a warning.
+
 References
 ----------
 Approximate Inference Challenge: UAI model and evidence file format, 2008 and later.
@@ -26,6 +30,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tunbridge._core.check import check_known, repeated
 from tunbridge._core.registry import network_format
@@ -48,11 +53,23 @@ from tunbridge.formats._scanner import Grammar, Scanner
 from tunbridge.probability import ConditionalTable
 
 _GRAMMAR = Grammar(re.compile(r"\s*+(?:([^\s#]++)|#[^\r\n]*+|\Z)"), "")
+_COMMENTED = re.compile(r"^\d+(?: \d+)+   # \S", re.MULTILINE)  # the variables of a table as aGrUM writes them
+_SUSPECTED = (
+    "the file has comments as aGrUM writes them, and aGrUM orders the parents of a table in the opposite way; "
+    "give dialect='agrum' if it wrote the file. The tables in question"
+)
 _LINE_END = re.compile(r"[\r\n]")
 
 
-def read_uai(text: str) -> NetworkParts:
+def read_uai(text: str, dialect: str | None = None) -> NetworkParts:
     """Return the network that a UAI model describes.
+
+    Parameters
+    ----------
+    text : str
+        The whole file.
+    dialect : {"agrum"}, optional
+        "agrum" if aGrUM wrote the file.
 
     Raises
     ------
@@ -71,6 +88,10 @@ def read_uai(text: str) -> NetworkParts:
     scopes = _scopes(scanner, sizes)
     draft = scanner.draft
     draft.given = [_given(scanner, scope, sizes) for scope in scopes]
+    if dialect == "agrum":
+        draft.given = [replace(given, parents=given.parents[::-1]) for given in draft.given]
+    elif "#" in text and _COMMENTED.search(text) and (names := [g.child for g in draft.given if len(g.parents) > 1]):
+        draft.notes[_SUSPECTED] = names
     if scanner.next:
         raise scanner.expected("the end of the file")
     _check_owned(scanner, len(sizes))
@@ -80,8 +101,10 @@ def read_uai(text: str) -> NetworkParts:
     return scanner.parts(lambda family: _rows(scanner, family))
 
 
-def write_uai(parts: NetworkParts) -> str:
+def write_uai(parts: NetworkParts, dialect: str | None = None) -> str:
     """Return a network as a UAI model; variables and states become numbers, in their order.
+
+    With ``dialect="agrum"`` the parents are listed as pyAgrum reads them.
 
     Examples
     --------
@@ -103,7 +126,7 @@ def write_uai(parts: NetworkParts) -> str:
     n = len(parts.cpts)
     lines = ["BAYES", str(n), " ".join(str(variable.n_states) for variable in parts.variables), str(n)]
     for cpt in parts.cpts:
-        scope = [index[v.name] for v in (*cpt.parents, cpt.variable)]
+        scope = [index[v.name] for v in (*cpt.parents[:: -1 if dialect == "agrum" else 1], cpt.variable)]
         lines.append(" ".join(map(str, [len(scope), *scope])))
     for cpt in parts.cpts:
         lines += ["", *_table_lines(cpt)]
@@ -287,7 +310,7 @@ def _table_lines(cpt: ConditionalTable) -> list[str]:
     return [str(rows.size), *(f" {row_text(row, ' ')}" for row in rows)]
 
 
-@network_format("uai", suffixes=(".uai",))
+@network_format("uai", suffixes=(".uai",), dialects=("agrum",))
 class UAI:
     """UAI, the format of the inference competitions."""
 

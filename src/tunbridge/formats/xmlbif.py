@@ -1,12 +1,14 @@
-"""XMLBIF: the Interchange Format in XML, version 0.3; Weka, JavaBayes and many others write it.
+"""XMLBIF: the Interchange Format in XML; Weka, JavaBayes, SamIam, BNJ and many others write it.
 
     <VARIABLE TYPE="nature"><NAME>Smoker</NAME><OUTCOME>yes</OUTCOME><OUTCOME>no</OUTCOME></VARIABLE>
     <DEFINITION><FOR>Cancer</FOR><GIVEN>Smoker</GIVEN><TABLE>0.05 0.95 0.01 0.99</TABLE></DEFINITION>
 
-The numbers of a table run with the variable's outcomes fastest and the first ``GIVEN`` slowest. The XML is read as a
-stream by expat; the document type may describe elements, but a file that declares its own entities is refused, so that
-nothing is fetched and nothing expands. White space around names is ignored; names that need it, or characters that XML
-cannot hold, are written as a property.
+The numbers of a table run with the variable's outcomes fastest and the first ``GIVEN`` slowest. White space around
+names is ignored; names that need it, or characters that XML cannot hold, are written as a property.
+
+Files of JavaBayes from before version 0.3 have ``<TYPE>discrete</TYPE>``, ``<VALUE>`` for ``<OUTCOME>`` and
+``<PROBABILITY>`` for ``<DEFINITION>``. Their numbers run as in BIF, with the variable itself *slowest*. They may give a
+table row by row, ``<ENTRY><VALUE>yes</VALUE><TABLE>0.05 0.95</TABLE></ENTRY>``, and a ``<DEFAULT>`` row.
 
 References
 ----------
@@ -15,17 +17,13 @@ F. G. Cozman (1998). The Interchange Format for Bayesian Networks, XMLBIF versio
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from itertools import accumulate
-from typing import Any
-from xml.parsers import expat
+from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
+import numpy as np
+
+from tunbridge._core.check import did_you_mean
 from tunbridge._core.registry import network_format
-from tunbridge.errors import FormatError
 from tunbridge.formats._assembly import (
     Declared,
     Draft,
@@ -36,18 +34,17 @@ from tunbridge.formats._assembly import (
     Rows,
     Rules,
     assemble,
+    check_numberable,
     file_network,
     flat_rows,
+    numbers_text,
     row_text,
     shown,
 )
-from tunbridge.formats._scanner import check_text, to_numbers
+from tunbridge.formats._xml import Element, error, numbers_in, read_xml
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>'  # no document type: some readers stop at one
-_DEEPEST = 64
-_NUMBER = re.compile(r"[^\s,]+")
-
-Place = tuple[int, int]
+_OLD = {"", "0.1", "0.15", "0.2"}  # versions with another order of the numbers
 
 
 def read_xmlbif(text: str) -> NetworkParts:
@@ -66,8 +63,9 @@ def read_xmlbif(text: str) -> NetworkParts:
     >>> read_xmlbif(coin).cpts
     (CPT('Coin': 1 row of 2 states),)
     """
-    reader = _Reader(text)
-    return assemble(reader.read(), reader.rows, _error)
+    bif = read_xml(text, "BIF", _KEPT, ("TYPE", "VERSION", "NAME"))
+    version = bif.attributes.get("VERSION", "")
+    return assemble(_draft(len(text), _network(bif)), lambda family: _rows(text, version, family), error)
 
 
 def write_xmlbif(parts: NetworkParts) -> str:
@@ -110,179 +108,98 @@ def write_xmlbif(parts: NetworkParts) -> str:
 # Reading
 
 
-_ONCE = ("NAME", "FOR", "TABLE")
-_MANY = ("OUTCOME", "VALUE", "PROPERTY", "GIVEN")
-_KEPT = {*_ONCE, *_MANY}
+_KEPT = {
+    *("NETWORK", "NAME", "PROPERTY", "VARIABLE", "TYPE", "OUTCOME", "VALUE"),
+    *("DEFINITION", "PROBABILITY", "FOR", "GIVEN", "TABLE", "ENTRY", "DEFAULT"),
+}
+_CHANCE = {"nature", "chance", "discrete"}
 
 
-@dataclass(slots=True)
-class _Element:
-    """An open element: its text, and what is kept of its children."""
-
-    name: str
-    place: Place
-    texts: list[str] = field(default_factory=list)
-    once: dict[str, tuple[str, Place]] = field(default_factory=dict)
-    many: list[tuple[str, str]] = field(default_factory=list)
-
-    @property
-    def text(self) -> str:
-        return "".join(self.texts).strip()
-
-    def keep(self, part: _Element) -> None:
-        if part.name in _MANY:
-            self.many.append((part.name, part.text))
-        elif part.name in self.once:
-            raise _error(f"<{self.name}> must have one <{part.name}>; got another one.", part.place)
-        elif part.name in _ONCE:
-            self.once[part.name] = "".join(part.texts), part.place
-
-    def only(self, name: str) -> tuple[str, Place]:
-        if name not in self.once:
-            raise _error(f"<{self.name}> must have one <{name}>; got none.", self.place)
-        text, place = self.once[name]
-        return text.strip(), place
-
-    def all(self, *names: str) -> list[str]:
-        return [text for name, text in self.many if name in names]
-
-    def properties(self) -> list[str]:
-        """Return the texts of the properties; some programs write empty ones."""
-        return [text for text in self.all("PROPERTY") if text]
+def _network(bif: Element) -> Element:
+    networks = list(bif.all("NETWORK"))
+    if not networks:
+        raise error("the file must hold a <NETWORK>; there is none.", bif.place)
+    if len(networks) > 1:
+        raise error("a file must hold one network; got another one.", networks[1].place)
+    return networks[0]
 
 
-class _Reader:
-    """The handlers of one parse: elements are collected until their variable or definition is complete."""
-
-    def __init__(self, text: str) -> None:
-        check_text(text)
-        self.text = text
-        self.draft = Draft(len(text))
-        self.open: list[_Element] = []
-        self.networks = 0
-        self.parser = _parser(self._start, self._end, self._text)
-        self.parser.buffer_text = True
-        self.parser.CommentHandler = self._comment
-        self.parser.EntityDeclHandler = self._entity
-        self.parser.SkippedEntityHandler = self._entity
-
-    def read(self) -> Draft:
-        try:
-            self.parser.Parse(self.text, True)
-        except expat.ExpatError as error:
-            reason = expat.ErrorString(error.code)
-            message = f"the file must be well-formed XML; {reason}."
-            raise FormatError(message, line=error.lineno, column=error.offset + 1) from None
-        if not self.networks:
-            raise FormatError("the file must hold a <NETWORK>; there is none.", line=1, column=1)
-        return self.draft
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        place, name = _place(self.parser), name.upper()
-        if len(self.open) >= _DEEPEST:
-            raise _error(f"elements must be nested at most {_DEEPEST} levels deep.", place)
-        if not self.open and name != "BIF":
-            raise _error(f"the first element must be <BIF>; got <{name[:40]}>.", place)
-        kind = attributes.get("TYPE", "nature")
-        if name == "VARIABLE" and kind.lower() != "nature":
-            raise _error(f"a variable must be of type 'nature'; got {shown(kind)}, which is not supported.", place)
-        self.networks += name == "NETWORK"
-        if self.networks > 1:
-            raise _error("a file must hold one network; got another one.", place)
-        self.open.append(_Element(name, place))
-
-    def _end(self, _: str) -> None:
-        element = self.open.pop()
-        handlers: dict[str, Callable[[_Element], None]] = {
-            "NETWORK": self._network,
-            "VARIABLE": self._variable,
-            "DEFINITION": self._definition,
-            "PROBABILITY": self._definition,
-        }
-        if element.name in handlers:
-            handlers[element.name](element)
-        elif self.open:
-            self.open[-1].keep(element)
-
-    def _text(self, text: str) -> None:
-        if self.open and self.open[-1].name in _KEPT:
-            self.open[-1].texts.append(text)
-
-    def _comment(self, _: str) -> None:
-        if self.open and self.open[-1].name == "TABLE":
-            self.open[-1].texts.append(" ")  # it separates two numbers
-
-    def _entity(self, name: str, *_: Any) -> None:
-        message = f"the file must not declare or use its own entities; got {shown(name)}."
-        raise _error(f"{message} Replace it by its text.", _place(self.parser))
-
-    def _network(self, element: _Element) -> None:
-        self.draft.name = element.only("NAME")[0] if "NAME" in element.once else ""
-        self.draft.properties = element.properties()
-
-    def _variable(self, element: _Element) -> None:
-        name, place = element.only("NAME")
-        self.draft.declared.append(Declared(name, tuple(element.all("OUTCOME", "VALUE")), place, element.properties()))
-
-    def _definition(self, element: _Element) -> None:
-        child, place = element.only("FOR")
-        parents, table = tuple(element.all("GIVEN")), element.only("TABLE")
-        self.draft.given.append(Given(child, parents, place, table, element.properties()))
-
-    def rows(self, family: Family) -> Rows:
-        """Return the rows of a table."""
-        text, place = family.given.body
-
-        def where(i: int) -> Place:
-            return _number_places(self.text, place)[i]
-
-        run = _NUMBER.findall(text)
-        values = to_numbers(run, lambda i: _error(f"a table must be of numbers; got {shown(run[i])}.", where(i)))
-        return flat_rows(family, values, where, _error)
+def _draft(length: int, network: Element) -> Draft:
+    name = network.find("NAME")
+    draft = Draft(length, "" if name is None else name.text, properties=_properties(network))
+    for element in network.all("VARIABLE"):
+        _declare(draft, element)
+    for element in network.all("DEFINITION", "PROBABILITY"):
+        child = element.only("FOR")
+        parents = tuple(element.texts("GIVEN"))
+        draft.given.append(Given(child.text, parents, child.place, element, _properties(element)))
+    return draft
 
 
-def _parser(start: Callable[..., None], end: Callable[..., None], text: Callable[[str], None]) -> expat.XMLParserType:
-    parser = expat.ParserCreate()
-    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
-    return parser
+def _declare(draft: Draft, element: Element) -> None:
+    named = Element("NAME", element.place, {}, element.attributes["NAME"]) if "NAME" in element.attributes else None
+    name, kind = named or element.only("NAME"), element.find("TYPE")
+    chosen = (element.attributes.get("TYPE", "nature") if kind is None else kind.text).lower()
+    refused = {"decision": draft.decisions, "utility": draft.utilities}
+    if chosen in refused:
+        refused[chosen][name.text] = element.place
+    elif chosen not in _CHANCE:
+        raise error(f"a variable must be of type 'nature'; got {shown(chosen)}, which is not supported.", element.place)
+    else:
+        states = tuple(element.texts("OUTCOME", "VALUE"))
+        draft.declared.append(Declared(name.text, states, name.place, _properties(element)))
 
 
-def _number_places(text: str, table: Place) -> list[Place]:
-    """Return the positions of the numbers of a table by another parse: good files do not pay for bad ones."""
-    pieces: list[tuple[str, Place]] = []
-    depth = 0
-
-    def start(*_: Any) -> None:
-        nonlocal depth
-        depth += depth > 0 or _place(parser) == table
-
-    def end(_: str) -> None:
-        nonlocal depth
-        depth -= depth > 0
-
-    def piece(found: str) -> None:
-        if depth == 1:
-            pieces.append((found, _place(parser)))
-
-    parser = _parser(start, end, piece)
-    parser.CommentHandler = lambda _: piece(" ")
-    parser.Parse(text, True)
-    starts = list(accumulate((len(found) for found, _ in pieces), initial=0))
-    places = []
-    for match in _NUMBER.finditer("".join(found for found, _ in pieces)):
-        n = bisect_right(starts, match.start()) - 1
-        line, column = pieces[n][1]
-        places.append((line, column + match.start() - starts[n]))
-    return places
+def _properties(element: Element) -> list[str]:
+    """Return the texts of the properties; some programs write empty ones."""
+    return [text for text in element.texts("PROPERTY") if text]
 
 
-def _place(parser: expat.XMLParserType) -> Place:
-    return parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
+def _rows(text: str, version: str, family: Family) -> Rows:
+    """Return the rows of a table."""
+    element = family.given.body
+    if any(element.all("ENTRY", "DEFAULT")):
+        return _entry_rows(text, family)
+    values, where = numbers_in(text, element.only("TABLE"))
+    is_old = element.name == "PROBABILITY" and version in _OLD
+    return flat_rows(family, values, where, error, child_slowest=is_old)
 
 
-def _error(message: str, place: Place | None) -> FormatError:
-    line, column = place or (1, 1)
-    return FormatError(message, line=line, column=column)
+def _entry_rows(text: str, family: Family) -> Rows:
+    """Return the rows of ``<ENTRY>`` elements, each with the states of the parents, and the ``<DEFAULT>`` row."""
+    check_numberable(family, error)
+    element, rows, numbers, places = family.given.body, [], [], []
+    for entry in element.all("ENTRY"):
+        rows.append(_one_row(text, family, entry))
+        numbers.append(_configuration(family, entry))
+        places.append(entry.place)
+    default = element.find("DEFAULT")
+    values = np.array(rows, np.float64).reshape(-1, family.n_states)
+    row = None if default is None else _one_row(text, family, default)
+    if row is not None and not family.parents:
+        return Rows(row.reshape(1, -1), lambda _: element.place)
+    return Rows(values, places.__getitem__, numbers, row)
+
+
+def _one_row(text: str, family: Family, entry: Element) -> np.ndarray:
+    table = entry.only("TABLE")
+    values, _ = numbers_in(text, table)
+    if len(values) != family.n_states:
+        raise error(numbers_text(f"a row of {family.shown}", [family.n_states], len(values)), table.place)
+    return values
+
+
+def _configuration(family: Family, entry: Element) -> int:
+    states, number = entry.texts("VALUE"), 0
+    if len(states) != len(family.parents):
+        rule = f"must name a state of each of its parents, {len(family.parents)} in all"
+        raise error(f"a row of {family.shown} {rule}; got {len(states)}.", entry.place)
+    for parent, known, state in zip(family.given.parents, family.parent_states, states, strict=True):
+        if state not in known:
+            hint = did_you_mean(state, known)
+            raise error(f"{shown(parent)} must be in one of its states; got {shown(state)}. {hint}", entry.place)
+        number = number * len(known) + known.index(state)
+    return number
 
 
 # Writing

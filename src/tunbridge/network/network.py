@@ -635,9 +635,9 @@ class BayesianNetwork:
 
     # Files
 
-    def write(self, path: str | PathLike[str], format: str | None = None) -> None:
+    def write(self, path: str | PathLike[str], format: str | None = None, *, dialect: str | None = None) -> None:
         """Write the network to a file, in the format of its suffix (see :func:`read_network`)."""
-        write_network_parts(path, self._parts, format)
+        write_network_parts(path, self._parts, format, dialect=dialect)
 
     save = write  # as classifiers call it
 
@@ -707,16 +707,25 @@ class BayesianNetwork:
         ]
 
 
-def read_network(path: str | PathLike[str], format: str | None = None) -> BayesianNetwork:
+def read_network(
+    path: str | PathLike[str], format: str | None = None, *, dialect: str | None = None
+) -> BayesianNetwork:
     """Return the network in a file.
 
     Parameters
     ----------
     path : path
-        A file in BIF, XMLBIF (``.xmlbif``, ``.xml``, ``.bifxml``), Hugin NET, DSC or UAI, each optionally gzipped
-        (``.bif.gz``), or a native file (``.tb``).
-    format : {"bif", "xmlbif", "net", "dsc", "uai", "tb"}, optional
+        A file in BIF, XMLBIF (``.xmlbif``, ``.xml``, ``.bifxml``), Hugin NET, DSC, GeNIe's XDSL and DSL, or UAI, each
+        optionally gzipped (``.bif.gz``), or a native file (``.tb``).
+    format : {"bif", "xmlbif", "net", "dsc", "dsl", "xdsl", "uai", "tb"}, optional
         The format; by default the suffix decides.
+    dialect : {"agrum"}, optional
+        For a UAI or XDSL file that aGrUM wrote: it orders the parents of a table in the opposite way.
+
+    Warns
+    -----
+    DataWarning
+        If rows were rescaled because they sum to one only within 1e-3.
 
     Raises
     ------
@@ -732,7 +741,7 @@ def read_network(path: str | PathLike[str], format: str | None = None) -> Bayesi
     >>> tb.read_network(file)
     BayesianNetwork: 1 variable, 0 arcs, 1 parameter
     """
-    return _rebuilt(read_network_parts(path, format))
+    return _rebuilt(read_network_parts(path, format, dialect=dialect))
 
 
 def arriving() -> ModuleType:

@@ -168,6 +168,7 @@ def checked_rows(
     numbers: np.ndarray | None = None,
     *,
     advice: bool = True,
+    tolerance: float = TOLERANCE,
 ) -> np.ndarray:
     """Return rows that are distributions, rescaled in place; raise an error that names the first wrong row.
 
@@ -184,6 +185,8 @@ def checked_rows(
         The configuration of each row; default: its index.
     advice : bool
         Whether the message may give hints about the array, which do not help the reader of a file.
+    tolerance : float
+        The tolerance of the sum of a row.
     """
     if not rows.size:
         return rows
@@ -191,18 +194,18 @@ def checked_rows(
         totals = np.add.reduce(rows, axis=1)
         off = np.abs(totals - 1.0)
     worst = off.max()
-    if not (worst <= TOLERANCE and rows.min() >= 0.0):  # NaN makes a comparison false
-        raise _row_error(variable, parents, rows, numbers, advice)
+    if not (worst <= tolerance and rows.min() >= 0.0):  # NaN makes a comparison false
+        raise _row_error(variable, parents, rows, numbers, advice, tolerance)
     if worst > rows.shape[1] * _EPS:
         inexact = off > rows.shape[1] * _EPS
         rows[inexact] /= totals[inexact, None]
     return rows
 
 
-def wrong_rows(rows: np.ndarray) -> np.ndarray:
+def wrong_rows(rows: np.ndarray, tolerance: float = TOLERANCE) -> np.ndarray:
     """Return which rows are not distributions."""
     with np.errstate(invalid="ignore", over="ignore"):
-        return ~((rows >= 0.0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1.0) <= TOLERANCE))
+        return ~((rows >= 0.0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1.0) <= tolerance))
 
 
 def checked_counts(variable: Variable, counts: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
@@ -218,10 +221,15 @@ def checked_counts(variable: Variable, counts: ArrayLike, shape: tuple[int, ...]
 
 
 def _row_error(
-    variable: Variable, parents: Sequence[Variable], rows: np.ndarray, numbers: np.ndarray | None, advice: bool
+    variable: Variable,
+    parents: Sequence[Variable],
+    rows: np.ndarray,
+    numbers: np.ndarray | None,
+    advice: bool,
+    tolerance: float,
 ) -> DataError:
     """Return the error about the first row that is not a distribution."""
-    invalid, wrong = ~(np.isfinite(rows) & (rows >= 0.0)), wrong_rows(rows)
+    invalid, wrong = ~(np.isfinite(rows) & (rows >= 0.0)), wrong_rows(rows, tolerance)
     j = int(wrong.argmax())
     condition = condition_text(parents, j if numbers is None else int(numbers[j]))
     if invalid[j].any():

@@ -19,7 +19,7 @@ from tunbridge.cli.files import losses
 from tunbridge.cli.verbs import sample as sample_module
 from tunbridge.formats import NetworkParts, read_network_parts, write_network_parts
 
-FORMATS = ("bif", "xmlbif", "net", "dsc", "uai", "tb")
+FORMATS = ("bif", "xmlbif", "net", "dsc", "xdsl", "dsl", "uai", "tb")
 
 
 @pytest.fixture
@@ -84,6 +84,18 @@ def test_the_format_may_be_said(run, asia, net, tmp_path: Path):
     assert (tmp_path / "asia.txt").read_text().startswith("<?xml")
     run("network", "convert", "asia.txt", "again.net.gz", "--from", ".xml")
     assert tb.read_network(tmp_path / "again.net.gz") == net
+
+
+def test_a_file_of_agrum(run, asia, net, tmp_path: Path):
+    for suffix in ("uai", "xdsl"):
+        net.write(tmp_path / f"agrum.{suffix}", dialect="agrum")
+        run("network", "convert", f"agrum.{suffix}", "back.bif", "--dialect", "agrum")
+        found = tb.read_network(tmp_path / "back.bif")
+        for ours, theirs in zip(net.posteriors().values(), found.posteriors().values(), strict=True):
+            np.testing.assert_allclose(list(ours.values()), list(theirs.values()), rtol=1e-12, atol=0)
+    assert (
+        "dialect must be None for bif" in run("network", "convert", asia, "b.net", "--dialect", "agrum", code=1).stderr
+    )
 
 
 def test_converting_bad_input(run, asia, tmp_path: Path):

@@ -36,7 +36,7 @@ PARTS = NetworkParts(
 )
 
 
-@pytest.mark.parametrize("suffix", ["tb", "bif", "xmlbif", "net", "dsc", "bif.gz"])
+@pytest.mark.parametrize("suffix", ["tb", "bif", "xmlbif", "net", "dsc", "xdsl", "dsl", "bif.gz"])
 def test_cut_points_come_back(tmp_path, suffix):
     write_network_parts(tmp_path / f"ward.{suffix}", PARTS)
     parts = read_network_parts(tmp_path / f"ward.{suffix}")

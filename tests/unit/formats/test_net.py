@@ -7,7 +7,9 @@ import re
 import pytest
 
 from network_examples import LAWN, ODD_NETWORK, SPARSE_NETWORK, described, refused
+from tunbridge.errors import DataWarning
 from tunbridge.formats.net import read_net, write_net
+from tunbridge.formats.network_files import read_network_parts, write_network_parts
 
 AB = """net
 {
@@ -75,6 +77,69 @@ class TestReading:
         assert described(read_net(text)) == described(LAWN)
 
 
+GAUSSIAN = """net { }
+node A { states = (a b); } node B { states = (p q r); }
+continuous node X { label = "x"; } continuous node Y { }
+potential (A) { data = (0.25 0.75); } potential (B) { data = (0.5 0.25 0.25); }
+potential (X) { data = normal ( -1.5, 2.25 ); }
+potential (Y | A X B)
+{
+  data = (( normal ( 0.7 + 0.3 * X, 1 ) normal(1-2*X,4) normal ( -X, 0.25 ) )   % a
+          ( normal ( X * 1e-1 * 2, 1 ) normal ( 3, 1 ) normal ( - 0.5 * X + 1 - -1 + X, 1 ) ));
+}
+"""
+
+
+class TestContinuous:
+    def test_regressions_for_each_configuration_of_the_discrete_parents(self):
+        x, y = read_net(GAUSSIAN).cpts[2:]
+        assert (float(x.intercepts), float(x.variances)) == (-1.5, 2.25)
+        assert [p.name for p in y.parents] == ["A", "X", "B"]
+        assert y.intercepts.tolist() == [[0.7, 1, 0], [0, 3, 2]]
+        assert y.coefficients[..., 0].tolist() == [[0.3, -2, -1], [0.2, 0, 0.5]]
+        assert y.variances.tolist() == [[1, 4, 0.25], [1, 1, 1]]
+
+    def test_a_round_trip_is_exact(self, tmp_path):
+        parts = read_net(GAUSSIAN)
+        write_network_parts(tmp_path / "n.net", parts)
+        assert read_network_parts(tmp_path / "n.net") == parts
+        assert read_network_parts(tmp_path / "n.net").properties == parts.properties
+
+    @pytest.mark.parametrize(
+        ("old", "new", "line", "words"),
+        [
+            ("normal ( 3, 1 )", "", 8, ("'Y'", "a normal distribution for each configuration", "got 5")),
+            ("normal ( 3, 1 )", "normal ( 3 )", 9, ("a mean", "a variance")),
+            ("normal ( 3, 1 )", "normal ( , )", 9, ("a mean", "a variance")),
+            ("normal ( 3, 1 )", "normal ( 3 *, 1 ) ", 9, ("a variance",)),
+            ("normal ( 3, 1 )", "normal ( 3 *", 8, ("as many '(' as ')'",)),
+            ("normal ( 3, 1 )", "normal ( X * X, 1 )", 9, ("a continuous parent", "'X'")),
+            ("normal ( 3, 1 )", "normal ( 3 * A, 1 )", 9, ("a continuous parent", "'A'")),
+            ("normal ( 3, 1 )", "normal ( 3 / X, 1 )", 9, ("a sign", "'/'")),
+            ("normal ( 3, 1 )", "gamma ( 3, 1 )", 9, ("'normal'", "'gamma'")),
+            ("normal ( 3, 1 )", "normal ( 3, 0 )", 6, ("'Y'", "0")),
+            ("potential (A)", "potential (A | X)", 4, ("must be categorical", "'X'")),
+        ],
+    )
+    def test_the_place_and_the_reason(self, old, new, line, words):
+        assert old in GAUSSIAN
+        error = refused(read_net, GAUSSIAN.replace(old, new, 1), *words)
+        assert error.line == line, str(error)
+
+
+class TestWeights:
+    def test_integers_are_divided_by_their_sum(self):
+        text = AB.replace("( 0.3 0.7 )", "( 10 90 )").replace("( 0.1 0.2 0.7 )", "( 1 1 2 )")
+        with pytest.warns(DataWarning, match=r"weights.*'A', 'B'\.$") as caught:
+            a, b = read_net(text.replace("( 0.5 0.25 0.25 )", "( 0 0 1 )")).cpts
+        assert len(caught) == 1
+        assert a.table().tolist() == [0.1, 0.9]
+        assert b.table().tolist() == [[0.25, 0.25, 0.5], [0, 0, 1]]
+
+    def test_a_row_of_integers_among_others_is_an_error(self):
+        refused(read_net, AB.replace("( 0.1 0.2 0.7 )", "( 1 1 2 )"), "'B' given A='a0'", "must sum to 1; got 4")
+
+
 class TestRefusing:
     @pytest.mark.parametrize(
         ("old", "new", "line", "words"),
@@ -91,9 +156,14 @@ class TestRefusing:
             ("data = ( 0.3 0.7 );", "data = ( 0.3 0.7 )", 13, ("';'",)),
             ("discrete node B", "discrete B", 12, ("'node'", "'B'")),
             ("discrete node B", "node A", 12, ("declared once", "'A'")),
-            ("discrete node B", "continuous node B", 12, ("discrete nodes", "'continuous'")),
-            ("discrete node B", "decision B", 12, ("discrete nodes", "'decision'")),
-            ("net\n", "class X\n", 1, ("discrete nodes", "'class'")),
+            ("discrete node B", "continuous node B", 12, ("must not have states", "'B'")),
+            ("discrete node B", "decision B", 12, ("'B' (decision)", "not supported yet")),
+            ("discrete node B", "utility U { } decision B", 12, ("'B' (decision) and 'U' (utility)",)),
+            ("net\n", "class X\n", 1, ("without classes", "'class'", "not supported")),
+            ("data = ( 0.3 0.7 )", "model_data = (A == 1)", 13, ("'A' must have data", "an expression alone")),
+            ("( 0.3 0.7 )", "( 3 -7 )", 13, ("must be at least 0", "-7")),
+            ("( 0.3 0.7 )", "( 0 0 )", 13, ("must sum to 1", "0")),
+            ("( 0.3 0.7 )", "()", 13, ("must have 2 probabilities; got 0",)),
             ("net\n", "nets\n", 1, ("'net', 'node' or 'potential'", "'nets'")),
             ('("a0" "a1")', '"a0"', 8, ("between '(' and ')'",)),
             ('("a0" "a1")', "()", 8, ("must have states",)),

@@ -6,6 +6,7 @@ import copy
 import gzip
 import os
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from tunbridge.formats.network_files import (
     write_network_parts,
 )
 from tunbridge.formats.xmlbif import write_xmlbif
+from tunbridge.network import BayesianNetwork
 from tunbridge.probability import CPT, NoisyMaxCPT, SparseCPT, noisy_or
 
 FORMATS = entries("network_format")
@@ -86,6 +88,16 @@ class TestSuffixes:
             write_network_parts(tmp_path / "net.tb.gz", LAWN)
         assert os.listdir(tmp_path) == []
 
+    def test_dialects(self, tmp_path):
+        for suffix in (".uai", ".xdsl"):
+            write_network_parts(tmp_path / f"n{suffix}", LAWN, dialect="agrum")
+            back = read_network_parts(tmp_path / f"n{suffix}", dialect="agrum").cpts[2]
+            assert [p.n_states for p in back.parents] == [2, 2]
+        with pytest.raises(DataError, match="dialect must be one of 'agrum' for uai; got 'smile'"):
+            read_network_parts(tmp_path / "n.uai", dialect="smile")
+        with pytest.raises(DataError, match="dialect must be None for bif; got 'agrum'"):
+            write_network_parts(tmp_path / "n.bif", LAWN, dialect="agrum")
+
     def test_a_missing_file(self, tmp_path):
         write_network_parts(tmp_path / "lawn.bif", LAWN)
         with pytest.raises(FileMissingError, match=r"Did you mean '.*lawn\.bif'\?"):
@@ -121,6 +133,17 @@ class TestText:
         (tmp_path / "n.xml").write_bytes(text.encode(encoding))
         assert read_network_parts(tmp_path / "n.xml") == parts
 
+    def test_a_declaration_that_is_not_quite_xml(self, tmp_path):
+        parts = NetworkParts("", [CPT(Variable("Größe", ["é", "b"]), [], [0.5, 0.5])])
+        text = write_xmlbif(parts)
+        for declared, encoding in (("US-ASCII", "utf-8"), ("us-ascii", "cp1252"), ("GB2312", "gb2312")):
+            old = text.replace("é", "e").replace("ö", "o").replace("ß", "ss") if encoding == "gb2312" else text
+            old = old.replace("UTF-8", declared).replace("?xml version", "?XML VERSION")
+            (tmp_path / "N.XML").write_bytes(b" \r\n" + old.encode(encoding))
+            assert read_network_parts(tmp_path / "N.XML").variables[0].states[1] == "b"
+        (tmp_path / "N.XML").write_bytes(b"\xef\xbb\xbf \n" + text.encode())
+        assert read_network_parts(tmp_path / "N.XML") == parts
+
     @pytest.mark.parametrize("encoding", ["zlib", "rot13", "punycode", "no-such"])
     def test_other_encodings_are_refused(self, tmp_path, encoding):
         (tmp_path / "n.xml").write_text(write_xmlbif(LAWN).replace("UTF-8", encoding))
@@ -150,7 +173,7 @@ class TestText:
         parents = [Variable(f"p{i}", ["a", "b"]) for i in range(40)]
         tables = [CPT(p, [], [0.5, 0.5]) for p in parents]
         huge = NetworkParts("", [*tables, noisy_or(Variable("x", ["no", "yes"]), dict.fromkeys(parents, 0.5))])
-        for suffix in (".bif", ".xml", ".net", ".dsc", ".uai"):
+        for suffix in (".bif", ".xml", ".net", ".dsc", ".xdsl", ".dsl", ".uai"):
             with pytest.raises(MemoryForecastError, match="native file"):
                 write_network_parts(tmp_path / f"n{suffix}", huge)
         write_network_parts(tmp_path / "n.tb", huge)
@@ -291,6 +314,55 @@ def same_as_pyagrum(parts: NetworkParts, path: Path) -> None:
         np.testing.assert_allclose(cpt.table(), array, rtol=0, atol=2e-7)  # pyAgrum reads BIF in single precision
 
 
+REFUSED = {
+    "JavaBayes-ALARM.XML": "invalid token",
+    "ProbCog-alarm-bn.xml": "'Alarm' given Earthquake='False', Burglary='False' must sum to 1; got 0.991",
+    "aGrUM-OilWildcatter.xml": "'Testing', 'Drilling' (decision) and 'Cost', 'Reward' (utility). Decision networks",
+    "aGrUM-OilWildcatterExtended.xml": "'Testing' (decision)",
+    "aGrUM-Pinball.xdsl": "(decision) and 'TotalRevenue' (utility)",
+    "aGrUM-carpo.bif": "a variable must have a table; 'N117' has none",
+    "aGrUM-carpo.dsl": "'N117' must sum to 1; got 0",
+    "aGrUM-decAsia.xml": "'H', 'Ta' (decision) and 'Uh', 'Ut' (utility)",
+}
+"""What is wrong with files of other programs that are damaged, incomplete or not Bayesian networks."""
+
+
+@pytest.mark.shared
+class TestFilesOfOtherPrograms:
+    @pytest.fixture(scope="class")
+    def folder(self, shared_data):
+        folder = shared_data.parent / "foreign"
+        if not folder.is_dir():
+            pytest.skip("the files of other programs are not beside the repository")
+        return folder
+
+    @pytest.mark.filterwarnings("ignore::tunbridge.errors.DataWarning")
+    def test_they_are_read_or_refused_for_their_reason(self, folder, tmp_path):
+        paths = [path for path in sorted(folder.iterdir()) if path.name != "README.md"]
+        assert paths
+        for path in paths:
+            if path.name in REFUSED:
+                with pytest.raises(FormatError, match=re.escape(REFUSED[path.name])) as caught:
+                    read_network_parts(path)
+                assert caught.value.line is not None
+                continue
+            parts = read_network_parts(path)
+            BayesianNetwork.from_tables(parts.cpts).posteriors()
+            suffix = ".net" if any(v.is_continuous for v in parts.variables) else ".xdsl"
+            write_network_parts(tmp_path / f"n{suffix}", parts)
+            assert read_network_parts(tmp_path / f"n{suffix}") == parts, path.name
+
+    @pytest.mark.peer
+    @pytest.mark.filterwarnings("ignore::tunbridge.errors.DataWarning")
+    @pytest.mark.parametrize("name", ["alarm.dsl", "insurance.dsl", "insurance.bif", "insurance.bifxml", "test2.net"])
+    def test_marginals_as_pyagrum_computes_them(self, folder, name):
+        gum, path = pytest.importorskip("pyagrum"), folder / f"aGrUM-{name}"
+        theirs = gum.LazyPropagation(gum.loadBN(str(path)))
+        for variable, answer in BayesianNetwork.from_tables(read_network_parts(path).cpts).posteriors().items():
+            other = np.array(theirs.posterior(variable).tolist())  # it does not rescale rows
+            np.testing.assert_allclose(list(answer.values()), other / other.sum(), rtol=0, atol=2e-5)
+
+
 @pytest.mark.shared
 class TestRepositoryNetworks:
     @pytest.mark.peer
@@ -317,22 +389,39 @@ class TestRepositoryNetworks:
             np.testing.assert_allclose(cpt.table(), array.transpose(order), rtol=0, atol=1e-12)
 
     @pytest.mark.peer
-    @pytest.mark.parametrize("suffix", [".bif", ".net", ".uai", ".bifxml"])
+    @pytest.mark.parametrize("suffix", [".bif", ".net", ".uai", ".bifxml", ".xdsl", ".dsl"])
     @pytest.mark.parametrize("name", ["asia", "alarm", "win95pts"])
     def test_pyagrum_reads_what_is_written(self, shared_data, tmp_path, name, suffix):
         gum = pytest.importorskip("pyagrum")
         parts = read_network_parts(shared_data / "networks" / f"{name}.bif")
-        path = tmp_path / f"n{suffix}"
-        write_network_parts(path, parts)
+        path, dialect = tmp_path / f"n{suffix}", "agrum" if suffix in (".uai", ".xdsl") else None
+        write_network_parts(path, parts, dialect=dialect)
         if suffix != ".uai":
             same_as_pyagrum(parts, path)
-        else:
-            assert gum.loadBN(str(path)).size() == len(parts.cpts)
+            return
+        theirs = gum.LazyPropagation(gum.loadBN(str(path)))  # the names of variables are numbers
+        ours = list(BayesianNetwork.from_tables(parts.cpts).posteriors().values())
+        for i, answer in enumerate(ours):
+            np.testing.assert_allclose(list(answer.values()), theirs.posterior(str(i)).tolist(), rtol=0, atol=1e-6)
+
+    @pytest.mark.peer
+    @pytest.mark.parametrize("suffix", [".bif", ".net", ".uai", ".bifxml", ".xdsl", ".dsl"])
+    def test_as_pyagrum_writes_it(self, tmp_path, suffix):
+        gum = pytest.importorskip("pyagrum")
+        gum.initRandom(1)
+        net, path = gum.randomBN(n=10, ratio_arc=1.8, domain_size=3), tmp_path / f"n{suffix}"
+        gum.saveBN(net, str(path))
+        dialect = "agrum" if suffix in (".uai", ".xdsl") else None
+        ours = BayesianNetwork.from_tables(read_network_parts(path, dialect=dialect).cpts).posteriors()
+        theirs = gum.LazyPropagation(gum.loadBN(str(path)))
+        for name, answer in ours.items():
+            other = theirs.posterior(name.removeprefix("x") if suffix == ".uai" else name).tolist()
+            np.testing.assert_allclose(list(answer.values()), other, rtol=0, atol=1e-6)  # it writes six digits
 
     @pytest.mark.parametrize("name", NETWORKS)
     def test_every_format_keeps_every_bit(self, shared_data, tmp_path, name):
         parts = read_network_parts(shared_data / "networks" / f"{name}.bif")
-        for suffix in (".bif", ".net.gz", ".xmlbif", ".dsc", ".tb"):
+        for suffix in (".bif", ".net.gz", ".xmlbif", ".dsc", ".xdsl", ".dsl", ".tb"):
             write_network_parts(tmp_path / f"n{suffix}", parts)
             assert read_network_parts(tmp_path / f"n{suffix}") == parts, suffix
         write_network_parts(tmp_path / "n.uai", parts)

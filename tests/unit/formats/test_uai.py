@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from network_examples import LAWN, refused
-from tunbridge.errors import DataError, FormatError
+from tunbridge.errors import DataError, DataWarning, FormatError
 from tunbridge.formats.uai import read_uai, read_uai_evidence, write_uai, write_uai_evidence
 
 AB = """BAYES
@@ -38,6 +38,19 @@ class TestModels:
         x0, x1 = read_uai(swapped).cpts
         assert (x0.parents, x1.parents) == ((x1.variable,), ())
         assert x0.table().tolist() == [[0.1, 0.9], [0.2, 0.8]]
+
+    def test_the_order_of_agrum(self):
+        text = "BAYES\n3\n2 3 2\n3\n1 0{0}\n1 1{0}\n3 0 1 2{0}\n\n2 0.3 0.7\n3 0.2 0.3 0.5\n12 "
+        text += " ".join(f"{i / 10} {1 - i / 10}" for i in range(1, 7))  # x0 is slowest, or fastest for aGrUM
+        given = {"x0": "1", "x1": "0"}
+        for dialect, first in ((None, 0.4), ("agrum", 0.2)):
+            table = read_uai(text.format(""), dialect=dialect).cpts[2]
+            assert table.distribution(given)["0"] == first
+        with pytest.warns(DataWarning, match="give dialect='agrum'.*'x2'"):
+            read_uai(text.format("   # name"))
+        back = read_uai(write_uai(LAWN, dialect="agrum"), dialect="agrum")
+        moved = back.cpts[2].distribution({"x0": "1", "x1": "0"})
+        assert list(moved.values()) == list(LAWN.cpts[2].table()[1, 0])
 
     def test_a_variable_given_itself(self):
         refused(read_uai, "BAYES 1 2 1 2 0 0 4 1 0 0 1", "distinct", "'x0'")

@@ -9,6 +9,7 @@ import pytest
 
 from network_examples import LAWN, ODD_NETWORK, SPARSE_NETWORK, described, refused
 from tunbridge.formats.xmlbif import read_xmlbif, write_xmlbif
+from tunbridge.probability import SparseCPT
 
 AB = """<?xml version="1.0" encoding="US-ASCII"?>
 <!-- a comment -->
@@ -79,6 +80,59 @@ class TestReading:
         ]
 
 
+JAVABAYES = """
+<?XML VERSION="1.0"?>
+<!-- blanks, and a declaration in capitals -->
+<!DOCTYPE BIF [ <!ELEMENT ENTRY ( VALUE* , TABLE )> ]>
+<BIF>
+<NETWORK><NAME>old</NAME>
+<VARIABLE><NAME>A</NAME><TYPE>discrete</TYPE><VALUE>a0</VALUE><VALUE>a1</VALUE></VARIABLE>
+<VARIABLE><NAME>B</NAME><TYPE>discrete</TYPE><VALUE>b0</VALUE><VALUE>b1</VALUE></VARIABLE>
+<PROBABILITY><FOR>A</FOR><TABLE>0.3 0.7</TABLE></PROBABILITY>
+<PROBABILITY><FOR>B</FOR><GIVEN>A</GIVEN><TABLE>0.6 0.05 0.4 0.95</TABLE></PROBABILITY>
+</NETWORK>
+</BIF>
+"""
+
+
+class TestJavaBayes:
+    def test_the_variable_itself_is_slowest(self):
+        parts = read_xmlbif(JAVABAYES)
+        assert parts.name == "old"
+        assert parts.cpts[1].table().tolist() == [[0.6, 0.4], [0.05, 0.95]]
+
+    def test_from_version_0_3_on_it_is_fastest(self):
+        text = JAVABAYES.replace("<BIF>", '<BIF VERSION="0.3">').replace("0.6 0.05 0.4 0.95", "0.6 0.4 0.05 0.95")
+        assert read_xmlbif(text).cpts == read_xmlbif(JAVABAYES).cpts
+
+    def test_rows_one_by_one_and_a_default(self):
+        rows = "<ENTRY><VALUE>a1</VALUE><TABLE>0.05 0.95</TABLE></ENTRY><DEFAULT><TABLE>0.6 0.4</TABLE></DEFAULT>"
+        table = read_xmlbif(JAVABAYES.replace("<TABLE>0.6 0.05 0.4 0.95</TABLE>", rows)).cpts[1]
+        assert isinstance(table, SparseCPT)
+        assert table.table().tolist() == [[0.6, 0.4], [0.05, 0.95]]
+
+    @pytest.mark.parametrize(
+        ("old", "new", "line", "words"),
+        [
+            ("0.05 0.4", "0.05 0.5", 10, ("'B' given A='a0'", "must sum to 1; got 1.1")),
+            ("<TABLE>0.6 0.05 0.4 0.95</TABLE>", "<ENTRY><TABLE>1 0</TABLE></ENTRY>", 10, ("a state of each",)),
+            ("<TABLE>0.6 0.05 0.4 0.95</TABLE>", "<ENTRY><VALUE>x</VALUE><TABLE>1 0</TABLE></ENTRY>", 10, ("'x'",)),
+            (
+                "<TABLE>0.6 0.05 0.4 0.95</TABLE>",
+                "<DEFAULT><TABLE>1</TABLE></DEFAULT>",
+                10,
+                ("2 probabilities; got 1",),
+            ),
+            ("<FOR>B</FOR>", "<FOR>B<FOR>", 10, ("mismatched tag", "<FOR> in line 10")),
+            ("<FOR>B</FOR>", "<FOR>B<\x7fFOR>", 10, ("invalid token", "x7fFOR")),
+        ],
+    )
+    def test_the_place_and_the_reason(self, old, new, line, words):
+        assert old in JAVABAYES
+        error = refused(read_xmlbif, JAVABAYES.replace(old, new, 1), *words)
+        assert error.line == line, str(error)
+
+
 class TestRefusing:
     @pytest.mark.parametrize(
         ("old", "new", "line", "words"),
@@ -96,7 +150,8 @@ class TestRefusing:
             ("<FOR>B", "<FOR>A", 20, ("distinct", "'A'")),
             ("<NAME> B ", "<NAME>A", 17, ("declared once", "'A'")),
             ("<OUTCOME>a1", "<OUTCOME>a0", 12, ("distinct", "'a0'")),
-            ('TYPE="nature"', 'TYPE="decision"', 11, ("'nature'", "'decision'")),
+            ('TYPE="nature"', 'TYPE="decision"', 11, ("'A' (decision)", "not supported yet")),
+            ('TYPE="nature"', 'TYPE="plate"', 11, ("'nature'", "'plate'")),
             ("<DEFINITION><FOR>A</FOR><TABLE>0.3 0.7</TABLE></DEFINITION>", "", 12, ("must have a table", "'A'")),
             ("</NETWORK>", "", 29, ("well-formed XML", "mismatched tag")),
             ("</NETWORK>", "</NETWORK><NETWORK></NETWORK>", 28, ("one network",)),

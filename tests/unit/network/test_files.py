@@ -8,7 +8,7 @@ from networks import random_network
 from tunbridge.errors import DataError, FileMissingError, FormatError
 from tunbridge.network import BayesianNetwork, example_network, read_network
 
-SUFFIXES = [".bif", ".xmlbif", ".xml", ".net", ".dsc", ".tb", ".bif.gz"]
+SUFFIXES = [".bif", ".xmlbif", ".xml", ".net", ".dsc", ".xdsl", ".dsl", ".tb", ".bif.gz"]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -131,7 +131,8 @@ def test_large_networks_answer_single_questions(shared_data, name):
 def test_the_formats_are_listed_once(tmp_path):
     net = tb.example_network("asia")
     with pytest.raises(
-        DataError, match=r"format must be one of 'bif', 'dsc', 'net', 'tb', 'uai', 'xmlbif'; got 'json'\.$"
+        DataError,
+        match=r"format must be one of 'bif', 'dsc', 'dsl', 'net', 'tb', 'uai', 'xdsl', 'xmlbif'; got 'json'\.$",
     ):
         net.write(tmp_path / "asia.dat", format="json")
     with pytest.raises(DataError, match=r"got 'bfi'\. Did you mean 'bif'\?"):

@@ -13,15 +13,22 @@ from tunbridge.cli.usage import UsageError
 from tunbridge.errors import DataWarning
 from tunbridge.formats import read_network_parts, write_network_parts
 
-_NAMES = {"bif": "BIF", "xmlbif": "XMLBIF", "net": "Hugin NET", "dsc": "DSC", "uai": "UAI", "tb": "Tunbridge"}
+_NAMES = {"net": "Hugin NET", "tb": "Tunbridge"}
 
 
 @verb("network convert", old="convert", rank=38)
-def convert(network: NetworkFile, output: Path, *, source: str | None = None, target: str | None = None) -> None:
+def convert(
+    network: NetworkFile,
+    output: Path,
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    dialect: str | None = None,
+) -> None:
     """Convert a network to another file format.
 
-    The formats are bif, xmlbif, net (Hugin), dsc, uai and tb (Tunbridge's own, which keeps everything). A warning says
-    what the new format cannot hold.
+    The formats are bif, xmlbif, net (Hugin), dsc, xdsl and dsl (GeNIe), uai and tb (Tunbridge's own, which keeps
+    everything). A warning says what the new format cannot hold.
 
     Parameters
     ----------
@@ -31,22 +38,25 @@ def convert(network: NetworkFile, output: Path, *, source: str | None = None, ta
         The format of the network, if the end of its name does not say it.
     target, --to : NAME
         The format to write, if the end of the name does not say it.
+    dialect, --dialect : NAME
+        agrum if aGrUM wrote the network as uai or xdsl: it orders the parents of a table in the opposite way.
 
     Examples
     --------
     tunbridge network convert alarm.bif alarm.xmlbif
     tunbridge network convert alarm.bif.gz alarm.net
     tunbridge network convert model.txt model.tb --from dsc
+    tunbridge network convert grid.uai grid.bif --dialect agrum
     """
     before, after = _format_of("--from", network, source), _format_of("--to", output, target)
     check_output(output, [network])
-    parts = read_network_parts(network, before)
+    parts = read_network_parts(network, before, dialect=dialect)
     write_network_parts(output, parts, after)
     if lost := losses(parts, after):
         warn_user(f"{output.name} does not keep {'; '.join(lost)}.", DataWarning)
     arcs = sum(len(cpt.parents) for cpt in parts.cpts)
     sizes = f"{counted(len(parts.cpts), 'variable')}, {counted(arcs, 'arc')}"
-    say(f"{network.name}: {sizes} in {output} ({_NAMES.get(after, after)})")
+    say(f"{network.name}: {sizes} in {output} ({_NAMES.get(after, after.upper())})")
 
 
 def _format_of(option: str, path: Path, given: str | None) -> str:

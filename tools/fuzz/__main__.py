@@ -8,15 +8,38 @@ import signal
 import sys
 import time
 from multiprocessing.pool import ThreadPool
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from tools.fuzz import guided
 from tools.fuzz.models import ROOT
 from tools.fuzz.targets import TARGETS
 from tools.fuzz.trial import Failure, fuzz, minimised, save, stop_slow
 
+_GUIDED = 1 / 3  # of the time, where atheris is installed
+_PAGE, _MARKS = ROOT / "docs" / "reliability.md", ("<!-- fuzz -->", "<!-- /fuzz -->")
+
 
 def _run(task: tuple[str, int, float]) -> tuple[str, int, list[Failure]]:
+    """Try one target by mutations, and by coverage where that is possible."""
     name, seed, seconds = task
-    return name, *fuzz(name, seed, time.monotonic() + seconds)
+    share = _GUIDED if guided.is_available() else 0.0
+    count, failures = fuzz(name, seed, time.monotonic() + seconds * (1.0 - share))
+    if share:
+        with TemporaryDirectory() as folder:
+            more, inputs = guided.run(name, Path(folder), seconds=seconds * share, seed=seed)
+        count += more
+        failures += [Failure(name, "found by coverage", data) for data in inputs]
+    return name, count, failures
+
+
+def _record(counts: dict[str, int], n_bad: int) -> None:
+    """Rewrite the table of the page about reliability."""
+    before, _, rest = _PAGE.read_text().partition(_MARKS[0])
+    rows = [f"| {name} | {count:,} |".replace(",", " ") for name, count in sorted(counts.items())]
+    total = f"{sum(counts.values()):,}".replace(",", " ")
+    table = "\n".join(["| input | mutated inputs |", "|---|---:|", *rows, f"| **all** | **{total}**, {n_bad} bad |"])
+    _PAGE.write_text(f"{before}{_MARKS[0]}\n{table}\n{_MARKS[1]}{rest.partition(_MARKS[1])[2]}")
 
 
 def main() -> None:
@@ -25,25 +48,29 @@ def main() -> None:
     parser.add_argument("targets", nargs="*", default=list(TARGETS), help=f"default: {' '.join(TARGETS)}")
     parser.add_argument("--minutes", type=float, default=5.0, help="for all targets together (default: 5)")
     parser.add_argument("--seed", type=int, default=0, help="the random seed (default: 0)")
+    parser.add_argument("--record", action="store_true", help="write the counts to docs/reliability.md")
     parser.add_argument("--keep", action="store_true", help="write bad inputs to the regression corpus")
     given = parser.parse_args()
     cores = os.cpu_count() or 1
     seconds = given.minutes * 60 * cores / len(given.targets)
     tasks = [(name, given.seed, seconds) for name in given.targets]
-    total, bad = 0, {}
+    counts: dict[str, int] = {}
+    bad: dict[tuple[str, str], Failure] = {}
     with ThreadPool(cores) as pool:
         for name, count, failures in pool.imap_unordered(_run, tasks):
             new = {f.signature: f for f in sorted(failures, key=lambda f: -len(f.data))}
             bad |= {(name, signature): f for signature, f in new.items()}
-            total += count
+            counts[name] = count
             print(f"{name:10} {count:9} inputs, {len(failures)} bad of {len(new)} kinds", flush=True)
             for signature, failure in new.items():
                 print(f"           {signature}: {failure.data[:60]!r}", flush=True)
-    print(f"{total} inputs, {len(bad)} kinds of failures")
+    print(f"{sum(counts.values())} inputs, {len(bad)} kinds of failures")
+    if given.record:
+        _record(counts, len(bad))
     if given.keep:
         signal.signal(signal.SIGALRM, stop_slow)
         for failure in bad.values():
-            is_safe = not failure.signature.startswith(("the process", "no answer", "more than"))
+            is_safe = not failure.signature.startswith(("the process", "no answer", "more than", "found by coverage"))
             print("kept", save(minimised(failure) if is_safe else failure).relative_to(ROOT))
     sys.exit(1 if bad else 0)
 

@@ -11,7 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -19,8 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tunbridge as tb
+from tools.fuzz.grammars import mutate_json_lines, table_mutation, text_mutation
 from tools.fuzz.models import GOLDEN, model_seeds, mutate_model, use_model
-from tools.fuzz.mutations import Mutation, mutate_arguments, mutate_bytes, mutate_text
+from tools.fuzz.mutations import Mutation, mutate_arguments
+from tunbridge._core.registry import entries
+from tunbridge.errors import TunbridgeError
 
 
 class Target(NamedTuple):
@@ -41,7 +44,10 @@ def check_probabilities(values: Any) -> None:
 
 
 def use_network(path: Path) -> None:
-    """Read a network, ask it for all marginals, and write it."""
+    """Read a network in every dialect of its format, ask it for all marginals, and write it."""
+    with suppress(TunbridgeError):
+        if path.suffix in (".uai", ".xdsl"):
+            tb.read_network(path, dialect="agrum")
     net = tb.read_network(path)
     for answer in net.posteriors().values():
         if isinstance(answer, tb.Distribution):
@@ -84,9 +90,25 @@ def _network_seeds(suffix: str) -> Callable[[], list[bytes]]:
             [("a b", "c"), ("ü", "c")],
             {"a b": [0.25, 0.75], "ü": [0.2, 0.3, 0.5], "c": np.full((2, 3, 2), 0.5)},
         )
-        return [_written(net, suffix) for net in (tb.example_network("asia"), odd)]
+        nets = [tb.example_network("asia"), odd, _noisy()]
+        if suffix == ".net":
+            nets.append(_mixed())
+        return [_written(net, suffix) for net in nets]
 
     return seeds
+
+
+def _noisy() -> tb.BayesianNetwork:
+    causes = [tb.Variable(name, ["no", "yes"]) for name in ("cold", "flu")]
+    effect = tb.noisy_or(tb.Variable("fever", ["no", "yes"]), dict(zip(causes, (0.4, 0.8), strict=True)), leak=0.1)
+    return tb.BayesianNetwork.from_tables([*(tb.CPT(v, (), np.array([0.9, 0.1])) for v in causes), effect])
+
+
+def _mixed() -> tb.BayesianNetwork:
+    d, x, y = tb.Variable("d", ["a", "b"]), tb.Variable("x"), tb.Variable("y")
+    means = tb.LinearGaussian(x, [d], [1.0, -2.0], variances=[1.0, 0.5])
+    line = tb.LinearGaussian(y, [x], 0.5, coefficients=[2.0], variances=0.1)
+    return tb.BayesianNetwork.from_tables([tb.CPT(d, (), np.array([0.3, 0.7])), means, line])
 
 
 def _written(net: tb.BayesianNetwork, suffix: str) -> bytes:
@@ -156,13 +178,16 @@ def _command_seeds() -> list[bytes]:
 
 
 def _targets() -> Iterator[tuple[str, Target]]:
-    for name in ("bif", "xmlbif", "net", "dsc", "xdsl", "dsl", "uai"):
-        yield name, Target(f".{name}", _network_seeds(f".{name}"), mutate_text, use_network)
+    for name, entry in entries("network_format").items():
+        if not entry.details.get("binary"):
+            suffix = entry.details["suffixes"][0]
+            yield name, Target(suffix, _network_seeds(suffix), text_mutation(name), use_network)
     yield "tb", Target(".tb", model_seeds, mutate_model, use_model)
-    for name in ("csv", "tsv", "arff", "jsonl"):
-        yield name, Target(f".{name}", _table_seeds(f".{name}"), mutate_text, use_table)
+    for name in ("csv", "tsv", "arff"):
+        yield name, Target(f".{name}", _table_seeds(f".{name}"), text_mutation(name), use_table)
+    yield "jsonl", Target(".jsonl", _table_seeds(".jsonl"), mutate_json_lines, use_table)
     for name in ("parquet", "arrow"):
-        yield name, Target(f".{name}", _table_seeds(f".{name}"), mutate_bytes, use_table)
+        yield name, Target(f".{name}", _table_seeds(f".{name}"), table_mutation(name == "parquet"), use_table)
     yield "arguments", Target(".txt", _command_seeds, mutate_arguments, use_command)
 
 

@@ -136,7 +136,7 @@ def fuzz(name: str, seed: int, end: float) -> tuple[int, list[Failure]]:
 
 
 def _received(reader: Connection) -> object:
-    if not reader.poll(60):  # imports, or an input that no alarm ends
+    if not reader.poll(120):  # imports on a busy machine, or an input that no alarm ends
         raise TimeoutError
     return reader.recv()
 

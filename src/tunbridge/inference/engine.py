@@ -51,6 +51,7 @@ from tunbridge.inference.tree import (
     Tree,
     Triangulation,
     compile_tree,
+    needs_logarithms,
     run_lanes,
     run_tree,
     triangulate,
@@ -336,7 +337,8 @@ class Engine:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return ln P(evidence) and the marginals of some variables, side by side, for rows of hard and soft evidence.
 
-        Rows go through the tree in batches of up to ``lanes``, or one by one where its tables are too large for that.
+        Soft evidence is the logarithms of likelihoods, the largest 0. Rows go through the tree in batches of up to
+        ``lanes``, or one by one where its tables are too large for that.
         """
         n, soft = codes.shape[1], soft or {}
         log_evidence = np.zeros(n)
@@ -345,7 +347,7 @@ class Engine:
 
         def run(piece: tuple[int, int]) -> None:
             at = np.minimum(np.arange(piece[0], piece[0] + size), piece[1] - 1)  # unused lanes repeat the last row
-            evidence = {v: likelihood[:, at] for v, likelihood in soft.items()}
+            evidence = {v: logs[:, at] for v, logs in soft.items()}
             answer = run_lanes(self.tree, self.potentials, codes[:, at], evidence, asked, self.starts)
             log_evidence[slice(*piece)], found[slice(*piece)] = (part[: piece[1] - piece[0]] for part in answer)
 
@@ -354,8 +356,11 @@ class Engine:
             map_threads(run, row_pieces(n, size), n_jobs)
         elif size == 1:
             for i in range(n):  # one at a time: each may need all the memory
+                if any(needs_logarithms(logs[:, i : i + 1]).any() for logs in soft.values()):
+                    run((i, i + 1))
+                    continue
                 hard = {v: int(code) for v, code in enumerate(codes[:, i]) if code >= 0}
-                evidence = Evidence(hard, {v: likelihood[:, i] for v, likelihood in soft.items()})
+                evidence = Evidence(hard, {v: np.exp(logs[:, i]) for v, logs in soft.items()})
                 log_evidence[i] = self.log_probability(evidence)
                 if asked and log_evidence[i] > -math.inf:
                     marginals = self.run(evidence, asked).marginals

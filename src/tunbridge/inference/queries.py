@@ -54,7 +54,7 @@ from tunbridge.inference.evidence import Evidence, Given, find_variable, read_ev
 from tunbridge.inference.flat import gather_potentials
 from tunbridge.inference.hybrid.components import Solution, check_solution, solve
 from tunbridge.inference.hybrid.evidence import Absorbed, absorb
-from tunbridge.inference.tree import Answer, Plan, Sketch, triangulate
+from tunbridge.inference.tree import Answer, Plan, Sketch, triangulate, with_logarithms
 from tunbridge.kernels.compiled import announce
 from tunbridge.kernels.inference import logarithms, propagation
 from tunbridge.probability import CPT, ConditionalTable, Distribution, LinearGaussian, Mixture, as_cpt
@@ -460,7 +460,9 @@ def most_probable_codes(engine: Engine, evidence: Evidence, wanted: Sequence[int
     with plan.tree.borrow(plan.potentials) as run:
         log_largest = propagation.maximise(plan.tree.program, run.x, findings, is_maximised, chosen)
         if plan.tree.has_underflowed(run):
-            log_largest = logarithms.maximise(plan.tree.program, run.x, run.at, findings, is_maximised, chosen)
+            log_largest = logarithms.maximise(
+                plan.tree.program, run.x, run.at, with_logarithms(findings), is_maximised, chosen
+            )
     for v in asked:
         if codes[v] < 0:
             codes[v] = int(chosen[places[v]])

@@ -30,6 +30,7 @@ COUNTABLE = HOPELESS
 
 _NOTHING = np.empty(0, np.int64)
 _NO_LIKELIHOODS = np.empty((0, 1))
+_LOG_SMALL = -600.0
 _UNDERFLOW_WAYS_OUT = "Replace very small probabilities (below 1e-100) by 0."
 
 
@@ -208,14 +209,18 @@ class Tree:
         """Compute ln P(evidence), the wanted marginals and a joint table in the buffer of a run."""
         self.use(propagation.propagate)(self.program, run.x, findings, wanted, joint)
         if self.has_underflowed(run):
-            self.use(logarithms.propagate)(self.program, run.x, run.at, findings, wanted, joint)
+            self.use(logarithms.propagate)(self.program, run.x, run.at, with_logarithms(findings), wanted, joint)
 
     def has_underflowed(self, run: Run) -> bool:
         """Return whether products of the last run left the range of a double, so that logarithms are needed."""
         if run.x[SAFE]:
             return False
-        check_memory("exact inference with logarithms", 16.0 * self.n_entries, ways_out=_UNDERFLOW_WAYS_OUT)
+        self.check_logarithms()
         return True
+
+    def check_logarithms(self) -> None:
+        """Raise MemoryForecastError where the tables that a run on logarithms takes would not fit."""
+        check_memory("exact inference with logarithms", 16.0 * self.n_entries, ways_out=_UNDERFLOW_WAYS_OUT)
 
     def _load(self, run: Run) -> None:
         given = run.potentials
@@ -430,6 +435,17 @@ def arranged(
     return wide
 
 
+def with_logarithms(findings: propagation.Evidence) -> propagation.Evidence:
+    """Return evidence with the logarithms of its likelihoods, as :mod:`logarithms` takes it."""
+    with np.errstate(all="ignore"):  # likelihoods of variables that have none are not filled
+        return findings._replace(likelihoods=np.log(findings.likelihoods))
+
+
+def needs_logarithms(logs: np.ndarray) -> np.ndarray:
+    """Return for which rows (columns) a possible likelihood is too small for a product, the largest being 1."""
+    return ((logs < _LOG_SMALL) & (logs > -np.inf)).any(axis=0)
+
+
 def run_lanes(
     tree: Tree,
     potentials: Potentials,
@@ -447,7 +463,7 @@ def run_lanes(
     codes : ndarray of shape (n_variables, lanes)
         The states of each row, −1 where they are missing.
     soft : mapping of int to ndarray of shape (n_states, lanes)
-        Likelihoods of the states of some variables in each row.
+        The logarithms of the likelihoods of the states of some variables in each row, the largest 0.
     asked : sequence of int
         The variables whose marginals are returned.
     starts : sequence of int
@@ -459,12 +475,17 @@ def run_lanes(
     wanted, is_soft = np.zeros(len(n_states), np.int64), np.zeros(len(n_states), np.int64)
     wanted[list(asked)] = 1
     likelihoods = np.empty((int(n_states.sum()), lanes))
-    for v, likelihood in soft.items():
+    is_wide = any(needs_logarithms(logs).any() for logs in soft.values())
+    for v, logs in soft.items():
         is_soft[v] = 1
-        likelihoods[starts[v] : starts[v + 1]] = likelihood
+        likelihoods[starts[v] : starts[v + 1]] = logs if is_wide else np.exp(logs)
     evidence = propagation.Evidence(findings, likelihoods, is_soft)
     with tree.borrow(potentials, lanes) as run:
-        tree.propagate(run, evidence, wanted, _NOTHING)
+        if is_wide:
+            tree.check_logarithms()
+            tree.use(logarithms.propagate)(tree.program, run.x, run.at, evidence, wanted, _NOTHING)
+        else:
+            tree.propagate(run, evidence, wanted, _NOTHING)
         at, x, _ = run
         log_evidence = x[at.log_evidence : at.marginals].copy()
         marginals = x[at.marginals : at.up].reshape(-1, lanes)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -28,13 +27,11 @@ from tunbridge.inference.hybrid.components import Solution
 from tunbridge.inference.hybrid.evidence import (
     LogFactor,
     combined,
-    has_small,
     possible_only,
-    scaled,
-    united,
     with_factors,
 )
 from tunbridge.inference.hybrid.rows import PIECE_CELLS, Pattern, Solver, design, n_configurations, patterns
+from tunbridge.inference.tree import needs_logarithms
 
 _LARGEST_CLUSTER = 1024  # configurations
 _LANES = 64
@@ -119,13 +116,7 @@ class Answered(NamedTuple):
 
 def answer(engine: Engine, rows: Rows, question: Question, n_jobs: int | None = None) -> Answered:
     """Return the posteriors of scopes for the rows of a pattern."""
-    n = len(question.pattern.rows)
-    factors, constants = combined(question.factors, n)
-    small = np.broadcast_to(has_small(factors), n)
-    if small.any() and n_configurations(engine, {d for f in factors for d in f.scope}) > _LARGEST_CLUSTER:
-        return _answer_apart(engine, rows, question, small, n_jobs)
-    if small.any():
-        factors = _possible_in_rows(engine, rows, question.pattern, factors, n_jobs)
+    factors, constants = combined(question.factors, len(question.pattern.rows))
     clusters = _clusters([f.scope for f in factors] + question.scopes)
     if any(n_configurations(engine, scope) > _LARGEST_CLUSTER for scope in clusters):
         return _answer_singly(engine, rows, question, factors, constants)
@@ -133,48 +124,16 @@ def answer(engine: Engine, rows: Rows, question: Question, n_jobs: int | None = 
     soft: dict[int, np.ndarray] = {}
     for factor in factors:
         v = factor.scope[0] if len(factor.scope) == 1 else engine.n_variables + _home(clusters, factor.scope)
-        logs = _spread(factor, clusters, engine)
-        table, tops = scaled(logs)
-        soft[v], constants = table.T, constants + np.where(np.isfinite(tops), tops, -np.inf)
+        logs = _spread(factor, clusters, engine).reshape(len(constants), -1)
+        tops = logs.max(axis=1)
+        constants = constants + np.where(np.isfinite(tops), tops, -np.inf)
+        soft[v] = (logs - np.where(np.isfinite(tops), tops, 0.0)[:, None]).T
     asked = sorted({_where(scope, clusters, engine) for scope in question.scopes})
     codes = rows.codes[:, question.pattern.rows]
     codes[[v for v in soft if v < len(codes)]] = -1  # in the rows that know it, the factor holds it
     log_evidence, marginals = _propagated(extended, codes, soft, asked, n_jobs)
     found = {scope: _marginal(engine, scope, clusters, marginals) for scope in question.scopes}
     return Answered(log_evidence + constants, found)
-
-
-def _answer_apart(engine: Engine, rows: Rows, question: Question, small: np.ndarray, n_jobs: int | None) -> Answered:
-    """Answer the rows with entries too small to be kept one at a time, and the others together."""
-    pattern, n = question.pattern, len(small)
-    log_evidence = np.empty(n)
-    found = {s: np.empty((n, n_configurations(engine, s))) for s in question.scopes}
-    for some in (np.flatnonzero(small), np.flatnonzero(~small)):
-        if not len(some):
-            continue
-        factors = [f._replace(logs=f.logs[some]) for f in question.factors]
-        part = question._replace(pattern=replace(pattern, rows=pattern.rows[some]), factors=factors)
-        if small[some[0]]:
-            answered = _answer_singly(engine, rows, part, *combined(factors, len(some)))
-        else:
-            answered = answer(engine, rows, part, n_jobs)
-        log_evidence[some] = answered.log_evidence
-        for scope, out in found.items():
-            out[some] = answered.posteriors[scope]
-    return Answered(log_evidence, found)
-
-
-def _possible_in_rows(
-    engine: Engine, rows: Rows, pattern: Pattern, factors: list[LogFactor], n_jobs: int | None
-) -> list[LogFactor]:
-    """Return the factors united, without what each row's known categories make impossible."""
-    scope = tuple(sorted({d for factor in factors for d in factor.scope}))
-    whole = united(factors, engine.n_states)
-    clusters = _clusters([scope])
-    v = _where(scope, clusters, engine)
-    _, found = _propagated(engine.with_clusters(clusters), rows.codes[:, pattern.rows], {}, [v], n_jobs)
-    chances = np.nan_to_num(found[v]).reshape(whole.logs.shape)
-    return [whole._replace(logs=np.where(chances > 0.0, whole.logs, -np.inf))]
 
 
 def _clusters(scopes: Iterable[Scope]) -> list[Scope]:
@@ -222,9 +181,16 @@ def _marginal(
 def _propagated(
     engine: Engine, codes: np.ndarray, soft: Mapping[int, np.ndarray], asked: list[int], n_jobs: int | None
 ) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-    """Return ln P(evidence) and the marginals of some variables for rows with hard and soft evidence."""
+    """Return ln P(evidence) and the marginals of some variables for rows with hard and soft evidence (logarithms)."""
     lanes = min(_LANES, 2 ** math.ceil(math.log2(max(1, codes.shape[1]))))
-    log_evidence, found = engine.run_rows(codes, asked, soft, lanes=lanes, n_jobs=n_jobs)
+    is_wide = np.zeros(codes.shape[1], bool)
+    for logs in soft.values():
+        is_wide |= needs_logarithms(logs)
+    log_evidence, found = np.empty(len(is_wide)), np.empty((len(is_wide), int(engine.n_states[asked].sum())))
+    for some in (np.flatnonzero(~is_wide), np.flatnonzero(is_wide)):  # apart, because the others are much faster
+        if len(some):
+            own = {v: logs[:, some] for v, logs in soft.items()}
+            log_evidence[some], found[some] = engine.run_rows(codes[:, some], asked, own, lanes=lanes, n_jobs=n_jobs)
     ends = np.cumsum(engine.n_states[asked])[:-1]
     return log_evidence, dict(zip(asked, np.split(found, ends, axis=1), strict=True)) if asked else {}
 
@@ -255,4 +221,4 @@ def _of_row(engine: Engine, factors: list[LogFactor], known: Evidence) -> list[L
     for factor in factors:
         at = (slice(None), *(known.hard.get(d, slice(None)) for d in factor.scope))
         kept.append(LogFactor(tuple(d for d in factor.scope if d not in known.hard), factor.logs[at]))
-    return possible_only(engine, kept, known) if np.any(has_small(kept)) else kept
+    return possible_only(engine, kept, known)

@@ -8,10 +8,11 @@ Factors are kept as logarithms. Only ratios matter for posteriors, so the larges
 the density of the evidence. Factors about the same categories, or some of them, are added up as logarithms: a thousand
 measurements of one case do not underflow.
 
-An entry below 10⁻³⁰⁰ of the largest is too small to be kept next to it. That does no harm, unless the largest entries
-are impossible for other reasons (another factor, or a table). So where such entries occur, all factors are united in
-one, and the configurations that are impossible in the discrete network are dropped before the largest of the others is
-taken out.
+An entry far below the largest cannot be kept next to it in a table of doubles, and other factors may make it the most
+probable one. So a factor with a wide range becomes several observed children, each with a root of it: φ = Π φ^(1/n).
+The junction tree notices that their product underflows, and takes logarithms. Only where the range is enormous
+(10⁻¹³⁰⁰⁰) all factors are united in one, and the configurations that are impossible in the discrete network are dropped
+before the largest of the others is taken out.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ SMALLEST = 1e-300
 LARGEST_UNION = 2**20
 """The entries of the largest factor in which others are united."""
 
-_LOG_SMALLEST = float(np.log(SMALLEST))
+_PART, _MOST_PARTS = 600.0, 50  # logarithms of a factor wider than this become several factors
 
 
 class LogFactor(NamedTuple):
@@ -81,14 +82,16 @@ def widened(factor: LogFactor, scope: tuple[int, ...]) -> np.ndarray:
     return factor.logs.reshape(len(factor.logs), *(sizes.get(v, 1) for v in scope))
 
 
-def has_small(factors: Iterable[LogFactor]) -> np.ndarray | bool:
-    """Return, for each row, whether some entry is too small to be kept beside the largest of its factor."""
-    found: np.ndarray | bool = False
-    for factor in factors:
-        flat = factor.logs.reshape(len(factor.logs), -1)
-        least = np.where(flat == -np.inf, np.inf, flat).min(axis=1)
-        found = found | (least < flat.max(axis=1) + _LOG_SMALLEST)
-    return found
+def _range(factor: LogFactor) -> float:
+    """Return how far the least finite logarithm of a factor is below the largest."""
+    finite = factor.logs[np.isfinite(factor.logs)]
+    return float(np.ptp(finite)) if finite.size else 0.0
+
+
+def _parts(factor: LogFactor) -> list[LogFactor]:
+    """Return factors whose product is this one, and whose entries a double can hold."""
+    n = min(_MOST_PARTS, 1 + int(_range(factor) / _PART))
+    return [factor._replace(logs=factor.logs / n)] * n
 
 
 def united(factors: Sequence[LogFactor], n_states: np.ndarray) -> LogFactor:
@@ -178,8 +181,7 @@ def absorb(engine: Engine, given: Given, *, may_be_impossible: bool = False) -> 
         logs = solution.log_density(found.z(component))
         factors.append(LogFactor(solution.scope, logs.reshape(1, *engine.part.shape(solution.scope))))
     kept, constants = combined(factors, 1)
-    if np.any(has_small(kept)):
-        kept = possible_only(engine, kept, evidence)
+    kept = possible_only(engine, kept, evidence)
     extended, whole = with_factors(engine, kept, evidence, float(constants[0]))
     if whole.log_factor == -math.inf and not may_be_impossible:
         raise _contradicted(engine, values)
@@ -191,6 +193,7 @@ def with_factors(
 ) -> tuple[Engine, Evidence]:
     """Return the network with an observed child for each factor of one row, and the evidence with these children."""
     tables, log_factor = [], evidence.log_factor + log_constant
+    factors = [part for factor in factors for part in _parts(factor)]
     for number, factor in enumerate(factors):
         rows, tops = scaled(factor.logs)
         parents = tuple(engine.variables[d] for d in factor.scope)
@@ -205,7 +208,9 @@ def with_factors(
 
 
 def possible_only(engine: Engine, factors: list[LogFactor], evidence: Evidence) -> list[LogFactor]:
-    """Return the factors of one row united, without what is impossible in the discrete network."""
+    """Return the factors of one row; if one has too wide a range, united, without what is impossible without them."""
+    if all(_range(factor) <= _PART * _MOST_PARTS for factor in factors):
+        return factors
     scope = sorted({d for factor in factors for d in factor.scope})
     if math.prod(map(float, engine.n_states[scope])) > LARGEST_UNION:
         return factors

@@ -74,14 +74,14 @@ def _start(program, x, at):
 
 @njit(cache=True, nogil=True)
 def _read_evidence(program, evidence, lane, run):
-    """Take the logarithms of the evidence of a lane."""
-    codes, likelihoods, is_soft = evidence
+    """Take the evidence of a lane; its likelihoods are logarithms."""
+    codes, log_likelihoods, is_soft = evidence
     for v in range(program.variables.shape[0]):
         first = program.variables[v, STATES]
         for k in range(program.variables[v, N_STATES]):
             run.found[first + k] = 0.0 if codes[v, lane] < 0 or codes[v, lane] == k else -np.inf
             if is_soft[v]:
-                run.found[first + k] += np.log(likelihoods[first + k, lane])
+                run.found[first + k] += log_likelihoods[first + k, lane]
 
 
 @njit(cache=True, nogil=True)
@@ -227,7 +227,7 @@ def _write(run, table, n_axes, out):
 def propagate(program, x, at, evidence, wanted, joint):
     """Compute what :func:`tunbridge.kernels.inference.propagation.propagate` does, and write it to the same places.
 
-    ``at`` is the layout of the buffer x.
+    ``at`` is the layout of the buffer x. The likelihoods of the evidence are logarithms, here and below.
     """
     variables, cliques, lanes = program.variables, program.cliques, evidence.codes.shape[1]
     run, sums_all = _start(program, x, at), np.zeros(variables.shape[0], np.int64)

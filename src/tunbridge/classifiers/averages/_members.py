@@ -400,7 +400,7 @@ def member_of(content: Mapping[str, Any], n_classes: int) -> Member:
     tries = unpack(Tries, content["tries"])
     check_tries(tries, [v.n_states for v in encoding.coded], n_classes)
     told = unpack(FloatArray, content["told"])
-    if len(parents) != len(encoding.variables) or told.shape != (2, len(parents)):
+    if len(parents) != len(encoding.variables) or told.shape != (2, len(parents)) or (abs(told) > _FARTHEST).any():
         raise ValueError("its structure does not belong to its features")
     return Member(encoding, parents, tries, told)
 

@@ -60,7 +60,7 @@ WeightArray: TypeAlias = Annotated[np.ndarray, ArrayRule(("float64",), 0, _MOST)
 """An array of weights."""
 
 CountArray: TypeAlias = Annotated[np.ndarray, ArrayRule(("int64", "float64"), 0, _MOST)]
-"""An array of counts: whole numbers, or weights."""
+"""An array of counts: integers, or weights."""
 
 PlaceArray: TypeAlias = Annotated[np.ndarray, ArrayRule(("int64",), low=0)]
 """An array of positions."""

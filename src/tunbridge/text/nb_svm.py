@@ -324,7 +324,7 @@ def _ascend(problem: Problem, state: State, max_iter: int, tol: float, n_jobs: i
         if gap <= _NEAR * allowed or len(trace) == max_iter:
             gap = _gap(problem, state, n_jobs)
             done = gap <= allowed
-    return LinearWeights(state.weights, state.intercept, log_shares, tuple(trace), gap, done)
+    return LinearWeights(state.weights, state.intercept, log_shares, tuple(trace), gap, bool(done))
 
 
 # Passes, by kernels or, over few documents, by NumPy

@@ -52,7 +52,7 @@ class Weighting:
     """
 
     counts: str = "raw"
-    length: float | str | None = None
+    length: int | float | str | None = None
     idf: bool = False
     late: bool = False
 

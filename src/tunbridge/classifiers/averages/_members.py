@@ -36,7 +36,7 @@ from tunbridge._core.packing import FloatArray, unpack
 from tunbridge.classifiers._reading import numbers_of, seen_values
 from tunbridge.classifiers._rows import Examples
 from tunbridge.classifiers._statistics import Encoding, numeric_features
-from tunbridge.classifiers.averages._tries import TrieRows, flatten, grow_trie
+from tunbridge.classifiers.averages._tries import STRENGTHS, TrieRows, flatten, grow_trie
 from tunbridge.counts import PairCounts
 from tunbridge.data import Variable
 from tunbridge.data.discretisation import Discretisation
@@ -57,6 +57,7 @@ _CERTAIN = 1e12
 _ROUNDS = 10
 _SMALLEST_STEP = 1e-3
 _SETTLED = 1e-5
+_FARTHEST = 1e100  # exponents and weights beyond are none of rows
 
 
 class Settings(NamedTuple):
@@ -399,7 +400,7 @@ def member_of(content: Mapping[str, Any], n_classes: int) -> Member:
     tries = unpack(Tries, content["tries"])
     check_tries(tries, [v.n_states for v in encoding.coded], n_classes)
     told = unpack(FloatArray, content["told"])
-    if len(parents) != len(encoding.variables) or told.shape != (2, len(parents)):
+    if len(parents) != len(encoding.variables) or told.shape != (2, len(parents)) or (abs(told) > _FARTHEST).any():
         raise ValueError("its structure does not belong to its features")
     return Member(encoding, parents, tries, told)
 
@@ -433,8 +434,9 @@ def check_tries(t: Tries, n_states: list[int], n_classes: int) -> None:
         bool((np.diff(t.child_first) == before * t.n_parent_states).all()),
         bool((np.diff(t.cell_first) == n_nodes * feature_states).all()),
         all(_within(t.child[a:b], -1, n) for a, b, n in zip(t.child_first, t.child_first[1:], n_nodes, strict=False)),
-        all(bool(np.isfinite(a).all()) for a in (t.exponents, t.base, t.strengths, t.node_total, t.cell_count)),
-        bool((t.base > 0).all() and (t.strengths > 0).all() and (t.node_total > 0).all() and (t.cell_count > 0).all()),
+        bool((np.abs(t.exponents) < _FARTHEST).all() and np.isin(t.strengths, STRENGTHS).all()),
+        all(bool(((a > 0) & (a < _FARTHEST)).all()) for a in (t.base, t.node_total, t.cell_count)),
+        all(abs(base.sum() - 1.0) < 1e-6 for base in np.split(t.base, t.base_first[1:-1])),
     ]
     if not all(fits):
         raise ValueError("its tables do not belong together")

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from tunbridge._core.threads import map_threads, n_threads, row_pieces
+from tunbridge._core.threads import _pool, map_threads, n_threads, replacing_state, row_pieces
 from tunbridge.errors import DataError
 
 
@@ -79,6 +79,43 @@ def test_an_interruption_of_the_caller_stops_the_rest() -> None:
     with pytest.raises(KeyboardInterrupt):
         map_threads(interrupt, range(1000), 2)
     assert len(begun) < 1000
+
+
+def test_where_no_thread_can_be_started_the_caller_works_alone(monkeypatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    _pool.cache_clear()
+    monkeypatch.setattr("threading.Thread.start", refuse)
+    assert map_threads(abs, range(-100, 0), 3) == list(range(100, 0, -1))
+    _pool.cache_clear()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_lock_held_by_another_thread_is_free_after_a_fork() -> None:
+    class Learner:
+        learned = 0
+
+    learner, holds, done = Learner(), threading.Event(), threading.Event()
+
+    def learn() -> None:
+        with replacing_state(learner) as changed:
+            changed.learned = 1
+            holds.set()
+            done.wait()
+
+    thread = threading.Thread(target=learn)
+    thread.start()
+    holds.wait()
+    child = os.fork()
+    if child == 0:
+        with replacing_state(learner) as changed:
+            changed.learned = 2
+        os._exit(learner.learned)
+    done.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+    assert learner.learned == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -16,6 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache, wraps
 from threading import Lock, RLock
+from time import monotonic
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -25,6 +26,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 P = ParamSpec("P")
 
+_AT_A_TIME = 0.1  # seconds
+_FIRST_ROWS = 64
 _RUNS = 32
 """Runs of pieces a thread gets: enough to even out long and short ones, few enough to cost nothing."""
 
@@ -46,7 +49,8 @@ def map_threads(function: Callable[[T], R], pieces: Iterable[T], n_jobs: int | N
     """Return ``[function(piece) for piece in pieces]``, computed by several threads, of which the caller's is one.
 
     The error of the first piece that fails is raised, and pieces that have not begun are given up. Pieces may call
-    ``map_threads`` themselves: a helper that has not begun is not waited for.
+    ``map_threads`` themselves: a helper that has not begun is not waited for. After an interruption none is waited for:
+    one may be busy with the compiler for many seconds.
     """
     work = list(pieces)
     workers = min(n_threads(n_jobs), len(work))
@@ -61,12 +65,44 @@ def map_threads(function: Callable[[T], R], pieces: Iterable[T], n_jobs: int | N
         shared.drain()
     except BaseException as error:  # an interruption between two pieces
         shared.errors[-1] = error
+    for error in list(shared.errors.values()):
+        if not isinstance(error, Exception):
+            raise error
     for helper in helpers:
         if not helper.cancel():
             helper.result()
     if shared.errors:
         raise shared.errors[min(shared.errors)]
     return shared.results
+
+
+def map_rows(function: Callable[[int, int], None], n_rows: int, n_jobs: int | None = None, *, most: int) -> None:
+    """Call ``function(start, stop)`` for runs of at most so many rows until all are done, by several threads.
+
+    For rows that may take a microsecond or a second each, and whose results do not depend on each other: runs are made
+    as long as fits into :data:`_AT_A_TIME`, so that an interruption is answered soon.
+    """
+    next_row, lock = 0, Lock()
+
+    def taken(size: int) -> tuple[int, int]:
+        nonlocal next_row
+        with lock:
+            start, next_row = next_row, min(next_row + size, n_rows)
+            return start, next_row
+
+    def work(_: int) -> None:
+        size = min(most, _FIRST_ROWS)
+        try:
+            while (run := taken(size))[0] < run[1]:
+                begun = monotonic()
+                function(*run)
+                fitting = size * _AT_A_TIME / max(monotonic() - begun, 1e-9)
+                size = max(1, min(most, 2 * size, int(fitting)))
+        except BaseException:
+            taken(n_rows)  # nothing is left for the other threads
+            raise
+
+    map_threads(work, range(max(1, min(n_threads(n_jobs), n_rows // _FIRST_ROWS))), n_jobs)
 
 
 class _Work(Generic[T, R]):

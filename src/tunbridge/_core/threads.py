@@ -65,9 +65,9 @@ def map_threads(function: Callable[[T], R], pieces: Iterable[T], n_jobs: int | N
         shared.drain()
     except BaseException as error:  # an interruption between two pieces
         shared.errors[-1] = error
-    for error in list(shared.errors.values()):
-        if not isinstance(error, Exception):
-            raise error
+    for failure in list(shared.errors.values()):
+        if not isinstance(failure, Exception):
+            raise failure
     for helper in helpers:
         if not helper.cancel():
             helper.result()

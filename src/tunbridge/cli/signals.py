@@ -1,9 +1,9 @@
 """Ctrl-C and other signals that end the program: soon, with a sentence and an exit code, and without a traceback.
 
 While a verb works, Ctrl-C raises KeyboardInterrupt, so that work that can keep its best result does. Python raises it
-between two of its own steps, and a compiler or a long computation may let it wait, or lose it. So a thread of its own
-is told of the signal by the system (``set_wakeup_fd``), and ends the process if nobody else has after
-:data:`PATIENCE` seconds. Before and after the work, and at the second signal, the process ends at once.
+between two of its own steps, and a compiler or a long computation may delay it or lose it. So the system notifies a
+thread (``set_wakeup_fd``), which ends the process if it is still there :data:`PATIENCE` seconds later. Before and after
+the work, and at the second signal, the process ends at once.
 
 The exit code is 128 + the number of the signal, as in shells: 130 for Ctrl-C, 143 for SIGTERM. This module is imported
 before all others and imports next to nothing.

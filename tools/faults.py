@@ -1,14 +1,16 @@
 """Break the program while it works, and see what is left: ``python -m tools.faults`` (``make faults``).
 
-Every trial runs the command line in a process of its own, in a fresh folder, and disturbs it: kills it while it writes,
-sends a signal at a random moment, fills the disk, takes away the home folder, limits memory or threads. What must hold:
+Trials run the command line in a process of its own, in a fresh folder, and disturb it: kill it, send it a signal at a
+random moment, fill the disk, take away the home folder, memory, threads, open files or the terminal. Writers are killed
+in the library too, by the hundred, in forks that do nothing but write. What must hold:
 
 * a file that is written is complete, old or new, never half of it;
-* no stray file is left behind, or the next run removes it;
-* a signal ends the program within two seconds, with exit code 130 (SIGINT) or 143 (SIGTERM);
-* no traceback is printed.
+* no temporary file is left behind, or the next run removes it;
+* a signal ends the program within two seconds, with exit code 130 (SIGINT) or 143 (SIGTERM) and one sentence;
+* whatever is missing, the program works or ends with a sentence: no traceback, no crash.
 
-A table of what was tried and what held is printed.
+The verbs and the file formats come from the registry. The table of what was tried and what held is printed, and
+written into ``docs/reliability.md``.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -29,42 +32,67 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "reliability.md"
 _PROGRAM = [sys.executable, "-m", "tunbridge"]
+_LONGEST = 2.0
+_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}
+_CRASHES = re.compile(r"Traceback|Fatal Python|LLVM ERROR|terminate called|Segmentation|core dumped|Check failed")
 
 
 @dataclass
 class Line:
-    """A line of the table: what was tried, how often, and what went wrong."""
+    """A line of the table: what was tried, how often, how long the slowest took, and what went wrong."""
 
     what: str
     trials: int = 0
     slowest: float = 0.0
+    remark: str = ""
     failures: list[str] = field(default_factory=list)
 
     def cells(self) -> list[str]:
         """Return the cells of the line."""
-        held = "all" if not self.failures else f"all but {len(self.failures)}: {self.failures[0][:80]}"
-        slowest = f"{self.slowest:.2f} s" if self.slowest else "–"
-        return [self.what, str(self.trials), held, slowest]
+        held = f"{self.trials - len(self.failures)}" if self.trials else "–"
+        slowest = f"{self.slowest:.1f} s" if self.slowest else ""
+        return [self.what, str(self.trials), held, slowest, self.remark]
 
+
+# The commands
 
 VERBS: dict[str, list[str]] = {
     "learn": ["learn", "asia.csv", "--target", "lung", "--model", "bayes-forest", "-o", "out.tb"],
-    "predict": ["predict", "model.tb", "large.csv", "--proba", "-o", "out.csv"],
+    "predict": ["predict", "model.tb", "large.csv", "--proba", "-o", "out.parquet"],
     "evaluate": ["evaluate", "large.csv", "--target", "lung", "--models", "nb,tan,aode,bayes-forest"],
-    "explain": ["explain", "model.tb", "large.csv", "--row", "3"],
+    "explain": ["explain", "model.tb", "large.csv", "--row", "3", "--html", "out.html", "--plot", "out.png"],
     "describe": ["describe", "large.csv"],
+    "datasets": ["datasets", "play_tennis", "-o", "out.csv"],
+    "bayes": ["bayes", "--prior", "a=0.1", "--prior", "b=0.9", "--likelihood", "a=0.9,b=0.2", "--plot", "out.svg"],
+    "test": ["test", "--sensitivity", "0.9", "--specificity", "0.95", "--prevalence", "0.01"],
+    "warmup": ["warmup"],
     "network learn": ["network", "learn", "large.csv", "--search", "orders", "-o", "out.tb"],
-    "network fit": ["network", "fit", "asia.bif", "missing.csv", "-o", "out.tb"],
+    "network fit": ["network", "fit", "asia.bif", "missing.csv", "-o", "out.tb", "--trace", "out.pdf"],
     "network query": ["network", "query", "asia.bif", "--target", "lung", "--given", "xray=yes"],
     "network sample": ["network", "sample", "asia.bif", "-n", "2000000", "--seed", "1", "-o", "out.csv"],
-    "network impute": ["network", "impute", "asia.bif", "missing.csv", "-o", "out.csv"],
+    "network impute": ["network", "impute", "asia.bif", "missing.csv", "-o", "out.tsv"],
     "network update": ["network", "update", "fitted.tb", "large.csv", "-o", "out.tb"],
     "network convert": ["network", "convert", "asia.bif", "out.xmlbif"],
     "text learn": ["text", "learn", "texts.csv", "--target", "label", "-o", "out.tb"],
+    "sequence learn": ["sequence", "learn", "texts.csv", "--target", "label", "--column", "text", "-o", "out.tb"],
 }
-WRITERS = ("learn", "predict", "network learn", "network fit", "network sample", "network impute", "network update",
-           "network convert", "text learn")  # fmt: skip
+"""A command for each verb; one that is not here is tried with ``--help``."""
+
+
+_LONG = "warmup"
+"""A verb that takes minutes and does what all others do; signals are tried on it, not every lack."""
+_LATEST = 8.0
+"""Seconds after which signals are sent at the latest."""
+
+
+def commands(*, long: bool = True) -> dict[str, list[str]]:
+    """Return a command for every verb that is registered."""
+    from tunbridge._core.registry import entries
+
+    found = {name: VERBS.get(name, [*name.split(), "--help"]) for name in entries("verb")}
+    return {name: words for name, words in found.items() if long or name != _LONG}
 
 
 def prepare(folder: Path) -> None:
@@ -96,8 +124,8 @@ def workplace(source: Path) -> Iterator[Path]:
 
 def start(words: list[str], folder: Path, *, program: list[str] = _PROGRAM, **options: Any) -> subprocess.Popen[str]:
     """Start the program."""
-    pipe = subprocess.PIPE
-    return subprocess.Popen([*program, *words], cwd=folder, stdout=pipe, stderr=pipe, text=True, **options)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "encoding": "utf-8"}
+    return subprocess.Popen([*program, *words], cwd=folder, **(pipes | options))
 
 
 def strays(folder: Path) -> list[str]:
@@ -106,86 +134,286 @@ def strays(folder: Path) -> list[str]:
 
 
 def is_complete(path: Path) -> bool:
-    """Return whether a file that a verb wrote is whole; one that is not there is fine."""
+    """Return whether a file that a verb wrote is whole."""
+    import pyarrow.parquet
+
     import tunbridge as tb
 
-    if not path.exists():
-        return True
+    ends = {".html": b"</html>", ".svg": b"</svg>", ".pdf": b"%%EOF", ".png": b"IEND\xaeB`\x82"}
     try:
-        if path.suffix == ".tb":
-            tb.load(path)
-        elif path.suffix == ".xmlbif":
-            tb.read_network(path)
-        else:
+        if path.suffix in ends:
+            return path.read_bytes().rstrip().endswith(ends[path.suffix])
+        if path.suffix == ".parquet":
+            return bool(pyarrow.parquet.read_table(path).num_rows)
+        if path.suffix in (".csv", ".tsv"):
             text = path.read_bytes()
-            return text.endswith(b"\n") and len({line.count(b",") for line in text.splitlines()}) == 1
+            mark = b"\t" if path.suffix == ".tsv" else b","
+            return text.endswith(b"\n") and len({line.count(mark) for line in text.splitlines()}) == 1
+        tb.load(path) if path.suffix == ".tb" else tb.read_network(path)
     except Exception:
         return False
     return True
 
 
-def duration(verb: str, source: Path) -> float:
-    """Return how long a verb takes undisturbed."""
+def wrong_files(folder: Path, *, swept: bool = True) -> str:
+    """Return what is wrong with the files that a verb left, or nothing."""
+    half = [path.name for path in folder.glob("out.*") if not is_complete(path)]
+    left = strays(folder) if swept else []
+    return f"half a file {half}" if half else f"left {left}" if left else ""
+
+
+# Signals
+
+
+def listens(process: subprocess.Popen[str]) -> bool:
+    """Wait until the program has taken over its signals, which is after the start of Python; False if it has ended."""
+    status = Path(f"/proc/{process.pid}/status")
+    while process.poll() is None:
+        caught = status.read_text().partition("SigCgt:")[2].split()
+        if caught and int(caught[0], 16) >> (signal.SIGTERM - 1) & 1:
+            return True
+        time.sleep(0.001)
+    return False
+
+
+def duration(words: list[str], source: Path) -> float:
+    """Return how long a command takes undisturbed."""
     with workplace(source) as folder:
+        process = start(words, folder)
+        listens(process)
         begin = time.monotonic()
-        start(VERBS[verb], folder).communicate()
+        try:
+            process.communicate(timeout=_LATEST)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
         return time.monotonic() - begin
 
 
-def disturb(verb: str, number: int, source: Path, delay: float, line: Line) -> None:
-    """Run a verb, send it a signal after a delay, and look at how it ends and what it leaves."""
+def disturb(verb: str, number: signal.Signals, source: Path, delay: float, line: Line) -> None:
+    """Run a verb, send it a signal some time after it began, and look at how it ends and what it leaves."""
     with workplace(source) as folder:
-        process = start(VERBS[verb], folder)
+        process = start(commands()[verb], folder)
+        if not listens(process):
+            return
         time.sleep(delay)
         process.send_signal(number)
         begin = time.monotonic()
         _, said = process.communicate()
-        line.trials += 1
-        line.slowest = max(line.slowest, time.monotonic() - begin)
-        wanted = {signal.SIGINT: (0, 130, -2), signal.SIGTERM: (0, 143, -15), signal.SIGKILL: (0, -9)}[
-            signal.Signals(number)
-        ]
-        if process.returncode not in wanted:
-            line.failures.append(f"{verb}: exit {process.returncode} after {delay:.2f} s: {said[-120:]!r}")
-        elif "Traceback" in said:
-            line.failures.append(f"{verb}: a traceback after {delay:.2f} s")
-        elif not all(is_complete(path) for path in folder.glob("out.*")):
-            line.failures.append(f"{verb}: half a file after {delay:.2f} s")
-        elif number != signal.SIGKILL and strays(folder):
-            line.failures.append(f"{verb}: a stray file after {delay:.2f} s")
-        elif strays(folder):
-            start(VERBS["network convert"], folder).communicate()
-            if strays(folder):
-                line.failures.append(f"{verb}: a stray file that the next run does not remove")
+        took = time.monotonic() - begin
+        line.trials, line.slowest = line.trials + 1, max(line.slowest, took)
+        if number == signal.SIGKILL and strays(folder):
+            start(commands()["network convert"], folder).communicate()
+        what = f"{verb} after {delay:.2f} s"
+        if process.returncode not in (0, _CODES[number], -number):  # it may have ended before, or be about to
+            line.failures.append(f"{what}: exit code {process.returncode}: {said[-200:]!r}")
+        elif took > _LONGEST or _CRASHES.search(said):
+            line.failures.append(f"{what}: {took:.1f} s, {said[-200:]!r}")
+        elif wrong := wrong_files(folder):
+            line.failures.append(f"{what}: {wrong}")
 
 
-def signals(source: Path, trials: int, rng: random.Random) -> Iterator[Line]:
-    """Kill writers, and interrupt every verb, at random moments."""
-    for number, verbs in ((signal.SIGKILL, WRITERS), (signal.SIGINT, VERBS), (signal.SIGTERM, VERBS)):
-        line = Line(f"{signal.Signals(number).name} at a random moment, {len(verbs)} verbs")
-        for verb in verbs:
-            longest = duration(verb, source)
+def interruptions(source: Path, trials: int, rng: random.Random) -> Iterator[Line]:
+    """Kill and interrupt every verb at random moments."""
+    lasts = {verb: duration(words, source) for verb, words in commands().items()}
+    for number, name in ((signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM"), (signal.SIGKILL, "kill −9")):
+        line = Line(f"{name} at a random moment, each of {len(lasts)} commands")
+        for verb, longest in lasts.items():
             for _ in range(trials):
                 disturb(verb, number, source, rng.uniform(0, longest), line)
         yield line
 
 
+# Writers
+
+Write = Callable[[Path, int], None]
+
+
+def writers(source: Path) -> dict[str, dict[str, Write]]:
+    """Return functions by kind and suffix that write one of two versions of a file."""
+    import tunbridge as tb
+    from tunbridge._core.registry import entries
+    from tunbridge.cli.files import write_batches
+    from tunbridge.data.readers import read_table
+    from tunbridge.learning.searches.sparse_candidate import SparseCandidate
+
+    os.environ["SOURCE_DATE_EPOCH"] = "0"
+    nets = [tb.example_network("asia"), tb.read_network(source / "fitted.tb")]
+    rows = [read_table(source / "asia.csv").to_arrow(), read_table(source / "asia.csv").to_arrow().slice(0, 3_000)]
+    models = [tb.BayesForestClassifier(5, random_state=i).fit(rows[i], "lung") for i in (0, 1)]
+    suffixes = [s for e in entries("network_format").values() for s in e.details["suffixes"]]
+    packed = [f"{s}.gz" for s in suffixes if s != ".tb"]
+
+    def checkpoint(path: Path, i: int) -> None:
+        path.unlink(missing_ok=True)
+        table = rows[i].select(rows[i].column_names[i:])
+        tb.learn_structure(table, search=SparseCandidate(checkpoint=path, max_rounds=1), progress=False)
+
+    return {
+        "a model": {".tb": lambda path, i: models[i].save(path)},
+        "a network": {s: lambda path, i: nets[i].write(path) for s in (*suffixes, *packed)},
+        "a table": {s: lambda path, i: write_batches(path, iter([rows[i]])) for s in (".csv", ".tsv", ".parquet")},
+        "a picture": dict.fromkeys((".png", ".svg", ".pdf"), _picture),
+        "a checkpoint": {".json": checkpoint},
+    }
+
+
+def _picture(path: Path, i: int) -> None:
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from tunbridge.cli.files import replacing
+
+    mpl.rcParams["svg.hashsalt"] = "faults"
+    figure = Figure()
+    figure.subplots().plot(range(100 * (i + 1)))
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix[1:])
+
+
+def in_fork(work: Callable[[], None]) -> int:
+    """Start some work in a fork of this process; return the process."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    return child
+
+
+def killed_writers(source: Path, trials: int, rng: random.Random) -> Iterator[Line]:
+    """Kill processes that do nothing but write, hundreds of times."""
+    for kind, by_suffix in writers(source).items():
+        line = Line(f"kill −9 while writing {kind} ({', '.join(by_suffix)})")
+        n_left = 0
+        for suffix, write in by_suffix.items():
+            with tempfile.TemporaryDirectory() as name:
+                target = Path(name) / f"out{suffix}"
+                whole, longest = _versions(write, target)
+                for _ in range(-(-trials // len(by_suffix))):
+                    n_left += _kill(write, target, whole, rng.uniform(0, 2 * longest), line)
+        line.remark = f"{n_left} temporary files left, all removed by the next writer" if not line.failures else ""
+        yield line
+
+
+def _versions(write: Write, target: Path) -> tuple[list[bytes], float]:
+    """Return the two versions of a file, and how long it takes to write both."""
+    whole, longest = [], 0.0
+    for i in (0, 1):
+        begin = time.monotonic()
+        os.waitpid(in_fork(lambda i=i: write(target, i)), 0)  # type: ignore[misc]
+        longest += time.monotonic() - begin
+        whole.append(target.read_bytes())
+    assert whole[0] != whole[1]
+    return whole, longest
+
+
+def _kill(write: Write, target: Path, whole: list[bytes], delay: float, line: Line) -> int:
+    """Kill a process that writes two versions in turns; return how many temporary files the next one removed."""
+
+    def write_on() -> None:
+        for i in range(10**6):
+            write(target, i % 2)
+
+    child = in_fork(write_on)
+    time.sleep(delay)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    left = len(strays(target.parent))
+    line.trials += 1
+    if target.exists() and target.read_bytes() not in whole:
+        line.failures.append(f"half a file {target.name} after {delay:.4f} s")
+    os.waitpid(in_fork(lambda: write(target, 0)), 0)
+    if strays(target.parent) or target.read_bytes() != whole[0]:
+        line.failures.append(f"a temporary file beside {target.name}, or a file that the next run does not replace")
+    return left
+
+
+# Things that are missing
+
+
+@dataclass(frozen=True)
+class Lack:
+    """Something that is missing while the commands run: how it is taken away, and the exit codes that are right."""
+
+    what: str
+    take: Callable[[], None] | None = None
+    environment: dict[str, str | None] = field(default_factory=dict)
+    codes: tuple[int, ...] = (0, 1)
+    stdout: str | None = None
+    program: list[str] = field(default_factory=lambda: _PROGRAM)
+
+
+def _limit(kind: int, most: int) -> Callable[[], None]:
+    return lambda: resource.setrlimit(kind, (most, most))
+
+
+_NO_THREADS = (
+    "import _thread, sys, threading\n"
+    'def refuse(*_, **__): raise RuntimeError("can\'t start new thread")\n'
+    "_thread.start_new_thread = threading._start_new_thread = refuse\n"
+    "from tunbridge.cli import main\nmain()"
+)
+LACKS = [
+    Lack("2 GiB of address space (ulimit -v)", _limit(resource.RLIMIT_AS, 2 * 2**30)),
+    Lack("1 GiB of address space", _limit(resource.RLIMIT_AS, 2**30)),
+    Lack("0.5 GiB of address space", _limit(resource.RLIMIT_AS, 2**29)),
+    Lack("files of at most 1 MiB", _limit(resource.RLIMIT_FSIZE, 2**20)),
+    Lack("64 open files", _limit(resource.RLIMIT_NOFILE, 64)),
+    Lack("no thread can be started", program=[sys.executable, "-c", _NO_THREADS]),
+    Lack("stdin closed", lambda: os.close(0)),
+    Lack("stdout closed", lambda: os.close(1)),
+    Lack("stdout on a full disk", stdout="/dev/full"),
+    Lack("stdout is a broken pipe", stdout="|", codes=(0, 1, 141)),
+    Lack("locale C, ASCII only", environment={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
+    Lack("no HOME and no temporary folder", environment={"HOME": None, "TMPDIR": "/nowhere", "XDG_CACHE_HOME": None}),
+]
+
+
+def lacking(source: Path, lack: Lack) -> Line:
+    """Run every command while something is missing."""
+    line = Line(f"{lack.what}, each command")
+    given = {**os.environ, **lack.environment}
+    for verb, words in commands(long=False).items():
+        with workplace(source) as folder:
+            options: dict[str, Any] = {"env": {k: v for k, v in given.items() if v is not None}}
+            reader, writer = os.pipe()
+            os.close(reader)
+            out = writer if lack.stdout == "|" else open(lack.stdout, "w") if lack.stdout else subprocess.PIPE  # noqa: SIM115
+            process = start(words, folder, program=lack.program, preexec_fn=lack.take, stdout=out, **options)
+            os.close(writer)
+            try:
+                said = process.communicate(timeout=300)[1]
+            except subprocess.TimeoutExpired:
+                process.kill()
+                said = f"more than 300 s {process.communicate()[1]}"
+            line.trials += 1
+            if process.returncode not in lack.codes or _CRASHES.search(said):
+                line.failures.append(f"{verb}: exit code {process.returncode}: {said[-300:]!r}")
+            elif wrong := wrong_files(folder):
+                line.failures.append(f"{verb}: {wrong}")
+    return line
+
+
 def full_disk(source: Path) -> Line:
     """Write to a file system that is full (needs the right to mount one)."""
-    line = Line("full disk, every writer")
+    line = Line("full disk, each command that writes a file")
     with tempfile.TemporaryDirectory() as name:
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", name], capture_output=True)
         if mounted.returncode:
-            return Line("full disk: not tried, mounting is not permitted")
+            return Line(line.what, remark="not tried: mounting is not permitted")
         try:
-            for verb in WRITERS:
-                words = [str(Path(name) / word) if word.startswith("out.") else word for word in VERBS[verb]]
+            for verb, words in commands().items():
+                if not any(word.startswith("out.") for word in words):
+                    continue
+                full = [str(Path(name) / word) if word.startswith("out.") else word for word in words]
                 with workplace(source) as folder:
-                    process = start(words, folder)
-                    _, said = process.communicate()
+                    process = start(full, folder)
+                    said = process.communicate()[1]
                 line.trials += 1
-                if process.returncode not in (0, 1) or "Traceback" in said or strays(Path(name)):
-                    line.failures.append(f"{verb}: exit {process.returncode}, {strays(Path(name))}, {said[-120:]!r}")
+                if process.returncode not in (0, 1) or _CRASHES.search(said) or wrong_files(Path(name)):
+                    line.failures.append(f"{verb}: exit code {process.returncode}, {wrong_files(Path(name))}, {said!r}")
                 for path in Path(name).iterdir():
                     path.unlink()
         finally:
@@ -195,67 +423,122 @@ def full_disk(source: Path) -> Line:
 
 def read_only(source: Path) -> Line:
     """Run with the package and the home folder on read-only file systems (needs the right to mount them)."""
-    line = Line("read-only package and home folder")
+    line = Line("read-only package and home folder, each command")
     package = ROOT / "src" / "tunbridge"
-    with tempfile.TemporaryDirectory() as home:
+    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as temporary:
         mounts = (
             f"mount --bind {package} {package} && mount -o remount,ro,bind {package}"
             f' && mount -t tmpfs -o ro,size=4k tmpfs {home} && exec "$@"'
         )
         alone = ["unshare", "--mount", "sh", "-c", mounts, "sh"]
         if subprocess.run([*alone, "true"], capture_output=True).returncode:
-            return Line("read-only package and home folder: not tried, mounting is not permitted")
-        environment = {**os.environ, "HOME": home, "XDG_CACHE_HOME": f"{home}/cache"}
-        for verb in ("network query", "learn", "network learn", "predict"):
+            return Line(line.what, remark="not tried: mounting is not permitted")
+        environment = {**os.environ, "HOME": home, "XDG_CACHE_HOME": f"{home}/cache", "TMPDIR": temporary}
+        for verb, words in commands(long=False).items():
             with workplace(source) as folder:
-                process = start(VERBS[verb], folder, program=[*alone, *_PROGRAM], env=environment)
-                _, said = process.communicate()
+                process = start(words, folder, program=[*alone, *_PROGRAM], env=environment)
+                said = process.communicate()[1]
             line.trials += 1
-            if process.returncode or "Traceback" in said:
-                line.failures.append(f"{verb}: exit {process.returncode}: {said[-150:]!r}")
+            if process.returncode or _CRASHES.search(said):
+                line.failures.append(f"{verb}: exit code {process.returncode}: {said[-300:]!r}")
     return line
 
 
-def limits(source: Path) -> Iterator[Line]:
-    """Run with little memory, and with few threads."""
-    gigabyte = 2**30
-    cases: dict[str, Callable[[], None]] = {
-        "2 GiB of addresses": lambda: resource.setrlimit(resource.RLIMIT_AS, (2 * gigabyte, 2 * gigabyte)),
-        "1 MiB files": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20)),
-        "64 open files": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)),
+# Forks
+
+_FORKS = {
+    "os.fork beside a thread that learns": """
+        stop = threading.Event()
+        def learn():
+            while not stop.is_set(): model.partial_fit(rows, "lung")
+        threading.Thread(target=learn).start()
+        for _ in range(5):
+            child = os.fork()
+            if child == 0:
+                model.partial_fit(rows, "lung"); model.predict_proba(rows); os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+        stop.set()""",
+    "multiprocessing, fork": """
+        with mp.get_context("fork").Pool(2) as pool: same(pool.map(model.predict_proba, [rows] * 4))""",
+    "multiprocessing, spawn": """
+        with mp.get_context("spawn").Pool(2) as pool: same(pool.map(model.predict_proba, [rows] * 4))""",
+}
+_FORKED = """
+import multiprocessing as mp, os, threading, numpy as np, tunbridge as tb
+def same(found):
+    assert all(np.array_equal(each, expected) for each in found)
+if __name__ == "__main__":
+    rows = tb.read_table("large.csv")
+    model = tb.TANClassifier(n_jobs=2).fit(rows, "lung")
+    expected = model.predict_proba(rows)
+    {work}
+"""
+
+
+def forks(source: Path) -> Line:
+    """Fork and spawn processes that share a model, beside threads."""
+    line = Line(f"forks: {', '.join(_FORKS)}")
+    for what, work in _FORKS.items():
+        with workplace(source) as folder:
+            body = "\n".join(text[4:] for text in work.strip("\n").splitlines())
+            (folder / "forked.py").write_text(_FORKED.format(work=body.strip()))
+            process = start(["forked.py"], folder, program=[sys.executable])
+            try:
+                said = process.communicate(timeout=120)[1]
+            except subprocess.TimeoutExpired:
+                process.kill()
+                said = "more than 120 s"
+            line.trials += 1
+            if process.returncode:
+                line.failures.append(f"{what}: exit code {process.returncode}: {said[-300:]!r}")
+    return line
+
+
+# The table
+
+
+def write_table(lines: list[Line]) -> None:
+    """Write the table into the page, between its marks."""
+    busy = os.getloadavg()[0] > 1.5 * (os.cpu_count() or 1)
+    about = f"Run on a machine with {os.cpu_count()} cores{', busy with other work at the time' if busy else ''}."
+    header = ["What was done", "Times", "Held", "Slowest end", "Remarks"]
+    rows = [header, ["---", "--:", "--:", "--:", "---"], *(line.cells() for line in lines)]
+    table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    begin, end = "<!-- faults: begin -->", "<!-- faults: end -->"
+    before, _, rest = PAGE.read_text("utf-8").partition(begin)
+    PAGE.write_text(f"{before}{begin}\n\n{about}\n\n{table}\n\n{end}{rest.partition(end)[2]}", "utf-8")
+
+
+def parts(source: Path, trials: int, kills: int, rng: random.Random) -> dict[str, Callable[[], Iterator[Line]]]:
+    """Return what can be tried, by name."""
+    return {
+        "writers": lambda: killed_writers(source, kills, rng),
+        "lacks": lambda: (lacking(source, lack) for lack in LACKS),
+        "disk": lambda: iter([full_disk(source)]),
+        "read-only": lambda: iter([read_only(source)]),
+        "forks": lambda: iter([forks(source)]),
+        "signals": lambda: interruptions(source, trials, rng),
     }
-    for what, limit in cases.items():
-        line = Line(f"{what}, every verb")
-        for verb, words in VERBS.items():
-            with workplace(source) as folder:
-                process = start(words, folder, preexec_fn=limit)
-                _, said = process.communicate()
-                line.trials += 1
-                if process.returncode not in (0, 1) or "Traceback" in said:
-                    line.failures.append(f"{verb}: exit {process.returncode}: {said[-150:]!r}")
-                elif not all(is_complete(path) for path in folder.glob("out.*")):
-                    line.failures.append(f"{verb}: half a file")
-        yield line
 
 
 def main() -> None:
-    """Try everything and print the table."""
+    """Try everything, print the table, and write it into the page."""
     parser = argparse.ArgumentParser(description="Disturb the program while it works.")
-    parser.add_argument("--trials", type=int, default=10, help="signals for each verb (default: 10)")
+    parser.add_argument("--trials", type=int, default=10, help="signals of each kind for each verb (default: 10)")
+    parser.add_argument("--kills", type=int, default=240, help="kills of writers for each kind of file (default: 240)")
     parser.add_argument("--seed", type=int, default=0, help="the random seed (default: 0)")
+    parser.add_argument("--only", action="append", help="one of the parts only; the page stays as it is")
     given = parser.parse_args()
     lines: list[Line] = []
     with tempfile.TemporaryDirectory() as name:
-        source = Path(name)
-        prepare(source)
-        source.chmod(0o755)
-        for line in (*limits(source), full_disk(source), read_only(source)):
-            lines.append(line)
-            print(*line.cells(), sep=" | ", flush=True)
-        for line in signals(source, given.trials, random.Random(given.seed)):
-            lines.append(line)
-            print(*line.cells(), sep=" | ", flush=True)
-            print(*line.failures, sep="\n", flush=True)
+        prepare(Path(name))
+        for part, lines_of in parts(Path(name), given.trials, given.kills, random.Random(given.seed)).items():
+            for line in lines_of() if not given.only or part in given.only else ():
+                lines.append(line)
+                print(*line.cells(), sep=" | ", flush=True)
+                print(*(f"  {failure}" for failure in line.failures), sep="\n", flush=True)
+    if not given.only:
+        write_table(lines)
     sys.exit(any(line.failures for line in lines))
 
 

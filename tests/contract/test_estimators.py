@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -126,3 +128,58 @@ def test_a_classifier_that_has_predicted_is_pickled_and_copied(estimator):
     expected = fitted.predict_proba(columns)
     for same in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted)):
         np.testing.assert_allclose(same.predict_proba(columns), expected, rtol=1e-12, atol=0)
+
+
+@pytest.fixture
+def interleaved():
+    """Let threads take turns as often as possible."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+CONTINUING = [
+    *(each for each in CLASSIFIERS if each.can_continue),
+    tb.TextClassifier(column="a"), tb.SequenceClassifier(column="a"), tb.VersionSpace("p"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("estimator", CONTINUING, ids=str)
+@pytest.mark.filterwarnings("ignore")
+def test_threads_that_learn_on_one_object_lose_no_rows(estimator, interleaved):
+    columns = {"a": np.array(["xx", "yy", "zz"])[np.arange(600) % 3], "b": np.array(["u", "v"])[np.arange(600) % 2]}
+    y = np.where(columns["a"] == "xx", "p", "q")
+    parts = [slice(start, start + 20) for start in range(60, 600, 20)]
+    model = clone(estimator).partial_fit({k: v[:60] for k, v in columns.items()}, y[:60])
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda part: model.partial_fit({k: v[part] for k, v in columns.items()}, y[part]), parts))
+    assert (model.n_rows_ if isinstance(model, tb.VersionSpace) else model.class_count_.sum()) == 600
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS[:5:2], tb.BayesNetClassifier()], ids=str)
+@pytest.mark.filterwarnings("ignore")
+def test_predictions_while_another_thread_learns_are_those_before_or_after(estimator, interleaved):
+    few = {"a": ["x", "y", "z"] * 10, "b": ["u", "v"] * 15}
+    more = {"a": ["z", "w", "x", "y"] * 9, "c": ["s", "t"] * 18, "b": ["v", "r", "u"] * 12}
+    model = clone(estimator).fit(few, ["p", "q"] * 15)
+    asked = {"a": ["x", "z"], "b": ["u", "v"], "c": ["s", "t"]}
+    answers = {"few": model.predict_proba({"a": asked["a"], "b": asked["b"]}).tolist()}
+    answers["more"] = clone(estimator).fit(more, ["p", "q", "r"] * 12).predict_proba(asked).tolist()
+    with ThreadPoolExecutor(1) as pool:
+        learned = pool.submit(
+            lambda: [model.fit(*each) for each in 20 * [(more, ["p", "q", "r"] * 12), (few, ["p", "q"] * 15)]]
+        )
+        while not learned.done():
+            assert model.predict_proba(asked).tolist() in answers.values()
+            assert set(model.predict(asked).tolist()) <= {"p", "q", "r"}
+        learned.result()
+
+
+def test_what_threads_need_is_in_no_copy(interleaved):
+    model = tb.NaiveBayesClassifier().fit({"a": ["x", "y"]}, ["p", "q"])
+    assert not any("lock" in name for name in vars(model))
+    copies = [pickle.loads(pickle.dumps(model)), copy.deepcopy(model), copy.copy(model)]
+    for other in copies:
+        other.partial_fit({"a": ["x"]}, ["p"])
+    assert [m.class_count_.sum() for m in (model, *copies)] == [2, 3, 3, 3]

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from tunbridge._core.threads import map_threads, n_threads, row_pieces
+from tunbridge._core.threads import _pool, map_rows, map_threads, n_threads, replacing_state, row_pieces
 from tunbridge.errors import DataError
 
 
@@ -79,6 +79,91 @@ def test_an_interruption_of_the_caller_stops_the_rest() -> None:
     with pytest.raises(KeyboardInterrupt):
         map_threads(interrupt, range(1000), 2)
     assert len(begun) < 1000
+
+
+def test_an_interruption_does_not_wait_for_helpers() -> None:
+    """One of them may be compiling a kernel."""
+    let_go, main = threading.Event(), threading.current_thread()
+
+    def work(i: int) -> bool:
+        if threading.current_thread() is not main:
+            return let_go.wait(60)
+        while not any(t.name.startswith("tunbridge") for t in threading.enumerate()):
+            time.sleep(0.001)
+        time.sleep(0.05)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        map_threads(work, range(20), 2)
+    assert not let_go.is_set()
+    let_go.set()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("n_rows", [0, 1, 63, 64, 1000, 20_001])
+def test_all_rows_are_done_once_in_runs_that_grow_to_the_most(n_rows: int, n_jobs: int) -> None:
+    done, sizes = np.zeros(n_rows, int), []
+
+    def run(start: int, stop: int) -> None:
+        done[start:stop] += 1
+        sizes.append(stop - start)
+
+    map_rows(run, n_rows, n_jobs, most=1024)
+    assert (done == 1).all()
+    assert max(sizes, default=0) <= 1024
+    assert n_rows < 20_000 or max(sizes) == 1024
+
+
+def test_rows_that_take_long_come_in_short_runs_and_an_error_ends_all() -> None:
+    sizes = []
+
+    def run(start: int, stop: int) -> None:
+        sizes.append(stop - start)
+        time.sleep(0.002 * (stop - start))
+        if start > 300:
+            raise ValueError("stop")
+
+    with pytest.raises(ValueError, match="stop"):
+        map_rows(run, 100_000, 2, most=4096)
+    assert max(sizes) <= 128
+    assert len(sizes) < 50
+
+
+def test_where_no_thread_can_be_started_the_caller_works_alone(monkeypatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    _pool.cache_clear()
+    monkeypatch.setattr("threading.Thread.start", refuse)
+    assert map_threads(abs, range(-100, 0), 3) == list(range(100, 0, -1))
+    _pool.cache_clear()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_lock_held_by_another_thread_is_free_after_a_fork() -> None:
+    class Learner:
+        learned = 0
+
+    learner, holds, done = Learner(), threading.Event(), threading.Event()
+
+    def learn() -> None:
+        with replacing_state(learner) as changed:
+            changed.learned = 1
+            holds.set()
+            done.wait()
+
+    thread = threading.Thread(target=learn)
+    thread.start()
+    holds.wait()
+    child = os.fork()
+    if child == 0:
+        with replacing_state(learner) as changed:
+            changed.learned = 2
+        os._exit(learner.learned)
+    done.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+    assert learner.learned == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

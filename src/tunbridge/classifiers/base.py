@@ -7,13 +7,15 @@ both, and answers
     P(c | x) = P(x, c) / Σ_c′ P(x, c′).
 
 A final class says how statistics are collected and how the model is derived; everything else is here.
+
+Threads may share a classifier: one learns at a time, so that no rows are lost, and predictions see what was learned
+before or after, never something between.
 """
 
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -26,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from tunbridge._core.check import check_choice, counted, listed, warn_user
 from tunbridge._core.packing import unpack
 from tunbridge._core.registry import Entry
-from tunbridge._core.threads import n_threads, row_pieces
+from tunbridge._core.threads import at_once, n_threads, replacing_state, row_pieces
 from tunbridge.classifiers._classes import (
     Finish,
     encode_target,
@@ -166,9 +168,9 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         -------
         self
         """
-        with self.all_or_nothing():
-            self._forget()
-            self._learn(X, y, None, sample_weight)
+        with replacing_state(self) as learner:
+            learner._forget()
+            learner._learn(X, y, None, sample_weight)
         return self
 
     @available_if(lambda self: self.can_continue)
@@ -191,20 +193,9 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         -------
         self
         """
-        with self.all_or_nothing():
-            self._learn(X, y, classes, sample_weight)
+        with replacing_state(self) as learner:
+            learner._learn(X, y, classes, sample_weight)
         return self
-
-    @contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
-        """Restore what was learned before when something stops what is done here: bad data, or the user."""
-        state = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(state)
-            raise
 
     def _forget(self) -> None:
         for name in ("statistics_", "target_name_", "feature_names_in_"):
@@ -256,18 +247,22 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
 
     # Prediction
 
+    @at_once
     def predict_joint_log_proba(self, X: Frame) -> np.ndarray:
         """Return log P(x, c) for each row and class; missing values are left out."""
         return self.model_.joint(self._rows(X), lambda joint: joint, self.n_jobs)
 
+    @at_once
     def predict_log_proba(self, X: Frame) -> np.ndarray:
         """Return log P(c | x) for each row and class."""
         return self.posteriors(self._rows(X), log_posterior)
 
+    @at_once
     def predict_proba(self, X: Frame) -> np.ndarray:
         """Return P(c | x) for each row and class, in the order of ``classes_``."""
         return self.posteriors(self._rows(X), posterior)
 
+    @at_once
     def predict(self, X: Frame) -> np.ndarray:
         """Return the most probable class of each row; the first of equally probable ones."""
         found = self.predict_log_proba(X)
@@ -317,6 +312,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         decided = self.decisions(X, loss, utility=utility, actions=actions, reject=reject)
         return (decided.labels, decided.risks) if return_risk else decided.labels
 
+    @at_once
     def decisions(
         self,
         X: Frame,
@@ -345,6 +341,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         classes = self.classes_.tolist()
         return decide(self.predict_proba(X), classes, loss, utility=utility, actions=actions, reject=reject)
 
+    @at_once
     def explain(self, X: Frame, label: State | None = None, against: State | None = None) -> Any:
         """Return why each row is given its class: the weight of evidence of every feature.
 
@@ -388,6 +385,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         """Return why each row has one class rather than another."""
         return explanations(self.model_, rows, compared)
 
+    @at_once
     def what_if(self, X: Frame, *, to: State | None = None, features: Changeable = None) -> WhatIf | list[WhatIf]:
         """Return which single changes would give each row another class.
 
@@ -432,6 +430,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         found = changes(self, self._rows(X), to=to, features=features)
         return found[0] if self.reader().is_one(X) else found
 
+    @at_once
     def importance(self, method: str = "information") -> Importance:
         """Return how much each feature tells about the class, over all training rows.
 
@@ -462,6 +461,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         check_choice("method", method, METHODS)
         return importance_of(self.model_, inner_statistics(self.statistics_), method)
 
+    @at_once
     def score(self, X: Frame, y: Labels = None, sample_weight: SampleWeight = None) -> float:
         """Return the accuracy: the share of rows whose class is predicted; y may be the name of a column."""
         check_is_fitted(self)
@@ -492,6 +492,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
 
     # What was learned, in words
 
+    @at_once
     def describe(self) -> str:
         """Return a few lines about what was learned: classes and their counts, features, and the structure.
 
@@ -525,6 +526,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
 
     # Files
 
+    @at_once
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to one file, data only; :func:`tunbridge.load` reads it.
 

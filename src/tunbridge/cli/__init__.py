@@ -9,6 +9,12 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
+    from tunbridge.cli import signals
+
+    signals.listen()
     from tunbridge.cli.app import app
 
-    app(prog_name="tunbridge")
+    try:
+        app(prog_name="tunbridge")
+    finally:
+        signals.leave()

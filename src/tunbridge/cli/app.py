@@ -11,6 +11,7 @@ every failure one sentence and an exit code: 0 success, 1 failure, 2 wrong usage
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -26,7 +27,7 @@ from tunbridge._core.registry import Entry, entries
 from tunbridge._version import __version__
 from tunbridge.cli.options import spread
 from tunbridge.cli.usage import UsageError, guarded, near_hint, option_names, value_error
-from tunbridge.errors import TunbridgeError
+from tunbridge.errors import MemoryForecastError, TunbridgeError
 
 _DEBUG = "--debug"
 _SHOWN_COLUMNS = 30
@@ -37,6 +38,8 @@ _GROUPS = {
     "sequence": "Sequence classifiers.",
 }
 _MEANT = {"train": "learn", "draw": "describe", "plot": "describe", "show": "describe"}
+_LEAST_ADDRESSES = 2**30
+_FRUGAL = {"ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 # Boxes and colours are for terminals; elsewhere they would only be in the way of grep.
 _SETTINGS: dict[str, Any] = {"rich_markup_mode": "rich" if sys.stdout.isatty() else None}
 
@@ -95,8 +98,10 @@ class Program(TyperGroup):
         if found is None:
             where = f"tunbridge {self._group}".strip()
             raise UsageError(f"{where} has no command {args[0]!r}.{self._hint(args[0])} See {where} --help.")
-        command = self.get_command(ctx, args[0]) if isinstance(found, str) else command_of(found)
-        return args[0], command, args[1:]
+        if isinstance(found, str):
+            return args[0], self.get_command(ctx, args[0]), args[1:]
+        _mind_address_space()
+        return args[0], command_of(found), args[1:]
 
     def _hint(self, word: str) -> str:
         """Return which command was meant, or all commands, with a blank before it."""
@@ -110,6 +115,26 @@ class Program(TyperGroup):
     @property
     def _group(self) -> str:
         return "" if self.name not in _GROUPS else str(self.name)
+
+
+def _mind_address_space() -> None:
+    """Where the address space is limited (``ulimit -v``), let libraries reserve little; raise if it is too small.
+
+    Below, Arrow and OpenBLAS end the process by themselves.
+    """
+    with suppress(ImportError):  # other systems
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            return
+        for name, value in _FRUGAL.items():
+            os.environ.setdefault(name, value)
+        if limit < _LEAST_ADDRESSES:
+            got = f"{limit / 2**30:.2f} GiB"
+            raise MemoryForecastError(
+                f"the address space (ulimit -v) must be at least 1 GiB; got {got}. Raise the limit."
+            )
 
 
 def _children(group: str) -> dict[str, Entry | str]:

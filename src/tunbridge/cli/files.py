@@ -1,7 +1,7 @@
 """Models, networks, tables and pictures as files: which is which, how they are loaded and written; never half a file.
 
-:func:`replacing` gives a temporary file that takes the place of the named one when all is written; until then, and
-after Ctrl-C, what was there before stays.
+Every file is written by :mod:`tunbridge._core.replacing`: until all is written, and after Ctrl-C, what was there before
+stays.
 
 Delimited text is composed by Arrow, column by column: a field is quoted only if it holds the delimiter, a quote or a
 line end.
@@ -13,7 +13,7 @@ import difflib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -24,6 +24,7 @@ from pyarrow import parquet
 
 import tunbridge as tb
 from tunbridge._core.check import listed
+from tunbridge._core.replacing import replacing as whole_or_nothing
 from tunbridge.cli.output import counted, note
 from tunbridge.cli.usage import refuse
 from tunbridge.data.formats.source import table_suffixes
@@ -49,18 +50,15 @@ _KEEPS_SPARSE = ("bif", "tb")
 def replacing(path: Path) -> Iterator[Path]:
     """Give the name of a temporary file that becomes ``path`` in the end, or goes away when something fails."""
     check_place(path)
-    target = Path(os.path.realpath(path))  # a link stays a link
+    target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         yield target  # a device or a pipe cannot be replaced, only written to
         return
-    temporary = target.with_name(f".{target.name[:100]}.{os.urandom(6).hex()}{target.suffix}")
     try:
-        yield temporary
-        os.replace(temporary, target)
-    except BaseException as error:
-        with suppress(OSError):
-            temporary.unlink()
-        if isinstance(error, OSError) and error.filename in (temporary, str(temporary)):
+        with whole_or_nothing(path) as temporary:
+            yield temporary
+    except OSError as error:
+        if os.path.basename(str(error.filename)).startswith(".tunbridge-"):
             error.filename = str(path)
         raise
 
@@ -97,7 +95,7 @@ def write_picture(path: Path, draw: Callable[[Any], Any], *, called: str = "pict
     tb.plots.draw_off_screen()
     figure: Any = draw(tb.plots).figure
     with replacing(path) as file:
-        figure.savefig(file, dpi=150)
+        figure.savefig(file, dpi=150, format=path.suffix[1:].lower())
     note(f"The {called} is in {path}.")
 
 

@@ -10,13 +10,14 @@ import json
 import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import typer
 
 from tunbridge._core.grid import grid_lines
+from tunbridge.cli import signals
 
 SHOWN = 12
 """How many items of a list are shown."""
@@ -155,11 +156,18 @@ def tracked(steps: Iterable[T], what: str, *, total: int | None = None, hidden: 
 def reporting(what: str, *, shares: bool = False) -> Iterator[Callable[[str, float], None] | Literal[False]]:
     """Give the function to which long work reports, which shows a line in a terminal; elsewhere False.
 
-    It is called with a text and the present score or, with ``shares``, the share of the work that is done.
+    It is called with a text and the present score or, with ``shares``, the share of the work that is done. Work that
+    ends here although it was interrupted has a result, which there will be time to save.
     """
-    if not sys.stderr.isatty():
-        yield False
-        return
+    shown: AbstractContextManager[Any] = _reporting(what, shares) if sys.stderr.isatty() else nullcontext(False)
+    with shown as report:
+        yield report
+    if signals.received() is not None:
+        signals.saving()
+
+
+@contextmanager
+def _reporting(what: str, shares: bool) -> Iterator[Callable[[str, float], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 

@@ -23,6 +23,7 @@ import typer
 from typer.exceptions import TyperException
 
 from tunbridge._core.check import did_you_mean
+from tunbridge.cli import signals
 from tunbridge.errors import DataError, TunbridgeError, TunbridgeWarning
 
 FAILED, USAGE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
@@ -106,7 +107,8 @@ def guarded(work: Callable[[], Any], *, debug: bool) -> int:
             stream.reconfigure(errors="backslashreplace")  # a terminal may lack a character
     with _warnings_as_lines(debug=debug):
         try:
-            work()
+            with signals.working():
+                work()
             sys.stdout.flush()
         except typer.Exit as end:
             return end.exit_code
@@ -114,9 +116,15 @@ def guarded(work: Callable[[], Any], *, debug: bool) -> int:
             with suppress(OSError, ValueError, AttributeError):  # or the interpreter complains at its end
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
-        except (Exception, KeyboardInterrupt) as error:
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
+            number = signals.received()
+            if isinstance(error, SystemExit) and number is None:
+                raise
             if debug:
                 traceback.print_exc()
+            if number is not None and not isinstance(error, KeyboardInterrupt):  # whatever the signal made of the work
+                print(f"tunbridge: {signals.ended_by(number)}", file=sys.stderr)
+                return 128 + number
             print(f"tunbridge: {sentence(error)}", file=sys.stderr)
             return exit_code(error)
     return 0
@@ -138,7 +146,8 @@ def sentence(error: BaseException) -> str:
     elif isinstance(error, TunbridgeError):
         text = in_options(str(error))
     elif isinstance(error, MemoryError):
-        text = "there is not enough memory. Ignore columns, or take fewer rows."
+        ours = type(error) is MemoryError and str(error)
+        text = ours or "there is not enough memory. Ignore columns, or take fewer rows."
     elif isinstance(error, OSError):
         reason = (error.strerror or str(error) or type(error).__name__).rstrip(".")
         what = "" if error.filename is None else f"the file {str(error.filename)!r} cannot be used; "

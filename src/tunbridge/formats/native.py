@@ -38,13 +38,14 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from tunbridge._core.memory import memory_limit, size_text
+from tunbridge._core.replacing import replacing
 from tunbridge._version import __version__
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, FileMissingError, FormatError, MemoryForecastError
@@ -278,20 +279,8 @@ def _member(archive: zipfile.ZipFile, name: str, size: int) -> Any:
 def replacement(name: str, what: str = "a model") -> Iterator[BinaryIO]:
     """Open a temporary file that replaces another one on success, and is deleted on failure."""
     try:
-        target = os.path.realpath(name)  # keep a link
-        if os.path.exists(target) and not os.access(target, os.W_OK):
-            raise PermissionError("the existing file is write-protected")
-        temporary = os.path.join(os.path.dirname(target), f".tunbridge-{os.urandom(8).hex()}.tmp")
-        try:
-            with open(temporary, "xb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary)
-            raise
+        with replacing(name) as temporary, open(temporary, "wb") as file:
+            yield file
     except OSError as error:
         raise DataError(f"{what} must be written to a writable place; got {name!r} ({_reason(error)}).") from error
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from tunbridge._core.check import warn_user
 from tunbridge._core.memory import check_memory
-from tunbridge._core.threads import map_threads, row_pieces
+from tunbridge._core.threads import map_rows
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, ZeroProbabilityWarning
 from tunbridge.inference.engine import Engine
@@ -164,11 +164,11 @@ def _answer_small(
     out_start, status = np.full(engine.n_variables, -1, np.int64), np.empty(len(distinct), np.int8)
     out_start[list(asked)] = np.cumsum([0, *engine.n_states[list(asked)]])[:-1]
 
-    def run(piece: tuple[int, int]) -> None:
-        part = slice(*piece)
+    def run(start: int, stop: int) -> None:
+        part = slice(start, stop)
         answers = kernels.Answers(found.marginals[part], found.log_evidence[part], status[part])
         kernels.answer_rows(flat.network, codes, distinct[part], out_start, _LARGEST_COMPONENT, answers)
 
-    map_threads(run, row_pieces(len(distinct), _PIECE), n_jobs)
+    map_rows(run, len(distinct), n_jobs, most=_PIECE)
     found.marginals[status != kernels.DONE] = np.nan
     return status

@@ -35,7 +35,7 @@ import pyarrow as pa
 from tunbridge._core.check import check_choice, check_integer, counted, did_you_mean, listed, warn_user
 from tunbridge._core.memory import check_memory
 from tunbridge._core.seeds import entropy_of
-from tunbridge._core.threads import map_threads, row_pieces
+from tunbridge._core.threads import map_rows, row_pieces
 from tunbridge.data import Column, Table, Variable, as_table
 from tunbridge.data.columns import code_type, column_to_arrow as to_arrow, fitting_type, infer_column, state_type
 from tunbridge.data.variable import State, number_of
@@ -374,14 +374,14 @@ def _complete(
         network = flat.network._replace(tables=np.log(flat.tables))
     status = np.empty(n_rows, np.int8)
 
-    def run(piece: tuple[int, int]) -> None:
-        part = slice(*piece)
-        own = np.full((flat.n_variables, piece[1] - piece[0]), HIDDEN, codes.dtype)  # auxiliary variables stay hidden
+    def run(start: int, stop: int) -> None:
+        part = slice(start, stop)
+        own = np.full((flat.n_variables, stop - start), HIDDEN, codes.dtype)  # auxiliary variables stay hidden
         own[: engine.n_variables] = codes[:, part]
         kernels.complete_rows(network, own, numbers[part], seeds, _MOST_ENTRIES, status[part])
         codes[:, part] = own[: engine.n_variables]
 
-    map_threads(run, row_pieces(n_rows, _PIECE), n_jobs)
+    map_rows(run, n_rows, n_jobs, most=_PIECE)
     return status == kernels.IMPOSSIBLE, np.flatnonzero(status == kernels.TOO_LARGE)
 
 

@@ -38,6 +38,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tunbridge._core.check import check_integer, counted, shortened, warn_user
+from tunbridge._core.threads import at_once, replacing_state
 from tunbridge.errors import DataError, DataWarning, EmptyVersionSpaceError
 from tunbridge.reasoning.concept_rows import (
     ConceptRows,
@@ -113,7 +114,9 @@ class _ConceptLearner(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         self
         """
-        return self._learn(X, y, None, sample_weight, None)
+        with replacing_state(self) as learner:
+            learner._learn(X, y, None, sample_weight, None)
+        return self
 
     def partial_fit(self, X: object, y: object = None, classes: object = None, sample_weight: object = None) -> Self:
         """Learn from further rows, which may have new states. The result is that of all rows at once.
@@ -129,11 +132,13 @@ class _ConceptLearner(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         self
         """
-        return self._learn(X, y, classes, sample_weight, getattr(self, "_evidence", None))
+        with replacing_state(self) as learner:
+            learner._learn(X, y, classes, sample_weight, getattr(learner, "_evidence", None))
+        return self
 
     def _learn(
         self, X: object, y: object, classes: object, sample_weight: object, before: ConceptEvidence | None
-    ) -> Self:
+    ) -> None:
         known = Known(classes) if before is None else Known(classes, before.variables, self._target, before.n_rows)
         rows, target, n_rows = read_rows(X, y, sample_weight, positive=self.positive, states=self.states, known=known)
         before = ConceptEvidence.none(rows.variables) if before is None else before
@@ -144,11 +149,11 @@ class _ConceptLearner(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.classes_, self.positive_ = as_labels(target.classes), target.positive
         self.n_rows_, self.trace_ = evidence.n_rows, evidence.trace
         self._adopt(evidence)
-        return self
 
     def _check(self, before: ConceptEvidence, rows: ConceptRows, evidence: ConceptEvidence, target: Target) -> None:
         """Raise if the learner cannot use these rows; nothing has changed by then."""
 
+    @at_once
     def predict(self, X: object) -> np.ndarray:
         """Return the class of each row.
 
@@ -161,6 +166,7 @@ class _ConceptLearner(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         labels = as_labels([self._target.negative, self._target.positive])
         return labels[self._covered(columns, n_rows).astype(int)]
 
+    @at_once
     def score(self, X: object, y: object = None, sample_weight: object = None) -> float:
         """Return the accuracy; y may be the name of a column, as in :meth:`fit`."""
         check_is_fitted(self)
@@ -444,6 +450,7 @@ class VersionSpace(_ConceptLearner):
     def _covered(self, columns: Sequence[np.ndarray], n_rows: int) -> np.ndarray:
         return 2 * self._members.votes(columns, n_rows) > self.size_
 
+    @at_once
     def predict_proba(self, X: object) -> np.ndarray:
         """Return for each row the probabilities of the two classes, in the order of ``classes_``.
 

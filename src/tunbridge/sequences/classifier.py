@@ -34,6 +34,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tunbridge._core.check import check_choice, check_integer, check_number
 from tunbridge._core.registry import classifier
+from tunbridge._core.threads import at_once
 from tunbridge.classifiers._rows import ClassPrior, Examples, Frame
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.explanation.contributions import Compared
@@ -282,6 +283,7 @@ class SequenceClassifier(BayesClassifier[SequenceStatistics]):
             found.append(one)
         return found
 
+    @at_once
     def stream(self) -> SequenceStream:
         """Return an empty sequence that is going to arrive in pieces.
 
@@ -314,6 +316,7 @@ class SequenceClassifier(BayesClassifier[SequenceStatistics]):
         for piece in pieces:
             yield stream.update(piece).proba
 
+    @at_once
     def importance(self, method: str = "information") -> Any:
         """Raise an error: a sequence has no features; :meth:`explain` shows what each symbol adds."""
         raise DataError(

@@ -16,7 +16,7 @@ import numpy as np
 
 from tunbridge._core.check import counted
 from tunbridge._core.memory import check_memory
-from tunbridge._core.threads import map_threads, row_pieces
+from tunbridge._core.threads import lock_of, map_threads, row_pieces
 from tunbridge.classifiers._classes import Finish, log_posterior, posterior
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
@@ -165,6 +165,11 @@ class SequenceStream:
 
     def update(self, piece: str | int | Iterable[Any]) -> Self:
         """Add further symbols: a text, or a list of symbols, of any length."""
+        with lock_of(self):
+            self._update(piece)
+        return self
+
+    def _update(self, piece: str | int | Iterable[Any]) -> None:
         if self.is_finished:
             raise DataError("a stream must not be updated after finish; got further symbols. Start a new one.")
         rows = read_sequences([[piece] if isinstance(piece, int | np.integer) else piece])
@@ -182,16 +187,17 @@ class SequenceStream:
         self.n_symbols += len(new.codes)
         kept = len(codes) if length is not None else model.order + 1  # one more than contexts need: no beginning there
         self._tail = codes[max(0, len(codes) - kept) :]
-        return self
 
     def finish(self) -> Self:
         """End the sequence, which adds evidence if the model knows ends."""
         length = self._model.statistics.length
-        if length and 0 < self.n_symbols < length:
-            raise DataError(f"a sequence of this model must have {length} symbols; it ended after {self.n_symbols}.")
-        if not self.is_finished:
-            self._add(self._tail, len(self._tail), len(self._tail))
-            self.is_finished = True
+        with lock_of(self):
+            if length and 0 < self.n_symbols < length:
+                n = self.n_symbols
+                raise DataError(f"a sequence of this model must have {length} symbols; it ended after {n}.")
+            if not self.is_finished:
+                self._add(self._tail, len(self._tail), len(self._tail))
+                self.is_finished = True
         return self
 
     def _add(self, codes: np.ndarray, first: int, end: int) -> None:

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tunbridge._core.check import check_choice, check_integer, check_number, shortened
 from tunbridge._core.registry import classifier
+from tunbridge._core.threads import at_once
 from tunbridge.classifiers._rows import ClassPrior, Examples, Frame, Labels, SampleWeight
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.explanation.contributions import Compared
@@ -357,6 +358,7 @@ class TextClassifier(BayesClassifier[TextStatistics]):
         absence = self.model == BERNOULLI
         return text_explanations(self._model, self.statistics_.tokens, batch, compared, absence_counts=absence)
 
+    @at_once
     def importance(self, method: str = "information") -> Importance:
         """Return how much each word says about the class over all training documents.
 

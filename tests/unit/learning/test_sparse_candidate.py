@@ -139,14 +139,18 @@ def test_seconds_go_on_from_round_to_round() -> None:
     assert (np.diff([move.seconds for move in dag.trace]) >= 0).all()
 
 
-def test_a_checkpoint_that_cannot_be_written_is_told_of(tmp_path) -> None:
+def test_a_checkpoint_that_cannot_be_written_is_told_of(tmp_path, monkeypatch) -> None:
     for file in (tmp_path / "none" / "x.json", tmp_path):
         with pytest.raises(DataError, match="checkpoint must be a file in a folder that exists"):
             tb.SparseCandidate(checkpoint=file)
     for file in ("", 3):
         with pytest.raises(DataError, match="checkpoint must be the name of a file"):
             tb.SparseCandidate(checkpoint=file)  # type: ignore[arg-type]
-    (tmp_path / "run.json.part").mkdir()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
     table = tb.example_network("asia").sample(500, random_state=3)
     dag = tb.learn_structure(table, search=tb.SparseCandidate(checkpoint=tmp_path / "run.json", max_rounds=1))
     assert "the checkpoint could not be written" in dag.note

@@ -35,6 +35,7 @@ from tunbridge._core.check import check_integer, did_you_mean, listed, shortened
 from tunbridge._core.packing import FloatArray, unpack
 from tunbridge._core.registry import classifier
 from tunbridge._core.seeds import RandomState, entropy_of
+from tunbridge._core.threads import at_once
 from tunbridge.classifiers._classes import Finish, log_posterior, posterior, sorted_target
 from tunbridge.classifiers._parameters import class_of, parameters_content, parameters_of
 from tunbridge.classifiers._reading import TableReader, seen_values
@@ -375,10 +376,12 @@ class BayesOptimalClassifier(BayesClassifier[Statistics]):
 
     # Prediction
 
+    @at_once
     def predict_proba(self, X: Frame) -> np.ndarray:
         """Return P(c | x) for each row and class, as in ``classes_``; with ``gibbs`` that of a drawn hypothesis."""
         return self._drawn(X, posterior) if self.gibbs else super().predict_proba(X)
 
+    @at_once
     def predict_log_proba(self, X: Frame) -> np.ndarray:
         """Return log P(c | x) for each row and class; with ``gibbs`` that of a drawn hypothesis."""
         return self._drawn(X, log_posterior) if self.gibbs else super().predict_log_proba(X)

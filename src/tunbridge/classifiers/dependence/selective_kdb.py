@@ -24,6 +24,7 @@ import numpy as np
 
 from tunbridge._core.check import check_choice, check_integer
 from tunbridge._core.registry import classifier
+from tunbridge._core.threads import replacing_state
 from tunbridge.classifiers._classes import log_class_prior
 from tunbridge.classifiers._rows import Examples
 from tunbridge.classifiers._statistics import Statistics, learn_encoding
@@ -193,16 +194,17 @@ class SelectiveKDBClassifier(CountedClassifier):
         >>> clf.selected_
         ['outlook', 'humidity', 'wind']
         """
-        with self.all_or_nothing():
-            self._forget()
-            self.check_parameters()
+        with replacing_state(self) as learner:
+            learner._forget()
+            learner.check_parameters()
             check_integer("batch_rows", batch_rows, low=1)
             check_integer("sample_rows", sample_rows, low=1)
             batches = rereadable(source, y, weights=weights, batch_rows=batch_rows)
-            seen = look(self, batches, missing=self.missing, sample_rows=sample_rows, n_jobs=self.n_jobs)
+            seen = look(learner, batches, missing=self.missing, sample_rows=sample_rows, n_jobs=self.n_jobs)
             pairs = pairs_within(sum_pairs(seen, self.n_jobs))
-            found = self._selected(Problem(seen.statistics, seen.tables, pairs, seen.missing))
-            return self.adopt(found, seen.target_name)
+            found = learner._selected(Problem(seen.statistics, seen.tables, pairs, seen.missing))
+            learner.adopt(found, seen.target_name)
+        return self
 
     def _check_parameters(self) -> None:
         check_integer("max_k", self.max_k, low=0)

@@ -27,6 +27,7 @@ import numpy as np
 from tunbridge._core.check import check_choice, check_integer, did_you_mean, listed, shortened
 from tunbridge._core.registry import classifier
 from tunbridge._core.seeds import RandomState
+from tunbridge._core.threads import at_once
 from tunbridge.classifiers._classes import log_class_prior
 from tunbridge.classifiers._rows import Examples, Frame
 from tunbridge.classifiers._statistics import MISSING_RULES, NUMERIC_RULES, Statistics, learn_encoding, numeric_features
@@ -155,6 +156,7 @@ class BayesNetClassifier(CountedClassifier):
         """The features that the class depends on."""
         return tuple(v.name for j, v in enumerate(self.variables_) if j + 1 in self.model_.blanket)
 
+    @at_once
     def predict_joint_log_proba(self, X: Frame) -> np.ndarray:
         """Return log P(x, c) for each row and class, missing features summed out."""
         found: np.ndarray = self.model_.exact_joint(self._rows(X), self.n_jobs)

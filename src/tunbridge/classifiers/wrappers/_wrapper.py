@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from tunbridge._core.check import shortened
+from tunbridge._core.threads import at_once
 from tunbridge.classifiers._rows import Categorical, Labels, Reader, Rows
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.explanation.contributions import Compared
@@ -101,6 +102,7 @@ class WrapperClassifier(BayesClassifier[W]):
         """Return why each row has one class rather than another, as the estimator explains it."""
         return self.estimator_.reasons(rows, compared)
 
+    @at_once
     def importance(self, method: str = "information") -> Importance:
         """Return what each feature tells about the class: :meth:`importance` of the estimator inside."""
         check_is_fitted(self)

@@ -39,7 +39,7 @@ from tunbridge._core.check import check_integer, check_number, counted, shortene
 from tunbridge._core.packing import unpack
 from tunbridge._core.registry import classifier
 from tunbridge._core.seeds import RandomState, entropy_of
-from tunbridge._core.threads import row_pieces
+from tunbridge._core.threads import at_once, row_pieces
 from tunbridge.classifiers._classes import encode_partly, labels_of, plain_labels, without_class
 from tunbridge.classifiers._parameters import fitted_content, fitted_of
 from tunbridge.classifiers._rows import Examples, Frame, Labels, Learned, SampleWeight
@@ -259,6 +259,7 @@ class SemiSupervisedClassifier(WrapperClassifier[SemiSupervisedStatistics]):
         """Return the model of the estimator."""
         return statistics.fitted.model_
 
+    @at_once
     def score(self, X: Frame, y: Labels = None, sample_weight: SampleWeight = None) -> float:
         """Return the share of the rows with a class whose class is predicted; y may be the name of a column."""
         check_is_fitted(self)

@@ -8,7 +8,8 @@ the largest of them: nothing underflows.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from tunbridge.kernels.caching import njit
 
 _NOTHING = -np.inf
 

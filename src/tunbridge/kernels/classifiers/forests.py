@@ -8,7 +8,8 @@ of the feature. Only what occurs is stored, classes without rows not at all.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from tunbridge.kernels.caching import njit
 
 LEAST_SHARE = 2.0**-1022
 """What a state is given at least: weights of astronomic size would leave nothing of it."""

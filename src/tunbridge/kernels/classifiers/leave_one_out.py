@@ -14,7 +14,8 @@ from __future__ import annotations
 from math import log
 
 import numpy as np
-from numba import njit
+
+from tunbridge.kernels.caching import njit
 
 LOG_LOSS = np.int64(0)
 SQUARES = np.int64(1)

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from tunbridge.kernels.caching import njit
 
 LANES = 4
 """Copies of a small histogram: neighbouring rows often hit the same cell, and would wait for each other's store."""

@@ -33,9 +33,11 @@ from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
+
+from tunbridge.kernels.caching import njit
 
 WORD_BLOCK = 512
 """Words of a plane that stay in the cache while many planes are counted against it (4 KiB)."""

@@ -11,7 +11,8 @@ from math import lgamma
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from tunbridge.kernels.caching import njit
 
 
 class Terms(NamedTuple):

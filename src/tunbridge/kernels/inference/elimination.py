@@ -13,7 +13,8 @@ more; a node that outgrows its room moves to the end of the pool.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from tunbridge.kernels.caching import njit
 
 MIN_FILL = np.int64(0)
 WEIGHTED_MIN_FILL = np.int64(1)

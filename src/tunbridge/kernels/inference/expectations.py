@@ -22,7 +22,8 @@ A program is a sequence of integers:
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from tunbridge.kernels.caching import njit
 
 # Where a clique has its numbers; its extents begin at HEAD.
 N_AXES, SIZE, INNER, N_INPUTS, START, MESSAGE, HEAD = (

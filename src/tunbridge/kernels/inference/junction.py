@@ -12,7 +12,8 @@ All tables have their axes in the order of elimination, first eliminated outermo
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from tunbridge.kernels.caching import njit
 
 _LAST_CANDIDATES = 3  # of the largest inputs, how many are tried as the one that is multiplied last
 _MOST_SOURCES = 16

@@ -28,7 +28,8 @@ cost nothing.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from tunbridge.kernels.caching import njit
 
 # Columns of Program.variables: number of states, the clique that eliminates the variable, the potential that takes up
 # its soft evidence, and where its states begin in an array over all states. (A Python int would be a type of its own to

@@ -36,7 +36,8 @@ D. Blackman, S. Vigna (2021). Scrambled linear pseudorandom number generators. A
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from tunbridge.kernels.caching import njit
 
 DONE, TOO_LARGE, IMPOSSIBLE = np.int8(0), np.int8(1), np.int8(2)
 

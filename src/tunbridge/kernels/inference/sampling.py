@@ -25,8 +25,8 @@ D. Blackman, S. Vigna (2021). Scrambled linear pseudorandom number generators. A
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from tunbridge.kernels.caching import njit
 from tunbridge.kernels.inference.rows import N_STATES, ORDER, PARENTS, TABLE, Network
 
 LANES = 32

@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from tunbridge.kernels.caching import njit
 
 ADD, REMOVE, REVERSE, NONE = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
 """Kinds of moves."""

@@ -10,7 +10,8 @@ The predecessors are given by ranks: variable c is one of them when rank[c] < li
 """
 
 import numpy as np
-from numba import njit
+
+from tunbridge.kernels.caching import njit
 
 GROWTH = np.int64(-1)  # the node's candidates are missing
 SHRINKAGE = np.int64(-2)  # the node without the parents that hurt is missing; any other number: the child at that place

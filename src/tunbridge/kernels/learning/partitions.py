@@ -13,7 +13,8 @@ masks in ``known`` and ``known_scores``.
 from math import exp, log
 
 import numpy as np
-from numba import njit
+
+from tunbridge.kernels.caching import njit
 
 STEP_DRAWS = 5
 """Random numbers of a step over partitions."""

@@ -7,7 +7,8 @@ behind all smaller ones, at first_rank[k] + Σ_i C(v_i, i).
 from math import lgamma
 
 import numpy as np
-from numba import njit
+
+from tunbridge.kernels.caching import njit
 
 # Terms of the counts
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from tunbridge.kernels.caching import njit
 
 _STEPS = np.int64(100)
 _HALVINGS = np.int64(50)

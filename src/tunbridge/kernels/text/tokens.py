@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from tunbridge.kernels.caching import njit
 
 SLOTS = 4096
 """Slots of the hash table of a column: a power of two, four times the number of distinct texts that it takes."""

@@ -27,6 +27,7 @@ from tunbridge.learning.scores.families import DiscreteFamilies, Families
 
 _PREFIX = 3
 """Sets of so many variables are the pieces that threads take, each with all sets that continue it."""
+_PIECE_VISITS = 2**27  # visits of rows in such a piece: a fraction of a second
 _MOST_STATES, _MOST_CELLS = 2**15 - 1, 2**31 - 1
 """What the codes of a column and the joint codes of several can number."""
 
@@ -121,16 +122,25 @@ def count_lattice(families: DiscreteFamilies, max_size: int, *, most: float = np
     out = np.full((max(1, len(tables)), ranks.first[-1]), np.nan)
     out[:, 0] = tables[:, -1] if len(tables) else score.row(np.array(columns.total), 1.0, 1)
     n_rows = data[0].shape[1]
+    begun = _prefix_size(families.n, max_size, n_rows)
 
     def count(prefix: tuple[int, ...]) -> None:
-        deepest = max_size if len(prefix) == _PREFIX else len(prefix)
+        deepest = max_size if len(prefix) == begun else len(prefix)
         room = tuple(np.empty(size, np.int32) for size in ((deepest + 1, n_rows), _n_cells(columns), _n_cells(columns)))
         chosen = np.array(prefix, np.int64)
         fill_terms(data, chosen, deepest, float(most), tables, ess, ranks.binomials, ranks.first, room, out)
 
-    sizes = range(1, min(_PREFIX, max_size) + 1)
+    sizes = range(1, min(begun, max_size) + 1)
     map_threads(count, [p for k in sizes for p in combinations(range(families.n), k)], columns.n_jobs)
     return Lattice(families, score, columns.states, ranks, out, kinds)
+
+
+def _prefix_size(n: int, max_size: int, n_rows: int) -> int:
+    """Return how many members the sets have that begin a piece of work: enough for pieces of a fraction of a second."""
+    for size in range(_PREFIX, max_size):
+        if n_rows * sum(comb(n - size, k) for k in range(max_size - size + 1)) <= _PIECE_VISITS:
+            return size
+    return max(_PREFIX, max_size)
 
 
 def _n_cells(columns: Columns) -> int:

@@ -25,9 +25,7 @@ candidate» algorithm. UAI 15, 206-215.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
@@ -37,6 +35,7 @@ import numpy as np
 
 from tunbridge._core.check import check_choice, check_integer, shortened
 from tunbridge._core.registry import search
+from tunbridge._core.replacing import replacing
 from tunbridge.counts import Counter
 from tunbridge.counts.information import pair_divergence, pair_information
 from tunbridge.errors import DataError
@@ -249,13 +248,11 @@ def _write(file: Path, problem: Problem, graph: Graph) -> str:
     """Write the graph to a temporary file and rename it; return a message if that fails."""
     names = problem.families.names
     arcs = [[names[p], names[x]] for x, parents in enumerate(graph) for p in parents]
-    beside = file.with_name(file.name + ".part")
+    text = json.dumps({"tunbridge": "checkpoint", "nodes": names, "arcs": arcs})
     try:
-        beside.write_text(json.dumps({"tunbridge": "checkpoint", "nodes": names, "arcs": arcs}), encoding="utf-8")
-        os.replace(beside, file)
+        with replacing(file) as temporary:
+            temporary.write_text(text, encoding="utf-8")
     except OSError as error:
-        with suppress(OSError):
-            beside.unlink()
         return f"the checkpoint could not be written ({error.strerror or error})"
     return ""
 

@@ -1,0 +1,122 @@
+"""Numba's decorator with a cache that is never in the way of the work.
+
+Numba keeps compiled kernels next to their source files, or in the user's cache folder; where neither can be written, as
+in many containers and for service users, it raises an error at import. Here the temporary folder comes next, in a
+folder that only this user can write, because the cache holds code; then no cache. One line in the log of the logger
+``tunbridge`` says so. ``NUMBA_CACHE_DIR`` comes first, as in Numba. A cache that cannot be read or written later, on a
+full disk for example, is not used.
+
+A process with a limit on its addresses (``ulimit -v``) ends without a word when LLVM gets none; so the room is looked
+at before a kernel is compiled.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache, partial
+from typing import Any
+
+import numba
+from numba.core import caching
+
+_NOT_WRITABLE = "neither the package folder nor the user's cache folder can be written"
+_HINT = "Set NUMBA_CACHE_DIR to a folder that can be written."
+_ROOM = 2**28  # bytes of addresses that LLVM is given to compile or load a kernel
+_USED = "/proc/self/statm"
+
+
+def njit(function: Callable[..., Any] | None = None, /, *, cache: bool = False, **options: Any) -> Any:
+    """Return a function compiled by Numba when it is first called, and kept on disk if it can be."""
+    if function is None:
+        return partial(njit, cache=cache, **options)
+    kernel: Any = numba.njit(function, **options)
+    if cache and hasattr(kernel, "py_func"):  # unless NUMBA_DISABLE_JIT is set
+        kernel._cache = _cache_of(function)
+    return kernel
+
+
+def _cache_of(function: Callable[..., Any]) -> Any:
+    try:
+        return _KernelCache(function)
+    except RuntimeError:  # no folder can be written
+        _log(f"compiled kernels are not kept, each process compiles them again: {_NOT_WRITABLE}. {_HINT}")
+        return caching.NullCache()
+
+
+@cache
+def _log(text: str) -> None:
+    """Write a line to the log, once."""
+    logging.getLogger("tunbridge").warning(text)
+
+
+class _InTemporaryFolder(caching._SourceFileBackedLocatorMixin, caching._CacheLocator):
+    """The place of a kernel in the temporary folder."""
+
+    def __init__(self, function: Callable[..., Any], file: str) -> None:
+        self._py_file, self._lineno = file, function.__code__.co_firstlineno
+
+    def get_cache_path(self) -> str:
+        return os.path.join(_own_folder(), self.get_suitable_cache_subpath(self._py_file))
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _InTemporaryFolder | None:
+        found: _InTemporaryFolder | None = super().from_function(py_func, py_file)
+        if found is not None:
+            _log(f"compiled kernels are kept in {_own_folder()}: {_NOT_WRITABLE}.")
+        return found
+
+
+def _own_folder() -> str:
+    """Return a folder in the temporary one that belongs to this user alone; raise OSError if there is none."""
+    owner = os.getuid() if hasattr(os, "getuid") else 0
+    folder = os.path.join(tempfile.gettempdir(), f"tunbridge-{owner}")
+    with suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    found = os.lstat(folder)
+    if not stat.S_ISDIR(found.st_mode) or (os.name == "posix" and (found.st_uid != owner or found.st_mode & 0o077)):
+        raise PermissionError(f"{folder} must be a folder of this user alone")
+    return folder
+
+
+class _Folders(caching.CompileResultCacheImpl):
+    _locator_classes = [*caching.CompileResultCacheImpl._locator_classes, _InTemporaryFolder]  # noqa: RUF012
+
+
+class _KernelCache(caching.FunctionCache):
+    """The compiled kernels of a function on disk; what goes wrong there costs time, nothing else."""
+
+    _impl_class = _Folders
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        _check_room()
+        return super().load_overload(sig, target_context)
+
+    @contextmanager
+    def _guard_against_spurious_io_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            _log(f"a compiled kernel cannot be read from {self.cache_path} or saved there: {error.strerror}. {_HINT}")
+
+
+def _check_room() -> None:
+    """Raise MemoryError if the limit on addresses leaves too few of them for the compiler, which would abort."""
+    with suppress(ImportError, OSError, ValueError):  # other systems
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            return
+        with open(_USED) as file:
+            left = limit - int(file.read().split()[0]) * resource.getpagesize()
+        if left < _ROOM:
+            room, least = f"{max(0, left) >> 20} MiB", f"{_ROOM >> 20} MiB"
+            raise MemoryError(
+                f"to compile a kernel there must be {least} of free addresses; the limit of this process (ulimit -v) "
+                f"leaves {room}. Raise it."
+            )

@@ -1,0 +1,113 @@
+"""Where compiled kernels are kept: next to the package, in the user's cache, in the temporary folder, or nowhere."""
+
+from __future__ import annotations
+
+import logging
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tunbridge.kernels import caching
+
+
+def doubled(x):
+    """Return twice the number."""
+    return 2 * x
+
+
+@pytest.fixture
+def nowhere(monkeypatch, tmp_path):
+    """Leave no folder to Numba's cache but what the test allows, and the temporary folder."""
+    caching._log.cache_clear()
+    monkeypatch.setattr(caching._Folders, "_locator_classes", [caching._InTemporaryFolder])
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_the_temporary_folder_is_used_with_one_line_in_the_log(nowhere, caplog):
+    with caplog.at_level(logging.INFO, "tunbridge"):
+        kernels = [caching.njit(cache=True, nogil=True)(doubled) for _ in range(3)]
+    assert [kernel(4) for kernel in kernels] == [8, 8, 8]
+    folder = nowhere / f"tunbridge-{os.getuid()}"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert kernels[2].stats.cache_hits.total() == 1
+    assert [record.name for record in caplog.records] == ["tunbridge"]
+    assert str(folder) in caplog.text
+
+
+@pytest.mark.parametrize("squatter", ["open to all", "link", "file"])
+def test_a_folder_that_others_can_write_is_not_used(nowhere, caplog, squatter):
+    folder = nowhere / f"tunbridge-{os.getuid()}"
+    if squatter == "file":
+        folder.touch(mode=0o700)
+    elif squatter == "link":
+        (nowhere / "elsewhere").mkdir(mode=0o700)
+        folder.symlink_to(nowhere / "elsewhere")
+    else:
+        folder.mkdir()
+        folder.chmod(0o777)
+    kernels = [caching.njit(cache=True)(doubled) for _ in range(3)]
+    assert kernels[0](4) == 8
+    assert kernels[0].stats.cache_path is None
+    assert len(caplog.records) == 1
+    assert "each process compiles them again" in caplog.text
+
+
+def test_a_full_disk_does_not_stop_the_work(nowhere, monkeypatch, caplog):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    kernel = caching.njit(cache=True)(doubled)
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile.save", full)
+    caplog.clear()
+    assert kernel(4) == 8
+    assert kernel(4.0) == 8.0
+    assert "No space left on device" in caplog.text
+    assert len(caplog.records) == 1
+
+
+def test_the_users_own_folder_comes_first(tmp_path, monkeypatch):
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path / "own"))
+    assert Path(caching.njit(cache=True)(doubled).stats.cache_path).parent == tmp_path / "own"
+
+
+def test_too_few_addresses_for_the_compiler_are_an_error_before_it_aborts(monkeypatch):
+    kernel = caching.njit(cache=True)(doubled)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (2**28, 2**28))
+    with pytest.raises(MemoryError, match=r"the limit of this process \(ulimit -v\) leaves 0 MiB. Raise it."):
+        kernel(np.ones(2))
+
+
+READ_ONLY = """
+set -e
+mount --bind {package} {package} && mount -o remount,ro,bind {package}
+mount -t tmpfs -o ro,size=4k tmpfs {home}
+exec env -u NUMBA_CACHE_DIR HOME={home} XDG_CACHE_HOME={home}/cache TMPDIR={temporary} {python} -c "{code}"
+"""
+ANSWER = (
+    "import tunbridge.kernels.counting.histograms, tunbridge as tb; print(tb.example_network('asia').posterior('lung'))"
+)
+
+
+def may_mount() -> bool:
+    """Return whether read-only folders can be made."""
+    return shutil.which("unshare") is not None and not subprocess.run(["unshare", "--mount", "true"]).returncode
+
+
+@pytest.mark.skipif(not may_mount(), reason="needs the right to mount")
+def test_a_read_only_package_and_home(tmp_path):
+    places = {name: tmp_path / name for name in ("home", "temporary")}
+    for place in places.values():
+        place.mkdir()
+    script = READ_ONLY.format(package=Path(caching.__file__).parents[1], python=sys.executable, code=ANSWER, **places)
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "yes" in done.stdout
+    assert done.stderr.count("\n") == 1
+    assert f"compiled kernels are kept in {places['temporary']}/tunbridge-{os.getuid()}" in done.stderr

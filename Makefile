@@ -4,8 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint types imports bench docs house fuzz faults format clean
+.PHONY: help install run test lint types imports bench docs house fuzz exactness faults format clean
 MINUTES ?= 5
+NETWORKS ?= 1000
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -56,7 +57,11 @@ house: install  ## Print the size of the house: lines, files, repeats, room chan
 	$(BIN)/python tools/house.py --rooms
 
 fuzz: install  ## Give mutated files and arguments to every reader (MINUTES=5)
+	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[fuzz]' || echo "Without atheris: inputs are mutated, not guided by coverage."
 	$(BIN)/python -m tools.fuzz --minutes $(MINUTES) --keep
+
+exactness: install  ## Compare random networks, probabilities down to 1e-300, with enumeration (NETWORKS=1000)
+	$(BIN)/python -m tools.exactness --networks $(NETWORKS)
 
 faults: install  ## Kill, interrupt and starve every command, and see what is left
 	$(BIN)/python -m tools.faults

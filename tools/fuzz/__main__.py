@@ -17,7 +17,7 @@ from tools.fuzz.targets import TARGETS
 from tools.fuzz.trial import Failure, fuzz, minimised, save, stop_slow
 
 _GUIDED = 1 / 3  # of the time, where atheris is installed
-_PAGE, _MARKS = ROOT / "docs" / "reliability.md", ("<!-- fuzz -->", "<!-- /fuzz -->")
+_PAGE, _MARKS = ROOT / "docs" / "reliability.md", ("<!-- fuzz: begin -->", "<!-- fuzz: end -->")
 
 
 def _run(task: tuple[str, int, float]) -> tuple[str, int, list[Failure]]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
-    from tunbridge.cli import signals
+    from tunbridge.cli.signals import leave, listen
 
-    signals.listen()
+    listen()
     from tunbridge.cli.app import app
 
     try:
         app(prog_name="tunbridge")
     finally:
-        signals.leave()
+        leave()

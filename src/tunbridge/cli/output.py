@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 import typer
 
 from tunbridge._core.grid import grid_lines
-from tunbridge.cli import signals
+from tunbridge.cli.signals import received, saving
 
 SHOWN = 12
 """How many items of a list are shown."""
@@ -162,8 +162,8 @@ def reporting(what: str, *, shares: bool = False) -> Iterator[Callable[[str, flo
     shown: AbstractContextManager[Any] = _reporting(what, shares) if sys.stderr.isatty() else nullcontext(False)
     with shown as report:
         yield report
-    if signals.received() is not None:
-        signals.saving()
+    if received() is not None:
+        saving()
 
 
 @contextmanager

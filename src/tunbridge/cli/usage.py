@@ -23,7 +23,7 @@ import typer
 from typer.exceptions import TyperException
 
 from tunbridge._core.check import did_you_mean
-from tunbridge.cli import signals
+from tunbridge.cli.signals import ended_by, received, working
 from tunbridge.errors import DataError, TunbridgeError, TunbridgeWarning
 
 FAILED, USAGE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
@@ -107,7 +107,7 @@ def guarded(work: Callable[[], Any], *, debug: bool) -> int:
             stream.reconfigure(errors="backslashreplace")  # a terminal may lack a character
     with _warnings_as_lines(debug=debug):
         try:
-            with signals.working():
+            with working():
                 work()
             sys.stdout.flush()
         except typer.Exit as end:
@@ -117,13 +117,13 @@ def guarded(work: Callable[[], Any], *, debug: bool) -> int:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
         except (Exception, KeyboardInterrupt, SystemExit) as error:
-            number = signals.received()
+            number = received()
             if isinstance(error, SystemExit) and number is None:
                 raise
             if debug:
                 traceback.print_exc()
             if number is not None and not isinstance(error, KeyboardInterrupt):  # whatever the signal made of the work
-                print(f"tunbridge: {signals.ended_by(number)}", file=sys.stderr)
+                print(f"tunbridge: {ended_by(number)}", file=sys.stderr)
                 return 128 + number
             print(f"tunbridge: {sentence(error)}", file=sys.stderr)
             return exit_code(error)

@@ -182,6 +182,11 @@ def _no_moments(n_groups: int, n_columns: int) -> Moments:
     return Moments(*(np.zeros((n_groups, n_columns)) for _ in range(3)))
 
 
+def are_empty(count: np.ndarray, squares: np.ndarray) -> bool:
+    """Return whether groups without rows have no deviations, which those of a file may have."""
+    return count.shape == squares.shape[: count.ndim] and not squares[count == 0].any()
+
+
 # Products of columns
 
 

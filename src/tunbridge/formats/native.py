@@ -183,7 +183,7 @@ def rebuilding(name: str, kind: str) -> Iterator[None]:
     here, so that no model answers with what is not a number.
     """
     try:
-        with np.errstate(over="raise", invalid="raise"):
+        with np.errstate(divide="raise", over="raise", invalid="raise"):
             yield
     except MemoryForecastError:
         raise

@@ -34,7 +34,7 @@ from tunbridge.classifiers.base import BayesClassifier, Model
 from tunbridge.classifiers.explanation.contributions import CodedModel, Given, conditional_terms, structure_conditions
 from tunbridge.classifiers.explanation.importance import family_counts, information_of, weights_of
 from tunbridge.counts import Counter, Counts
-from tunbridge.counts.moments import CrossMoments
+from tunbridge.counts.moments import CrossMoments, are_empty
 from tunbridge.counts.radix import SMALL_CELLS
 from tunbridge.data import Table, Variable
 from tunbridge.inference import Engine, batches
@@ -164,7 +164,7 @@ class Families(Part):
             child, parents = self.family(i, statistics.nodes)
             k, q = 1 + sum(v.is_continuous for v in parents), _size(parents)
             fits += [child.is_continuous, [a.shape for a in m.arrays] == [(q,), (q, k), (q, k, k)]]
-            fits += [bool(m.count.any())]
+            fits += [bool(m.count.any()), are_empty(m.count, m.products)]
         if not all(fits):
             raise ValueError("its counts do not belong to its structure")
 

@@ -39,7 +39,7 @@ from tunbridge.classifiers._statistics import (
     placed,
 )
 from tunbridge.counts import Counter, Counts, Moments, PairCounts, moments_within
-from tunbridge.counts.moments import CrossMoments
+from tunbridge.counts.moments import CrossMoments, are_empty
 from tunbridge.data import Table
 from tunbridge.errors import DataError
 
@@ -187,6 +187,9 @@ class Pairs(Part):
         if self.numbers is not None:
             fits += [
                 len(self.within) == len(coded),
+                are_empty(self.numbers.count, self.numbers.square)
+                and are_empty(self.numbers.count, self.numbers.product),
+                all(are_empty(m.count, m.m2) for m in self.within),
                 all(a.shape == (c, k, k) for a in self.numbers.arrays),
                 all(a.shape == (c * v.n_states, k) for m, v in zip(self.within, coded, strict=False) for a in m.arrays),
             ]

@@ -37,6 +37,7 @@ from tunbridge.classifiers.dependence._families import Families
 from tunbridge.classifiers.explanation import importance
 from tunbridge.classifiers.explanation.contributions import Changes, Ranges, TableModel, changed
 from tunbridge.counts import Counter, Moments, moments_within
+from tunbridge.counts.moments import are_empty
 from tunbridge.counts.radix import SMALL_CELLS
 from tunbridge.data import Table, Variable
 from tunbridge.errors import DataError
@@ -110,6 +111,7 @@ class Densities(Part):
             of_role["categorical"] | of_role["discretise"] == set(statistics.families.counts),
             of_role["kernel"] == set(self.points) and of_role["discretise"] == set(statistics.encoding.cuts),
             all(m.shape == (n_classes, len(of_role["gaussian"])) for m in self.moments.arrays),
+            are_empty(self.moments.count, self.moments.m2),
             all(len(group) == n_classes for group in self.points.values()),
             all(p.values.shape == p.weights.shape and p.values.ndim == 1 for p in points),
             all((np.diff(p.values) > 0).all() and (p.weights > 0).all() for p in points),

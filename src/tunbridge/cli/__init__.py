@@ -6,10 +6,17 @@ imported, so that ``tunbridge --help`` answers at once.
 
 from __future__ import annotations
 
+import os
+import sys
+
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
     from tunbridge.cli.signals import leave, listen
+    for stream in ("stdin", "stdout", "stderr"):
+        if getattr(sys, stream) is None:  # it was closed; a file that is opened later must not take its place
+            setattr(sys, stream, open(os.devnull, "r" if stream == "stdin" else "w"))  # noqa: SIM115
+    from tunbridge.cli import signals
 
     listen()
     from tunbridge.cli.app import app

@@ -33,6 +33,8 @@ _is_saving = False
 
 def listen() -> None:
     """Take over the signals that end the program; those that the caller lets the program ignore stay ignored."""
+    if threading.current_thread() is not threading.main_thread():
+        return  # only the main thread of Python gets signals
     for number in _ENDING:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _handle)

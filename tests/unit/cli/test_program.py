@@ -199,3 +199,15 @@ def test_floats_in_text_come_back_exactly():
     values = np.random.default_rng(0).random(1000) * 10.0 ** np.random.default_rng(1).integers(-300, 300, 1000)
     lines = text_lines(pa.table({"p": values})).decode().split()
     assert [float(line) for line in lines] == values.tolist()
+
+
+def test_a_small_address_space_is_a_sentence_before_the_libraries_abort(monkeypatch, capsys):
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (2**29, 2**29))
+    for name in ("ARROW_DEFAULT_MEMORY_POOL", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.setenv(name, "")  # so that what the program sets does not stay
+        monkeypatch.delenv(name)
+    with pytest.raises(SystemExit, match="1"):
+        app(["describe", "play_tennis.csv"])
+    said = "tunbridge: the address space (ulimit -v) must be at least 1 GiB; got 0.50 GiB. Raise the limit.\n"
+    assert capsys.readouterr().err == said

@@ -124,3 +124,15 @@ def test_a_signal_during_the_imports(tmp_path):
         said = process.communicate()[1]
         if process.returncode != 1:  # the error about the file came first
             assert (process.returncode, said) == ENDS[signal.SIGINT]
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (0, 1, 2)])
+def test_closed_streams(closed, tmp_path):
+    def close() -> None:
+        for number in closed:
+            os.close(number)
+
+    command = [sys.executable, "-m", "tunbridge", "datasets", "play_tennis", "-o", "tennis.csv"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=close)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "tennis.csv").read_text().count("\n") == 15

@@ -18,6 +18,7 @@ from tunbridge.errors import DataError
 T = TypeVar("T")
 R = TypeVar("R")
 
+_CELLS = 2**22
 _RUNS = 32
 """Runs of pieces a thread gets: enough to even out long and short ones, few enough to cost nothing."""
 
@@ -91,12 +92,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
 
 
-def row_pieces(n_rows: int, size: int) -> list[tuple[int, int]]:
-    """Return the (start, stop) of consecutive pieces of at most ``size`` rows.
+def row_pieces(n_rows: int, size: int, width: int = 1) -> list[tuple[int, int]]:
+    """Return the (start, stop) of consecutive pieces of at most ``size`` rows, fewer where rows are wide.
 
     Examples
     --------
     >>> row_pieces(5, 2)
     [(0, 2), (2, 4), (4, 5)]
     """
+    size = min(size, 1 << max(0, (_CELLS // max(1, width)).bit_length() - 1))  # a power of two divides other pieces
     return [(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]

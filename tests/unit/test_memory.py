@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,8 @@ def eight_gibibytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.delenv("TUNBRIDGE_MEMORY_LIMIT", raising=False)
     (tmp_path / "meminfo").write_text(f"MemTotal: 99999999 kB\nMemAvailable: {8 * GIB // 1024} kB\n")
     monkeypatch.setattr(_memory, "_SYSTEM", tmp_path / "meminfo")
-    monkeypatch.setattr(_memory, "_CONTAINERS", ((tmp_path, "memory.max", "memory.current"),))
+    monkeypatch.setattr(_memory, "_CONTAINERS", ((tmp_path, "memory.max", "memory.current", "inactive_file"),))
+    monkeypatch.setattr(_memory, "_GROUPS", tmp_path / "cgroup")
     return tmp_path
 
 
@@ -37,6 +40,50 @@ def test_available_memory_respects_a_container(eight_gibibytes: Path) -> None:
 def test_a_container_without_limit_leaves_the_system_s_word(eight_gibibytes: Path) -> None:
     (eight_gibibytes / "memory.max").write_text("max\n")
     assert available_memory() == 8 * GIB
+
+
+def _limit(folder: Path, limit: int, used: int, names: tuple[str, str], cached: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / names[0]).write_text(f"{limit}\n")
+    (folder / names[1]).write_text(f"{used}\n")
+    (folder / "memory.stat").write_text(f"{cached} 0\n")
+
+
+@pytest.mark.parametrize("tightest", ["", "service.slice", "service.slice/worker"])
+def test_the_tightest_control_group_around_the_process_counts(eight_gibibytes: Path, tightest: str) -> None:
+    (eight_gibibytes / "cgroup").write_text("1:cpu:/elsewhere\n0::/service.slice/worker\n")
+    for folder in ("", "service.slice", "service.slice/worker"):
+        limit = 2 * GIB if folder == tightest else 6 * GIB
+        _limit(eight_gibibytes / folder, limit, GIB, ("memory.max", "memory.current"), "inactive_file")
+    _limit(eight_gibibytes / "elsewhere", GIB, GIB, ("memory.max", "memory.current"), "inactive_file")
+    assert available_memory() == GIB
+
+
+def test_control_groups_of_version_1(monkeypatch: pytest.MonkeyPatch, eight_gibibytes: Path) -> None:
+    names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
+    (eight_gibibytes / "cgroup").write_text("4:memory:/job/7\n0::/\n")
+    _limit(eight_gibibytes, 9223372036854771712, GIB, names, "total_inactive_file")
+    _limit(eight_gibibytes / "job" / "7", 5 * GIB, 2 * GIB, names, "total_inactive_file")
+    monkeypatch.setattr(_memory, "_CONTAINERS", ((eight_gibibytes, *names, "total_inactive_file"),))
+    assert available_memory() == 3 * GIB
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of the address space and their use are read from /proc")
+@pytest.mark.parametrize("which", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_limits_of_the_process_count(which: str) -> None:
+    script = f"""
+import resource, tunbridge as tb
+from tunbridge._core.memory import available_memory
+net = tb.example_network("asia")
+resource.setrlimit(resource.{which}, (3 * 2**30, 3 * 2**30))
+assert 2**30 < available_memory() < 3 * 2**30, available_memory()
+try:
+    net.sample(10**9)
+except tb.MemoryForecastError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("1000000000 rows of 8 variables would need 7.5 GiB, and the limit is 1")
 
 
 def test_available_memory_where_nobody_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
 """Memory forecasts, made before anything large is allocated.
 
-The free memory is read from the system and from the control group of the container, whichever is smaller. psutil would
-replace the first reading only: it reports the memory of the host, not the limit of the container.
+The free memory is the least of three: what the system has; what the control groups of the process leave, its own and
+all around it (the container, the slice of the service); and what the limits of the process leave of its address space
+and data (``ulimit -v`` and ``-d``). psutil would replace the first reading only: it reports the memory of the host.
 """
 
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 from tunbridge._core.check import check_number
@@ -16,15 +18,19 @@ _VARIABLE = "TUNBRIDGE_MEMORY_LIMIT"
 _FALLBACK = 2 * 2**30
 _SMALL = _FALLBACK // 64
 _SYSTEM = Path("/proc/meminfo")
-_CONTAINERS = (  # folder, limit and use of the control groups of version 2 and 1
-    (Path("/sys/fs/cgroup"), "memory.max", "memory.current"),
-    (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"),
+_GROUPS = Path("/proc/self/cgroup")
+_USED = Path("/proc/self/statm")
+_CONTAINERS = (  # folder, limit, use and file cache of the control groups of version 2, alone or beside 1, and 1
+    (Path("/sys/fs/cgroup"), "memory.max", "memory.current", "inactive_file"),
+    (Path("/sys/fs/cgroup/unified"), "memory.max", "memory.current", "inactive_file"),
+    (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 )
+_UNLIMITED = 2**63
 
 
 def available_memory() -> int:
     """Return the bytes that can be taken without swapping or leaving the container (2 GiB where it is unknown)."""
-    return max(0, min(_system_memory(), _container_memory()))
+    return max(0, min(_system_memory(), _container_memory(), _process_memory()))
 
 
 def memory_limit(limit: float | None = None) -> int:
@@ -80,14 +86,46 @@ def _system_memory() -> int:
 
 
 def _container_memory() -> int:
-    """Return what the container's limit leaves, file cache not counted as used; without a limit a very large number."""
-    for folder, limit, used in _CONTAINERS:
+    """Return what the limits of all control groups leave, file cache not counted as used."""
+    free = _UNLIMITED
+    for folder, limit, used, cached in _group_files(_GROUPS, _CONTAINERS):
         try:
-            free = int((folder / limit).read_text()) - int((folder / used).read_text())
-            return free + _entry(folder / "memory.stat", "inactive_file")
+            most = int((folder / limit).read_text())
+            if most < _UNLIMITED // 2:  # version 1 writes the largest number of pages for no limit
+                free = min(free, most - int((folder / used).read_text()) + _entry(folder / "memory.stat", cached))
         except (OSError, ValueError):  # no such files, or the limit is the word «max»
             continue
-    return 2**63
+    return free
+
+
+@cache
+def _group_files(groups: Path, containers: tuple[tuple[Path, str, str, str], ...]) -> list[tuple[Path, str, str, str]]:
+    """Return the folders that may limit the process: of its control groups, of all around them, and the topmost."""
+    try:
+        lines = [line.split(":", 2) for line in groups.read_text().splitlines()]
+    except OSError:
+        lines = []
+    paths = [Path(path.lstrip("/")) for _, kinds, path in lines if not kinds or "memory" in kinds.split(",")]
+    inner = dict.fromkeys(folder for path in paths for folder in (path, *path.parents) if ".." not in folder.parts)
+    places = [(top / folder, *names) for top, *names in containers for folder in (inner or {Path(): None})]
+    return [place for place in places if os.path.exists(place[0] / place[1])]  # type: ignore[misc]
+
+
+def _process_memory() -> int:
+    """Return what the limits on address space and data leave the process."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return _UNLIMITED
+    limits = [resource.getrlimit(which)[0] for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    if all(limit == resource.RLIM_INFINITY for limit in limits):
+        return _UNLIMITED
+    try:
+        pages = _USED.read_text().split()
+        used = [int(pages[column]) * resource.getpagesize() for column in (0, 5)]  # all, and data with stack
+    except (OSError, ValueError, IndexError):
+        used = [0, 0]
+    return min(most - now for most, now in zip(limits, used, strict=True) if most != resource.RLIM_INFINITY)
 
 
 def _entry(file: Path, key: str) -> int:

@@ -28,6 +28,7 @@ P = ParamSpec("P")
 
 _AT_A_TIME = 0.1  # seconds
 _FIRST_ROWS = 64
+_CELLS = 2**22
 _RUNS = 32
 """Runs of pieces a thread gets: enough to even out long and short ones, few enough to cost nothing."""
 
@@ -133,14 +134,15 @@ def _pool(n_helpers: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_helpers, thread_name_prefix="tunbridge")
 
 
-def row_pieces(n_rows: int, size: int) -> list[tuple[int, int]]:
-    """Return the (start, stop) of consecutive pieces of at most ``size`` rows.
+def row_pieces(n_rows: int, size: int, width: int = 1) -> list[tuple[int, int]]:
+    """Return the (start, stop) of consecutive pieces of at most ``size`` rows, fewer where rows are wide.
 
     Examples
     --------
     >>> row_pieces(5, 2)
     [(0, 2), (2, 4), (4, 5)]
     """
+    size = min(size, 1 << max(0, (_CELLS // max(1, width)).bit_length() - 1))  # a power of two divides other pieces
     return [(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 

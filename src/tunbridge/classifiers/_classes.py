@@ -10,7 +10,8 @@ import pyarrow as pa
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from tunbridge._core.check import check_choice, listed, warn_user
+from tunbridge._core.check import check_choice, counted, listed, warn_user
+from tunbridge._core.memory import check_memory
 from tunbridge.classifiers._rows import ClassPrior, Labels
 from tunbridge.data import Column, Variable
 from tunbridge.data.columns import column_to_arrow, distinct_values
@@ -230,6 +231,12 @@ def _is(value: object, mark: object) -> bool:
 
 
 # Prior and posterior
+
+
+def check_answers(n_rows: int, n_classes: int) -> None:
+    """Raise MemoryForecastError when P(c | x) of so many rows would not fit."""
+    what = f"the answers for {counted(n_rows, 'row')} × {n_classes} classes"
+    check_memory(what, 16.0 * n_rows * n_classes, ways_out="Pass the rows in parts.")
 
 
 def log_class_prior(given: ClassPrior, target: Variable, class_weight: np.ndarray) -> np.ndarray:

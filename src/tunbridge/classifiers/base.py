@@ -26,11 +26,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tunbridge._core.check import check_choice, counted, listed, warn_user
+from tunbridge._core.memory import check_memory
 from tunbridge._core.packing import unpack
 from tunbridge._core.registry import Entry
 from tunbridge._core.threads import at_once, n_threads, replacing_state, row_pieces
 from tunbridge.classifiers._classes import (
     Finish,
+    check_answers,
     encode_target,
     labels_of,
     log_class_prior,
@@ -65,6 +67,9 @@ from tunbridge.errors import DataError, ZeroProbabilityWarning
 from tunbridge.formats import is_other_file, write_model
 
 _TERMS_AT_ONCE = 1_000_000
+_CELLS_AT_ONCE = 2**24
+_SHOWN = 30  # classes in a description
+_TERM_BYTES = 400.0  # of a feature in an explanation
 
 S = TypeVar("S", bound=Learned)
 
@@ -225,6 +230,9 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
             target_name = series_name(y, rows.variables)
         name = (target_name or "class") if before is None else before.target.name
         target, codes = self.encode_classes(y, classes, name, rows.n_rows)
+        n_cells = sum(v.n_states + 4.0 for v in rows.variables) * target.n_states
+        what = f"what is kept of {counted(len(rows.variables), 'feature')} for {target.n_states} classes"
+        check_memory(what, 24.0 * n_cells, ways_out="Leave out features, or group classes.")
         mass = None if weights is None else check_weights(np.asarray(weights), rows.n_rows)
         new = self.collect(Examples(rows, codes, target, mass), before)
         return new if before is None else before.merge(new), target_name
@@ -250,23 +258,27 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
     @at_once
     def predict_joint_log_proba(self, X: Frame) -> np.ndarray:
         """Return log P(x, c) for each row and class; missing values are left out."""
-        return self.model_.joint(self._rows(X), lambda joint: joint, self.n_jobs)
+        return self._joint(self._rows(X), lambda joint: joint)
 
     @at_once
     def predict_log_proba(self, X: Frame) -> np.ndarray:
         """Return log P(c | x) for each row and class."""
-        return self.posteriors(self._rows(X), log_posterior)
+        return self.answers(self._rows(X), log_posterior)
 
     @at_once
     def predict_proba(self, X: Frame) -> np.ndarray:
         """Return P(c | x) for each row and class, in the order of ``classes_``."""
-        return self.posteriors(self._rows(X), posterior)
+        return self.answers(self._rows(X), posterior)
 
     @at_once
     def predict(self, X: Frame) -> np.ndarray:
         """Return the most probable class of each row; the first of equally probable ones."""
-        found = self.predict_log_proba(X)
-        return self.classes_[found.argmax(axis=1)]
+        rows = self._rows(X)
+        pieces = row_pieces(rows.n_rows, max(1, _CELLS_AT_ONCE // len(self.classes_)))
+        if len(pieces) < 2:
+            return self.classes_[self.answers(rows, log_posterior).argmax(axis=1)]
+        parts = (self.answers(rows.take(np.arange(*piece)), log_posterior) for piece in pieces)
+        return self.classes_[np.concatenate([part.argmax(axis=1) for part in parts])]
 
     def decide(
         self,
@@ -373,6 +385,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         """
         check_is_fitted(self)
         rows = self._rows(X)
+        n_bytes = _TERM_BYTES * rows.n_rows * (1.0 + len(self.variables_))
+        check_memory(f"{counted(rows.n_rows, 'explanation')}", n_bytes, ways_out="Explain the rows in parts.")
         size = max(1, _TERMS_AT_ONCE // max(1, len(self.variables_) * len(self.classes_)))
         pieces = [rows.take(np.arange(start, stop)) for start, stop in row_pieces(rows.n_rows, size)]
         found = [each for piece in pieces for each in self._explained(piece, label, against)]
@@ -427,7 +441,10 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
             raise DataError(f"a what-if must have another class; the model knows only {self.classes_.tolist()[0]!r}.")
         if not self.variables_:
             raise DataError("a what-if must have features in columns to change; texts and sequences have none.")
-        found = changes(self, self._rows(X), to=to, features=features)
+        rows, n_changes = self._rows(X), sum(v.n_states + 2.0 for v in self.variables_)
+        n_bytes = _TERM_BYTES * rows.n_rows * n_changes
+        check_memory(f"the changes of {counted(rows.n_rows, 'row')}", n_bytes, ways_out="Pass the rows in parts.")
+        found = changes(self, rows, to=to, features=features)
         return found[0] if self.reader().is_one(X) else found
 
     @at_once
@@ -468,6 +485,10 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         X, y, sample_weight, _ = self.reader().split(X, y, sample_weight, self.target_name_)
         return super().score(X, labels_of(y), sample_weight)
 
+    def answers(self, rows: Rows, normalise: Finish) -> np.ndarray:
+        """Return what rows that have been read are predicted: their :meth:`posteriors`."""
+        return self.posteriors(rows, normalise)
+
     def posteriors(self, rows: Rows, normalise: Finish) -> np.ndarray:
         """Return the normalised log P(x, c) of rows; impossible ones get the prior, with one warning."""
         impossible: list[int] = []
@@ -477,13 +498,18 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
             impossible.append(int(lost.sum()))
             return normalise(np.where(lost, self.class_log_prior_[:, None], joint) if lost.any() else joint)
 
-        found: np.ndarray = self.model_.joint(rows, finish, self.n_jobs)
+        found = self._joint(rows, finish)
         if sum(impossible):
             warn_user(
                 f"{sum(impossible)} row(s) have probability zero under every class and get the class prior. Smoothing "
                 "above 0 avoids it, unless a number is extremely far from all training values.",
                 ZeroProbabilityWarning,
             )
+        return found
+
+    def _joint(self, rows: Rows, finish: Finish) -> np.ndarray:
+        check_answers(rows.n_rows, len(self.classes_))
+        found: np.ndarray = self.model_.joint(rows, finish, self.n_jobs)
         return found
 
     def _rows(self, X: Frame) -> Any:
@@ -507,7 +533,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         """
         check_is_fitted(self)
         target, counts = self.statistics_.target, self.class_count_.tolist()
-        classes = ", ".join(f"{label} {count:g}" for label, count in zip(self.classes_.tolist(), counts, strict=True))
+        shown = [f"{label} {count:g}" for label, count in zip(self.classes_[:_SHOWN].tolist(), counts, strict=False)]
+        classes = ", ".join(shown) + (f", … ({len(counts)} in all)" if len(counts) > _SHOWN else "")
         lines = [f"{self!r} learned from {counted(round(sum(counts)), 'row')}", f"target     {target.name}: {classes}"]
         if self.variables_:
             lines.append(f"features   {len(self.variables_)}: {listed(v.name for v in self.variables_)}")

@@ -12,11 +12,10 @@ import sys
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
-    from tunbridge.cli.signals import leave, listen
     for stream in ("stdin", "stdout", "stderr"):
         if getattr(sys, stream) is None:  # it was closed; a file that is opened later must not take its place
             setattr(sys, stream, open(os.devnull, "r" if stream == "stdin" else "w"))  # noqa: SIM115
-    from tunbridge.cli import signals
+    from tunbridge.cli.signals import leave, listen
 
     listen()
     from tunbridge.cli.app import app

@@ -30,6 +30,7 @@ from tunbridge.counts.radix import SMALL_CELLS
 Columns = Sequence[np.ndarray] | np.ndarray
 
 _PIECE_CELLS = 1 << 17
+_MANY_GROUPS = 256
 _ROWS_A_GROUP = 16
 
 
@@ -88,7 +89,10 @@ class Moments:
 
     def pooled(self) -> Moments:
         """Return the moments of all groups together, as one group."""
-        groups = (Moments(*(a[g : g + 1] for a in self.arrays)) for g in range(len(self.count)))
+        if (n := len(self.count)) > _MANY_GROUPS:  # half with half: a merge for each group would take long
+            lower, upper, odd = (Moments(*(a[s] for a in self.arrays)) for s in _halves(n))
+            return lower.merge(upper).pooled().merge(odd.pooled())
+        groups = (Moments(*(a[g : g + 1] for a in self.arrays)) for g in range(n))
         return reduce(Moments.merge, groups, _no_moments(1, self.count.shape[1]))
 
     @property
@@ -172,6 +176,10 @@ def _numpy_moments(columns: Columns, groups: np.ndarray, n_groups: int, weights:
         mean += np.divide(sums(w * (x - mean[cells])), count, out=np.zeros_like(count), where=count > 0)
         m2 = sums(w * (x - mean[cells]) ** 2)
     return Moments(*(a.reshape(n_groups, n_columns) for a in (count, mean, m2)))
+
+
+def _halves(n: int) -> tuple[slice, slice, slice]:
+    return slice(n // 2), slice(n // 2, n // 2 * 2), slice(n // 2 * 2, n)
 
 
 def _stacked(columns: Sequence[np.ndarray], start: int, stop: int) -> np.ndarray:

@@ -309,6 +309,7 @@ def discretise(
             name: learn_cuts(table.floats(name), method, classes=classes, weights=table.weights, n_bins=n_bins)
             for name in names
         }
+    check_memory("the bins of all rows", 4.0 * table.n_rows * len(found), ways_out="Give fewer rows or columns.")
     done = {name: each.column(name, table.floats(name)) for name, each in found.items()}
     parts = [done.get(column.variable.name, column) for column in table]
     return table.with_columns(parts), found

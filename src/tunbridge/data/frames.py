@@ -22,6 +22,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from tunbridge._core.check import as_list, check_choice, check_known, did_you_mean, listed, repeated, shortened
+from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.data.arrow import Frame, Values, is_pandas
 from tunbridge.data.columns import (
@@ -31,6 +32,7 @@ from tunbridge.data.columns import (
     column_to_arrow,
     distinct_values,
     infer_column,
+    is_float_array,
     to_floats,
 )
 from tunbridge.data.table import Table, check_lengths, encode_values, natural_type
@@ -82,6 +84,8 @@ def as_table(
         wanted = column_kinds(kinds, data.names)
         return _weighted(data.with_columns([_of_kind(c, wanted.get(c.variable.name)) for c in data]), weights)
     columns = frame_columns(data)
+    n_cells = float(sum(len(values) for values in columns.values() if not is_float_array(values)))
+    check_memory("the table", 4.0 * n_cells, ways_out="Take fewer rows or columns.")
     wanted = column_kinds(kinds, list(columns))
     return _weighted(Table.of(_inferred(data, columns, wanted)), weights)
 

@@ -13,9 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tunbridge._core.memory import check_memory
 from tunbridge.data.columns import code_type
 
 _TIE = 1e-12
+_CHECKED = 1024  # cuts after which it is seen whether they have not become too many
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -34,6 +36,10 @@ def mdl_gaps(values: np.ndarray, classes: np.ndarray, weights: np.ndarray) -> li
         cut = _best_cut(blocks, first, last)
         if cut is not None and _part(blocks, first, cut, last):
             boundaries.append(cut)
+            if len(boundaries) % _CHECKED == 0:
+                n_bytes = 8.0 * len(boundaries) * blocks.reached.size
+                what = f"the counts of {len(boundaries)} bins × {blocks.reached.size} classes"
+                check_memory(what, n_bytes, ways_out="Use equal_frequency, or group classes.")
             pending += [(first, cut), (cut, last)]
     return [(float(blocks.high[i - 1]), float(blocks.low[i])) for i in sorted(boundaries)]
 

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from tunbridge._core.check import as_list, did_you_mean, listed, repeated, shortened, warn_user
 from tunbridge._core.grid import grid_lines
 from tunbridge._core.hashing import mixed, seeded, text_key
+from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import map_threads
 from tunbridge.data.arrow import Values, is_text
 from tunbridge.data.columns import (
@@ -318,12 +319,14 @@ class Table:
 
     def to_arrow(self) -> pa.Table:
         """Return a pyarrow.Table with the values and types that came in (NaN comes back as null)."""
+        self._check_copy(8.0)
         return pa.table([column_to_arrow(c) for c in self], names=list(self.names))
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a pandas.DataFrame; integers and booleans with missing values have pandas' nullable types."""
         import pandas
 
+        self._check_copy(16.0)
         columns = {c.variable.name: _to_pandas(column_to_arrow(c), pandas) for c in self}
         return pandas.DataFrame(columns, index=pandas.RangeIndex(self.n_rows))
 
@@ -331,9 +334,14 @@ class Table:
         """Return a polars.DataFrame; ordered states make an Enum, other categoricals a Categorical."""
         import polars
 
+        self._check_copy(16.0)
         frame = polars.DataFrame(self.to_arrow())
         enums: dict[Any, Any] = {c.variable.name: _enum(c.variable, polars) for c in self if _is_enum(c)}
         return frame.cast(enums)
+
+    def _check_copy(self, cell_bytes: float) -> None:
+        what = f"a copy of {counted(self.n_rows, 'row')} × {counted(self.n_columns, 'column')}"
+        check_memory(what, cell_bytes * self.n_rows * self.n_columns, ways_out="Select columns, or take fewer rows.")
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)

@@ -71,7 +71,11 @@ def loss_matrix(
     """
     if loss is None and actions is not None:
         raise DataError(f"there must be losses for the actions {listed(actions)}; got none.", parameter="loss")
-    return _matrix("loss", {} if loss is None else loss, classes, actions, n_rows)
+    if loss is None:
+        n = len(_labels("classes", classes))
+        check_memory(f"the losses of all pairs of {n} classes", 16.0 * n * n, ways_out="Use predict.")
+        return 1.0 - np.eye(n)
+    return _matrix("loss", loss, classes, actions, n_rows)
 
 
 def utility_losses(
@@ -139,6 +143,8 @@ def _matrix(
     if hasattr(given, "index") and hasattr(given, "columns"):  # a frame: its labels say which row and column is which
         given = given.T.to_dict()
     if isinstance(given, Mapping):
+        n_bytes = 200.0 * len(labels) * len(choices)
+        check_memory(f"the {what} of all pairs of {len(labels)} classes", n_bytes, ways_out="Give it as an array.")
         return _stacked(what, _entries(what, given, labels, choices, actions is None), labels, choices, n_rows)
     matrix = numbers(f"the {what}", given, "a matrix of numbers or a mapping of mappings")
     shape = (len(labels), len(choices))

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tunbridge._core.check import check_number
+from tunbridge._core.memory import check_memory
 from tunbridge._core.seeds import entropy_of
 from tunbridge.errors import DataError
 from tunbridge.inference.engine import Engine
@@ -46,6 +47,8 @@ def posterior(
     if not any(_is_uncertain(engine.tables[v]) for v in needed):
         hint = "Learn the tables from data (a .tb file keeps the counts), or give CPT(…, counts=…)."
         raise DataError(f"an interval must have tables with counts behind it; those for {target!r} have none. {hint}")
+    n_bytes = 8.0 * N_DRAWS * answer.probabilities.size
+    check_memory(f"{N_DRAWS} draws of the distribution", n_bytes, ways_out="Ask for fewer variables at once.")
     rng = np.random.default_rng(entropy_of(random_state))
     draws = [exact_posterior(_drawn(engine, needed, rng), target, evidence).probabilities for _ in range(N_DRAWS)]
     ends = np.quantile(np.array(draws), [(1.0 - share) / 2.0, (1.0 + share) / 2.0], axis=0)

@@ -82,7 +82,7 @@ class SequenceModel:
     def joint(self, rows: Sequences, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
         """Return ``finish(log P(x, c))`` for each sequence, (n_rows, n_classes); finish works on class × row pieces."""
         found = log_scores(self.table, self.coded(rows, n_jobs), len(self.log_prior), n_jobs)
-        for start, stop in row_pieces(rows.n_rows, _PIECE_ROWS):
+        for start, stop in row_pieces(rows.n_rows, _PIECE_ROWS, len(self.log_prior)):
             found[start:stop] = finish((found[start:stop] + self.log_prior).T).T
         return found
 

@@ -156,7 +156,7 @@ class WordScores:
             self.weights.add(own, words[begin:end], values[begin:end], scores)
             out[piece[0] : piece[1]] = finish(scores.T).T
 
-        map_threads(fill, row_pieces(batch.n_rows, _PIECE_ROWS), n_jobs)
+        map_threads(fill, row_pieces(batch.n_rows, _PIECE_ROWS, len(self.log_prior)), n_jobs)
         return out
 
     def known(self, batch: Documents) -> tuple[np.ndarray, np.ndarray]:

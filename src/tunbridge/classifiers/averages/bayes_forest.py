@@ -102,7 +102,7 @@ class ForestModel(TableModel):
         def fill(piece: tuple[int, int]) -> None:
             out[piece[0] : piece[1]] = finish(self._log_average(rows, slice(*piece)).T).T
 
-        map_threads(fill, row_pieces(rows.n_rows, _PIECE_ROWS), n_jobs)
+        map_threads(fill, row_pieces(rows.n_rows, _PIECE_ROWS, len(self.log_prior)), n_jobs)
         return out
 
     def terms(self, rows: Table) -> np.ndarray:

@@ -35,11 +35,10 @@ from tunbridge._core.check import check_integer, did_you_mean, listed, shortened
 from tunbridge._core.packing import FloatArray, unpack
 from tunbridge._core.registry import classifier
 from tunbridge._core.seeds import RandomState, entropy_of
-from tunbridge._core.threads import at_once
-from tunbridge.classifiers._classes import Finish, log_posterior, posterior, sorted_target
+from tunbridge.classifiers._classes import Finish, check_answers, posterior, sorted_target
 from tunbridge.classifiers._parameters import class_of, parameters_content, parameters_of
 from tunbridge.classifiers._reading import TableReader, seen_values
-from tunbridge.classifiers._rows import Categorical, Examples, Frame
+from tunbridge.classifiers._rows import Categorical, Examples
 from tunbridge.classifiers._statistics import Encoding, Part, Statistics, inner_statistics, placed
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence.kdb import KDBClassifier
@@ -376,19 +375,12 @@ class BayesOptimalClassifier(BayesClassifier[Statistics]):
 
     # Prediction
 
-    @at_once
-    def predict_proba(self, X: Frame) -> np.ndarray:
-        """Return P(c | x) for each row and class, as in ``classes_``; with ``gibbs`` that of a drawn hypothesis."""
-        return self._drawn(X, posterior) if self.gibbs else super().predict_proba(X)
-
-    @at_once
-    def predict_log_proba(self, X: Frame) -> np.ndarray:
-        """Return log P(c | x) for each row and class; with ``gibbs`` that of a drawn hypothesis."""
-        return self._drawn(X, log_posterior) if self.gibbs else super().predict_log_proba(X)
-
-    def _drawn(self, X: Frame, finish: Finish) -> np.ndarray:
+    def answers(self, rows: Table, normalise: Finish) -> np.ndarray:
+        """Return what rows are predicted: their posteriors, or with ``gibbs`` those of a drawn hypothesis."""
+        if not self.gibbs:
+            return super().answers(rows, normalise)
         model: ModelAverage = self.model_
-        return model.drawn(self._rows(X), finish, self.n_jobs, entropy_of(self.random_state))
+        return model.drawn(rows, normalise, self.n_jobs, entropy_of(self.random_state))
 
 
 def named_estimators(estimators: Estimators) -> dict[str, BayesClassifier]:
@@ -528,6 +520,7 @@ class ModelAverage(TableModel):
 def member_posterior(fitted: BayesClassifier, rows: Table, target: Variable, n_jobs: int | None) -> np.ndarray:
     """Return P(c | x) of one model for each row and each class of the target; classes that it does not know get 0."""
     log_prior = fitted.class_log_prior_
+    check_answers(rows.n_rows, target.n_states)
 
     def finish(joint: np.ndarray) -> np.ndarray:
         lost = np.isneginf(joint.max(axis=0))

@@ -316,7 +316,8 @@ def sum_losses(
         return _piece_losses(rows, tables, prior, measure)
 
     for block in blocks:
-        pieces = [CodedRows(*(a[..., i:j] for a in block)) for i, j in row_pieces(len(block.classes), PIECE_ROWS)]
+        cuts = row_pieces(len(block.classes), PIECE_ROWS, len(prior) * total.shape[1])
+        pieces = [CodedRows(*(a[..., i:j] for a in block)) for i, j in cuts]
         for found in map_threads(piece_losses, pieces, n_jobs):
             total += found
     return total

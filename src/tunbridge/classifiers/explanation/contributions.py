@@ -115,7 +115,7 @@ class CodedModel(TableModel):
             some = slice(*piece)
             out[some] = finish(self.log_joint(self.encoding.codes(rows, some)).T).T
 
-        map_threads(fill, row_pieces(rows.n_rows, self.piece_rows), n_jobs)
+        map_threads(fill, row_pieces(rows.n_rows, self.piece_rows, len(self.log_prior)), n_jobs)
         return out
 
     def terms(self, rows: Table) -> np.ndarray:

@@ -25,7 +25,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from tunbridge._core.check import check_choice, check_number
+from tunbridge._core.check import check_choice, check_number, counted
+from tunbridge._core.memory import check_memory
 from tunbridge._core.registry import classifier
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.classifiers._classes import Finish
@@ -128,6 +129,9 @@ def _class_counts(examples: Examples, encoding: Encoding, n_jobs: int | None) ->
     parents = tuple(None if j in numbers else () for j in range(len(encoding.variables)))
     if not coded:
         return Families(parents, {})
+    n_cells = float(examples.target.n_states) * sum(encoding.coded[j].n_states + 1 for j in coded)
+    what = f"the tables of {counted(len(coded), 'feature')} for {examples.target.n_states} classes"
+    check_memory(what, 24.0 * n_cells, ways_out="Leave out features with many states or bins, or group classes.")
     table = encoding.table(examples, coded)
     given, *names = table.names
     found = Counter(table, n_jobs=n_jobs).families([(name, [given]) for name in names])
@@ -415,7 +419,7 @@ class Likelihood(TableModel):
         def fill(piece: tuple[int, int]) -> None:
             out[piece[0] : piece[1]] = finish(self._piece(rows, numbers, *piece)).T
 
-        map_threads(fill, row_pieces(rows.n_rows, size), n_jobs)
+        map_threads(fill, row_pieces(rows.n_rows, size, len(self.log_prior)), n_jobs)
         return out
 
     def terms(self, rows: Table) -> np.ndarray:

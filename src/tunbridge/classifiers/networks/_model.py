@@ -233,7 +233,7 @@ class NetworkModel(TableModel):
         def fill(piece: tuple[int, int]) -> None:
             out[piece[0] : piece[1]] = answer(*self.values_of(rows, slice(*piece)))
 
-        map_threads(fill, row_pieces(rows.n_rows, _PIECE_ROWS), n_jobs)
+        map_threads(fill, row_pieces(rows.n_rows, _PIECE_ROWS, self.n_classes), n_jobs)
         return out
 
     def log_joint_of(self, codes: np.ndarray, values: _Values) -> np.ndarray:

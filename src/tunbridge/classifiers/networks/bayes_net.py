@@ -28,7 +28,7 @@ from tunbridge._core.check import check_choice, check_integer, did_you_mean, lis
 from tunbridge._core.registry import classifier
 from tunbridge._core.seeds import RandomState
 from tunbridge._core.threads import at_once
-from tunbridge.classifiers._classes import log_class_prior
+from tunbridge.classifiers._classes import check_answers, log_class_prior
 from tunbridge.classifiers._rows import Examples, Frame
 from tunbridge.classifiers._statistics import MISSING_RULES, NUMERIC_RULES, Statistics, learn_encoding, numeric_features
 from tunbridge.classifiers.dependence._families import HIERARCHICAL, CountedClassifier, Families
@@ -159,7 +159,9 @@ class BayesNetClassifier(CountedClassifier):
     @at_once
     def predict_joint_log_proba(self, X: Frame) -> np.ndarray:
         """Return log P(x, c) for each row and class, missing features summed out."""
-        found: np.ndarray = self.model_.exact_joint(self._rows(X), self.n_jobs)
+        rows = self._rows(X)
+        check_answers(rows.n_rows, len(self.classes_))
+        found: np.ndarray = self.model_.exact_joint(rows, self.n_jobs)
         return found
 
     # Learning

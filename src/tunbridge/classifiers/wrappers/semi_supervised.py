@@ -40,7 +40,7 @@ from tunbridge._core.packing import unpack
 from tunbridge._core.registry import classifier
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge._core.threads import at_once, row_pieces
-from tunbridge.classifiers._classes import encode_partly, labels_of, plain_labels, without_class
+from tunbridge.classifiers._classes import check_answers, encode_partly, labels_of, plain_labels, without_class
 from tunbridge.classifiers._parameters import fitted_content, fitted_of
 from tunbridge.classifiers._rows import Examples, Frame, Labels, Learned, SampleWeight
 from tunbridge.classifiers.base import BayesClassifier
@@ -340,6 +340,7 @@ class _Asked:
 
     def __call__(self, statistics: Learned) -> tuple[np.ndarray, float]:
         model: Any = self.estimator.adopt(statistics, None).model_
+        check_answers(self.known.n_rows + self.unknown.n_rows, self.known.target.n_states)
         joint = model.joint(self.known.rows, _bounded, self.n_jobs)
         own = joint[np.arange(len(joint)), self.known.classes]
         objective = float(self.known.mass @ own) + log_table_prior(self.estimator, statistics, model)

@@ -69,8 +69,8 @@ def sample(
     """Return n rows drawn from the joint distribution given evidence, columns in the order of the variables."""
     absorbed, entropy = absorb(engine, evidence), entropy_of(random_state)
     n = checked_size(n)
-    size = 8.0 * len(engine.part.numbers) * n
-    check_memory(f"{n} rows of {len(engine.part.numbers)} continuous variables", size, ways_out=_WAYS_OUT)
+    size = 8.0 * len(engine.part.numbers) + sum(np.dtype(code_type(int(r))).itemsize for r in engine.n_states)
+    check_memory(f"{n} rows of {len(engine.variables)} variables", size * n, ways_out=_WAYS_OUT)
     codes = _draw_categories(absorbed.engine, absorbed.evidence, n, entropy, n_jobs)[: engine.n_variables]
     drawn = code_table(engine.variables[: engine.n_variables], codes)
     if not engine.part.numbers:

@@ -107,8 +107,9 @@ def _group_files(groups: Path, containers: tuple[tuple[Path, str, str, str], ...
         lines = []
     paths = [Path(path.lstrip("/")) for _, kinds, path in lines if not kinds or "memory" in kinds.split(",")]
     inner = dict.fromkeys(folder for path in paths for folder in (path, *path.parents) if ".." not in folder.parts)
-    places = [(top / folder, *names) for top, *names in containers for folder in (inner or {Path(): None})]
-    return [place for place in places if os.path.exists(place[0] / place[1])]  # type: ignore[misc]
+    folders = list(inner) or [Path()]
+    places = [(top / folder, limit, used, stat) for top, limit, used, stat in containers for folder in folders]
+    return [place for place in places if os.path.exists(place[0] / place[1])]
 
 
 def _process_memory() -> int:

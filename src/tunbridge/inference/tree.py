@@ -443,7 +443,7 @@ def with_logarithms(findings: propagation.Evidence) -> propagation.Evidence:
 
 def needs_logarithms(logs: np.ndarray) -> np.ndarray:
     """Return for which rows (columns) a possible likelihood is too small for a product, the largest being 1."""
-    return ((logs < _LOG_SMALL) & (logs > -np.inf)).any(axis=0)
+    return np.any((logs < _LOG_SMALL) & (logs > -np.inf), axis=0)
 
 
 def run_lanes(

@@ -380,6 +380,7 @@ class BayesOptimalClassifier(BayesClassifier[Statistics]):
         if not self.gibbs:
             return super().answers(rows, normalise)
         model: ModelAverage = self.model_
+        assert isinstance(rows, Table)
         return model.drawn(rows, normalise, self.n_jobs, entropy_of(self.random_state))
 
 

@@ -8,8 +8,7 @@ written: it is a state rather than a setting, and None takes its place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import fields
-from pathlib import Path
+from dataclasses import Field, fields
 from typing import Any
 
 import numpy as np
@@ -70,8 +69,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, DAG):
         return {"rule": "dag", "nodes": list(value.nodes), "arcs": [list(arc) for arc in value.arcs]}
     if _option(type(value).__name__) is type(value):
-        given = {f.name: getattr(value, f.name) for f in fields(value)}
-        plain = {name: _plain(str(v) if isinstance(v, Path) else v) for name, v in given.items()}
+        plain = {f.name: _plain(getattr(value, f.name)) for f in fields(value) if not _is_path(f)}
         return {"rule": "option", "name": type(value).__name__, "fields": plain}
     if hasattr(value, "kind") and hasattr(value, "get_params"):
         parameters = parameters_content(value.get_params(deep=False))
@@ -106,7 +104,13 @@ def _made(value: Any) -> Any:
     option = _option(value["name"])
     if option is None:
         raise ValueError(f"there is no option {value['name']!r}")
-    return option(**parameters_of(value["fields"]))
+    paths = {f.name for f in fields(option) if _is_path(f)}
+    return option(**{name: each for name, each in parameters_of(value["fields"]).items() if name not in paths})
+
+
+def _is_path(field: Field[Any]) -> bool:
+    """Return whether a field of an option names a file, such as a checkpoint: it is neither written nor read."""
+    return "Path" in str(field.type)
 
 
 def _option(name: str) -> Any:

@@ -49,3 +49,11 @@ def test_fitted_estimators_come_back():
 def test_unknown_kinds():
     with pytest.raises(ValueError, match=r"no classifier of kind 'os\.system'"):
         class_of("os.system")
+
+
+def test_no_path_is_written_or_read(tmp_path):
+    search = tb.SparseCandidate(checkpoint=tmp_path / "steps.json")
+    content = parameters_content({"search": search})
+    assert "steps.json" not in repr(content)
+    content["search"]["fields"]["checkpoint"] = "elsewhere.json"  # as a hostile file could
+    assert parameters_of(content)["search"].checkpoint is None

@@ -107,8 +107,12 @@ def _group_files(groups: Path, containers: tuple[tuple[Path, str, str, str], ...
         lines = []
     paths = [Path(path.lstrip("/")) for _, kinds, path in lines if not kinds or "memory" in kinds.split(",")]
     inner = dict.fromkeys(folder for path in paths for folder in (path, *path.parents) if ".." not in folder.parts)
-    places = [(top / folder, *names) for top, *names in containers for folder in (inner or {Path(): None})]
-    return [place for place in places if os.path.exists(place[0] / place[1])]  # type: ignore[misc]
+    return [
+        (top / folder, limit, used, cached)
+        for top, limit, used, cached in containers
+        for folder in inner or {Path(): None}
+        if os.path.exists(top / folder / limit)
+    ]
 
 
 def _process_memory() -> int:

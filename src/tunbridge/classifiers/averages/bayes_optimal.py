@@ -366,7 +366,7 @@ class BayesOptimalClassifier(BayesClassifier[Statistics]):
 
     # Prediction
 
-    def answers(self, rows: Table, normalise: Finish) -> np.ndarray:
+    def answers(self, rows: Any, normalise: Finish) -> np.ndarray:
         """Return what rows are predicted: their posteriors, or with ``gibbs`` those of a drawn hypothesis."""
         if not self.gibbs:
             return super().answers(rows, normalise)

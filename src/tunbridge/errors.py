@@ -7,6 +7,24 @@ one sentence of the form ``<what> must <rule>; got <value>. <hint>``.
 
 from __future__ import annotations
 
+import re
+
+_LONG = 300
+_PIECES = re.compile(rf"(?<![^\s(\[{{=])(['\"])(.{{{_LONG},}}?)\1(?![^\s.,;:)\]}}?])|\S{{{_LONG},}}", re.DOTALL)
+
+
+def _readable(message: object) -> object:
+    """Return a message with the middle of overlong names and values left out.
+
+    Examples
+    --------
+    >>> len(_readable(f"the name must be short; got {'x' * 20_000!r}. Rename it."))
+    149
+    """
+    if not isinstance(message, str) or len(message) <= _LONG:
+        return message
+    return _PIECES.sub(lambda found: f"{found[0][:80]}…{found[0][-20:]}", message)
+
 
 class TunbridgeError(Exception):
     """Any error that Tunbridge raises on purpose.
@@ -20,7 +38,7 @@ class TunbridgeError(Exception):
     """
 
     def __init__(self, message: str = "", *, parameter: str | None = None) -> None:
-        super().__init__(message)
+        super().__init__(_readable(message))
         self.parameter = parameter
 
 
@@ -74,6 +92,9 @@ class MemoryForecastError(TunbridgeError, MemoryError):
 
 class TunbridgeWarning(UserWarning):
     """Something that a user should know, though there is a defined answer."""
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(_readable(message))
 
 
 class UnseenStateWarning(TunbridgeWarning):

@@ -76,6 +76,7 @@ def _given(name: str) -> Any:
 
 CLASSIFIERS = sorted(entries("classifier"))
 VARIABLES = [tb.Variable(f"v{i}", [str(s) for s in range(30)]) for i in range(4)]
+NO_YES = [tb.Variable(f"x{i}", ["no", "yes"]) for i in range(21)]
 TEXTS = [" ".join(f"w{i * j % 997}" for j in range(30)) for i in range(400)]
 
 PREPARED: dict[str, tuple[Call, Call]] = {  # what is made before the limit is set, and the call
@@ -111,7 +112,7 @@ PREPARED: dict[str, tuple[Call, Call]] = {  # what is made before the limit is s
     "network.predict": (_asia_rows, lambda: _asia().predict(_asia_rows(), "lung")),
     "log_likelihood": (_asia_rows, lambda: _asia().log_likelihood(_asia_rows())),
     "impute": (_asia_rows, lambda: _asia().impute(_asia_rows())),
-    "joint posterior": (_chain, lambda: _chain().posterior(list(_chain().names))),
+    "joint posterior": (_chain, lambda: _chain().posterior(list(_chain().nodes))),
     "joint interval": (_chain, lambda: _chain().posterior(["v0", "v1"], interval=0.9)),
     "as_table": (lambda: None, lambda: tb.as_table({"x": ["a"] * 10**5})),
     "to_pandas": (_table, lambda: _table().to_pandas()),
@@ -132,7 +133,7 @@ PREPARED: dict[str, tuple[Call, Call]] = {  # what is made before the limit is s
     "deterministic table": (lambda: None, lambda: tb.deterministic(VARIABLES[0], VARIABLES[1:], lambda *a: a[0])),
     "noisy-or as a table": (
         lambda: None,
-        lambda: tb.noisy_or("y", {f"x{i}": 0.5 for i in range(20)}).to_pandas(),
+        lambda: tb.noisy_or(NO_YES[0], dict.fromkeys(NO_YES[1:], 0.5)).to_pandas(),
     ),
     "nb-svm": (lambda: None, lambda: tb.TextClassifier(model="nb-svm").fit(TEXTS, np.arange(400) // 4)),
     "contexts": (

@@ -7,12 +7,13 @@ import heapq
 import inspect
 import math
 import numbers
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tunbridge.errors import DataError, FileMissingError
 
@@ -88,6 +89,21 @@ def warn_user(message: str, category: type[Warning]) -> None:
 def _error(what: str, message: str) -> DataError:
     """Return the error about an argument, which carries the name of the parameter where ``what`` is one."""
     return DataError(message, parameter=what if what.isidentifier() else None)
+
+
+def check_fitted(estimator: object) -> None:
+    """Raise unless an estimator has been fitted; the error is scikit-learn's NotFittedError too.
+
+    Whoever has an estimator has imported scikit-learn; this room does not.
+    """
+    sklearn: Any = sys.modules["sklearn"]
+    theirs = sklearn.exceptions.NotFittedError
+    try:
+        sklearn.utils.validation.check_is_fitted(estimator)
+    except theirs:
+        kind = type("UnfittedError", (DataError, theirs), {"__reduce__": lambda e: (DataError, e.args)})
+        name = type(estimator).__name__
+        raise kind(f"an estimator must be fitted first; this {name} is not fitted yet. Call fit.") from None
 
 
 def check_choice(what: str, value: object, choices: Sequence[object]) -> None:

@@ -107,9 +107,12 @@ def _group_files(groups: Path, containers: tuple[tuple[Path, str, str, str], ...
         lines = []
     paths = [Path(path.lstrip("/")) for _, kinds, path in lines if not kinds or "memory" in kinds.split(",")]
     inner = dict.fromkeys(folder for path in paths for folder in (path, *path.parents) if ".." not in folder.parts)
-    folders = list(inner) or [Path()]
-    places = [(top / folder, limit, used, stat) for top, limit, used, stat in containers for folder in folders]
-    return [place for place in places if os.path.exists(place[0] / place[1])]
+    return [
+        (top / folder, limit, used, cached)
+        for top, limit, used, cached in containers
+        for folder in inner or {Path(): None}
+        if os.path.exists(top / folder / limit)
+    ]
 
 
 def _process_memory() -> int:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from tunbridge._core.check import check_choice, counted, listed, warn_user
+from tunbridge._core.check import check_choice, counted, listed, shortened, warn_user
 from tunbridge._core.memory import check_memory
 from tunbridge.classifiers._rows import ClassPrior, Labels
 from tunbridge.data import Column, Variable
@@ -85,7 +85,10 @@ def apart_from(target: Variable, features: Iterable[Variable]) -> Variable:
 
 def as_given(values: object) -> np.ndarray:
     """Return values as an array; lists of text and other values together stay objects, which NumPy would make text."""
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        array = np.empty((), object)
     if array.dtype.kind != "U" or not isinstance(values, (list, tuple)):
         return array
     cells = np.array(values, object)
@@ -113,9 +116,15 @@ def _column_labels(column: Column) -> tuple[list[Any], np.ndarray]:
 
 def _class_array(y: Labels) -> np.ndarray:
     """Return the classes as a one-dimensional array; raise for missing, continuous and odd ones."""
-    values = column_or_1d(as_given(y), warn=True)
-    if values.dtype.kind in "mM":
-        raise DataError("classes must be text, numbers or booleans; got dates or times. Convert them to text.")
+    values = as_given(y)
+    if values.dtype.kind in "mMc":
+        got = "complex numbers" if values.dtype.kind == "c" else "dates or times"
+        raise DataError(f"classes must be text, numbers or booleans; got {got}. Convert them to text.", parameter="y")
+    try:
+        values = column_or_1d(values, warn=True)
+    except (TypeError, ValueError):
+        got = f"an array of shape {y.shape}" if isinstance(y, np.ndarray) else shortened(repr(y))
+        raise DataError(f"y must be one label for each row; got {got}.", parameter="y") from None
     if values.dtype.kind == "O" and _is_all_text(values):
         return values
     if values.dtype.kind in "Of":
@@ -183,7 +192,7 @@ def without_class(y: Labels, mark: object) -> np.ndarray:
     >>> without_class([0, 1, -1], -1).tolist(), without_class([0, 1, -1], None).tolist()
     ([False, False, True], [False, False, False])
     """
-    values = np.asarray(labels_of(y)).reshape(-1)
+    values = as_given(labels_of(y)).reshape(-1)
     if values.dtype.kind == "f":
         missing = np.isnan(values)
     elif values.dtype.kind in "iub":
@@ -202,7 +211,7 @@ def encode_partly(y: Labels, classes: Labels, name: str, n_rows: int, mark: obje
     of one class and rows of none cannot tell classes apart.
     """
     y = labels_of(y)
-    absent, values = without_class(y, mark), np.asarray(y).reshape(-1)
+    absent, values = without_class(y, mark), as_given(y).reshape(-1)
     if len(values) != n_rows or not absent.any():
         return encode_target(y, classes, name, n_rows)
     if absent.all():

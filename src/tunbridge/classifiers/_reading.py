@@ -82,7 +82,7 @@ def learn_table(
     """
     if isinstance(X, Table) and known is None:
         return _of_kinds(estimator, X, categorical)
-    data = _validated(estimator, X, reset=known is None)
+    data = validated(estimator, X, reset=known is None)
     if isinstance(data, np.ndarray):
         names = [str(n) for n in getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(data.shape[1])])]
         return Table.of_valid(_array_columns(data, names, _kinds(categorical, names, known), n_jobs))
@@ -94,7 +94,7 @@ def learn_table(
 
 def known_table(estimator: BaseEstimator, X: Frame, variables: Sequence[Variable], n_jobs: int | None) -> Table:
     """Return the features of rows to predict; unseen categories are missing, with one warning."""
-    data = _validated(estimator, X, reset=False)
+    data = validated(estimator, X, reset=False)
     if isinstance(data, np.ndarray):
         table, unseen = _encode_array(data, variables, n_jobs)
     else:
@@ -229,8 +229,9 @@ def categorical_mask(categorical: Categorical, names: Sequence[str]) -> list[boo
 
 def check_columns(what: str, given: Iterable[str], names: Sequence[str], rule: str) -> None:
     """Raise when something is given for a column that does not exist."""
+    known = set(names)
     for name in given:
-        if name not in names:
+        if name not in known:
             raise DataError(f"{what} must name {rule}; got {name!r}. {did_you_mean(name, names)}", parameter=what)
 
 
@@ -271,7 +272,8 @@ def check_names(estimator: BaseEstimator, names: list[str], *, reset: bool) -> N
         estimator.feature_names_in_ = np.array(names, object)
         estimator.n_features_in_ = len(names)
         return
-    absent = [str(n) for n in getattr(estimator, "feature_names_in_", []) if n not in names]
+    known = set(names)
+    absent = [str(n) for n in getattr(estimator, "feature_names_in_", []) if n not in known]
     if absent:
         hint = did_you_mean(absent[0], names)
         raise DataError(f"the data must have the columns {listed(absent)}. {hint}", parameter="X")
@@ -311,27 +313,68 @@ def _of_kinds(estimator: BaseEstimator, table: Table, categorical: Categorical) 
     return Table.of_valid([_column(c, c.variable.name, k) for c, k in zip(table, asked, strict=True)])
 
 
-def _validated(estimator: BaseEstimator, X: Frame, *, reset: bool) -> Any:
+def validated(estimator: BaseEstimator, X: Frame, *, reset: bool) -> Any:
     """Return columns by name for frames, or a two-dimensional array, checked against what was seen at fit."""
     if is_frame(X):
         if is_known_frame(X):
-            if all(isinstance(c, str) for c in X.columns):
+            if any(isinstance(c, str) for c in X.columns):
                 check_column_names(X.columns)
             X = _expected_columns(estimator, X, reset=reset)
-            validate_data(estimator, X, reset=reset, skip_check_array=True)
-            return _with_rows(_frame_columns(X))
+            columns = _with_rows(_frame_columns(X))
+            _check_features(estimator, X, reset=reset, skip_check_array=True)
+            return columns
         columns = {c.variable.name: c for c in X} if isinstance(X, Table) else frame_columns(X)
         check_names(estimator, list(columns), reset=reset)
         return _with_rows(columns)
+    if issparse(X):
+        raise DataError("X must be a frame or an array; got a sparse matrix. Call .toarray() first.", parameter="X")
     if isinstance(X, np.ma.MaskedArray):
         mask, numeric = np.ma.getmaskarray(X), X.dtype.kind in "iuf"
         X = X.data.astype(np.float64 if numeric else object)
         X[mask] = np.nan if numeric else None
-    X = as_given(X) if isinstance(X, (list, tuple)) else X
-    array = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
-    if array.dtype.kind == "c":
+    matrix = _matrix(X)
+    if matrix.dtype.kind == "c":
         raise DataError("features must be real numbers; Complex data not supported.", parameter="X")
-    return _native(array)
+    return _native(_check_features(estimator, matrix, reset=reset, dtype=None, ensure_all_finite=False))
+
+
+def _matrix(X: Any) -> Any:
+    """Return what has rows and columns, as an array; raise for everything else."""
+    try:
+        array = as_given(X) if isinstance(X, (list, tuple)) else X if hasattr(X, "dtype") else np.asarray(X)
+    except (TypeError, ValueError):  # rows of different lengths
+        array = np.empty((), object)
+    n_dimensions = len(getattr(array, "shape", ()))
+    if n_dimensions == 0:
+        frame_columns(X)  # raises, and says what it is
+    if n_dimensions != 2:
+        hint = "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row."
+        raise DataError(f"X must have rows and columns; got an array of shape {array.shape}. {hint}", parameter="X")
+    _check_size(*array.shape)
+    return array
+
+
+def _check_features(estimator: BaseEstimator, X: Any, *, reset: bool, **settings: Any) -> Any:
+    """Let scikit-learn note, or compare, the number and the names of the features; its errors come as ours."""
+    try:
+        return validate_data(estimator, X, reset=reset, **settings)
+    except (TypeError, ValueError) as error:
+        if reset:
+            raise DataError(f"X must be a frame or an array of plain values; scikit-learn says: {error}.") from None
+        raise DataError(f"{_mismatch(estimator, X)} ({error})", parameter="X") from None
+
+
+def _mismatch(estimator: BaseEstimator, X: Any) -> str:
+    """Return how the columns of X differ from those at fit."""
+    expected = [str(n) for n in getattr(estimator, "feature_names_in_", [])]
+    given = [c for c in getattr(X, "columns", ()) if isinstance(c, str)]
+    absent = [name for name in expected if name not in set(given)]
+    if given and absent:
+        return f"the data must have the columns {listed(absent)}. {did_you_mean(absent[0], given)}"
+    if given and expected:
+        return f"columns must be in the order of the training data, {listed(expected)}; got {listed(given)}."
+    names = f", {listed(expected)}" if expected else ""
+    return f"X must have the {estimator.n_features_in_} columns of the training data{names}; got {X.shape[1]}."
 
 
 def _expected_columns(estimator: BaseEstimator, X: pandas.DataFrame, *, reset: bool) -> pandas.DataFrame:
@@ -355,12 +398,18 @@ def _frame_columns(X: pandas.DataFrame) -> dict[str, Any]:
 
 
 def _with_rows(columns: dict[str, Any]) -> dict[str, Any]:
-    if not columns:
-        raise DataError("features must have at least one column; got 0 feature(s) while a minimum of 1 is required.")
-    first = next(iter(columns.values()))
-    if not len(first.values if isinstance(first, Column) else first):
-        raise DataError("features must have at least one row; got 0 sample(s) while a minimum of 1 is required.")
+    first = next(iter(columns.values()), ())
+    _check_size(len(first.values if isinstance(first, Column) else first), len(columns))
     return columns
+
+
+def _check_size(n_rows: int, n_columns: int) -> None:
+    """Raise without a row or a column, also in scikit-learn's words, which its checks look for."""
+    shape = f"(shape=({n_rows}, {n_columns})) while a minimum of 1 is required."
+    if not n_columns:
+        raise DataError(f"X must have at least one column; got 0 feature(s) {shape}", parameter="X")
+    if not n_rows:
+        raise DataError(f"X must have at least one row; got 0 sample(s) {shape}", parameter="X")
 
 
 def _by_position(estimator: BaseEstimator, columns: dict[str, Any], variables: Sequence[Variable]) -> dict[str, Any]:

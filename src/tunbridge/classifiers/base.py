@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from tunbridge._core.check import check_choice, counted, listed, warn_user
+from tunbridge._core.check import check_choice, check_fitted, counted, listed, warn_user
 from tunbridge._core.memory import check_memory
 from tunbridge._core.packing import unpack
 from tunbridge._core.registry import Entry
@@ -110,7 +109,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
     @property
     def model_(self) -> Any:
         """The joint distribution of class and features; see :class:`Model`."""
-        check_is_fitted(self)
+        check_fitted(self)
         return self._model
 
     # What a final class says
@@ -349,7 +348,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         >>> clf.decisions(table, {"no": 3}, reject=0.5)
         14 decisions: no 4, yes 4, none 6; expected loss 0.3952 a row, 5.533 in all
         """
-        check_is_fitted(self)
+        check_fitted(self)
         classes = self.classes_.tolist()
         return decide(self.predict_proba(X), classes, loss, utility=utility, actions=actions, reject=reject)
 
@@ -383,7 +382,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         humidity     High      +0.88       2.4  +++++++++++
         ...
         """
-        check_is_fitted(self)
+        check_fitted(self)
         rows = self._rows(X)
         n_bytes = _TERM_BYTES * rows.n_rows * (1.0 + len(self.variables_))
         check_memory(f"{counted(rows.n_rows, 'explanation')}", n_bytes, ways_out="Explain the rows in parts.")
@@ -436,7 +435,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         humidity  High   unknown   yes          0.433
         outlook   Sunny  Rain      yes          0.409
         """
-        check_is_fitted(self)
+        check_fitted(self)
         if len(self.classes_) < 2:
             raise DataError(f"a what-if must have another class; the model knows only {self.classes_.tolist()[0]!r}.")
         if not self.variables_:
@@ -474,14 +473,14 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         wind         0.0334   5.1 %  +++++
         temperature  0.0203   3.1 %  +++
         """
-        check_is_fitted(self)
+        check_fitted(self)
         check_choice("method", method, METHODS)
         return importance_of(self.model_, inner_statistics(self.statistics_), method)
 
     @at_once
     def score(self, X: Frame, y: Labels = None, sample_weight: SampleWeight = None) -> float:
         """Return the accuracy: the share of rows whose class is predicted; y may be the name of a column."""
-        check_is_fitted(self)
+        check_fitted(self)
         X, y, sample_weight, _ = self.reader().split(X, y, sample_weight, self.target_name_)
         return super().score(X, labels_of(y), sample_weight)
 
@@ -513,7 +512,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         return found
 
     def _rows(self, X: Frame) -> Any:
-        check_is_fitted(self)
+        check_fitted(self)
         return self.reader().known(self, X)
 
     # What was learned, in words
@@ -531,7 +530,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         features   4: 'outlook', 'temperature', 'humidity', 'wind'
         structure  temperature | outlook; humidity | temperature; wind | outlook
         """
-        check_is_fitted(self)
+        check_fitted(self)
         target, counts = self.statistics_.target, self.class_count_.tolist()
         shown = [f"{label} {count:g}" for label, count in zip(self.classes_[:_SHOWN].tolist(), counts, strict=False)]
         classes = ", ".join(shown) + (f", … ({len(counts)} in all)" if len(counts) > _SHOWN else "")
@@ -559,7 +558,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
 
         An existing model file is replaced, any other file is not.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         if is_other_file(path):
             raise DataError(
                 f"a model must not overwrite a file that is not a model; got {str(path)!r}. Choose another name.",

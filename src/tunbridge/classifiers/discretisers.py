@@ -13,15 +13,15 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from tunbridge._core.check import check_choice, did_you_mean, listed
+from tunbridge._core.check import check_choice, check_fitted, counted, did_you_mean, listed
+from tunbridge._core.memory import check_memory
 from tunbridge.classifiers._classes import encode_target
-from tunbridge.classifiers._reading import check_names, is_frame, is_known_frame
+from tunbridge.classifiers._reading import validated
 from tunbridge.classifiers._rows import Frame, Labels, SampleWeight
-from tunbridge.data.columns import to_floats
+from tunbridge.data.columns import Column, column_to_arrow, to_floats
 from tunbridge.data.discretisation import METHODS, Cuts, Discretisation, Method, at_cuts, learn_cuts
-from tunbridge.data.frames import frame_columns
+from tunbridge.data.table import check_weights
 from tunbridge.errors import DataError
 
 ENCODINGS = ("codes", "labels")
@@ -96,7 +96,9 @@ class Discretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
         numbers = self._checked(X, reset=True)
         classes = encode_target(y, None, "class", len(numbers))[1] if self._by_class else None
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, numbers, dtype=np.float64)
+        weights = None if sample_weight is None else check_weights(np.asarray(sample_weight), len(numbers))
+        if weights is not None and not weights.any():
+            raise DataError("some row must have a weight above zero; all sample weights are zero.")
         if isinstance(self.method, str):
             self.discretisations_ = [
                 learn_cuts(column, self.method, classes=classes, weights=weights, n_bins=self.n_bins)
@@ -120,8 +122,10 @@ class Discretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_features), or a frame where ``set_output`` asks for one
             Floats, or texts (dtype object).
         """
-        check_is_fitted(self)
+        check_fitted(self)
         numbers = self._checked(X, reset=False)
+        what = f"the bins of {counted(len(numbers), 'row')} × {counted(numbers.shape[1], 'column')}"
+        check_memory(what, 8.0 * numbers.size, ways_out="Pass the rows in parts.")
         out = np.empty(numbers.shape, object if self.encode == "labels" else np.float64)
         for j, discretisation in enumerate(self.discretisations_):
             out[:, j] = _encoded(discretisation, discretisation.codes(numbers[:, j]), self.encode)
@@ -132,16 +136,18 @@ class Discretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return isinstance(self.method, str) and self.method == "mdl"
 
     def _checked(self, X: Frame, *, reset: bool) -> np.ndarray:
-        if is_frame(X) and not is_known_frame(X):
-            columns = frame_columns(X)
-            check_names(self, list(columns), reset=reset)
-            names = getattr(self, "feature_names_in_", list(columns))
-            return np.column_stack([to_floats(name, columns[name]) for name in names])
-        return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+        data = validated(self, X, reset=reset)
+        if not isinstance(data, np.ndarray):
+            names = getattr(self, "feature_names_in_", list(data))
+            columns = [column_to_arrow(c) if isinstance(c := data[name], Column) else c for name in names]
+        else:
+            names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(data.shape[1])])
+            columns = list(data.T)
+        return np.column_stack([to_floats(str(name), each) for name, each in zip(names, columns, strict=True)])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.string = True  # text that spells numbers is read
         tags.target_tags.required = self._by_class
         return tags
 

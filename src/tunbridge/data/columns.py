@@ -58,6 +58,7 @@ Kind = Literal["categorical", "continuous"]
 KINDS = ("categorical", "continuous")
 
 _EXACT = 2**53
+_DOUBLE = pa.float64()
 _EXACT_DIGITS = 15
 _LAST = {pa.int64(): 2**63 - 1024, pa.uint64(): 2**64 - 2048}  # what rounds to 2⁶³ or 2⁶⁴ may be cast to anything
 _FINE = 2**22  # the seconds up to which a double tells nanoseconds apart
@@ -79,6 +80,8 @@ def infer_column(name: str, values: Values, kind: Kind | None = None) -> Column:
     >>> infer_column("grade", [2, 3, 2, 1]).variable, infer_column("grade", [2, 3, 2, 1], "categorical").variable
     (Variable('grade', continuous), Variable('grade', [1, 2, 3]))
     """
+    if isinstance(values, pa.ChunkedArray) and values.type == _DOUBLE and kind != "categorical":
+        values = values.to_numpy()
     if kind is not None:
         check_choice(f"the kind of column {name!r}", kind, KINDS)
     if kind != "categorical" and is_float_array(values):

@@ -125,7 +125,7 @@ def frame_columns(data: Frame) -> dict[str, Any]:
         return _checked_names([(name, _one_dimensional(name, values)) for name, values in data.items()])
     if is_pandas(data, "DataFrame"):
         check_column_names(data.columns)
-        return {name: data.iloc[:, i] for i, name in enumerate(data.columns)}
+        return dict(data.items())
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return _arrow_columns(data)
     if isinstance(data, list | tuple) and data and all(isinstance(row, list | tuple | Mapping) for row in data):
@@ -209,6 +209,7 @@ def _as_array(data: Frame) -> np.ndarray:
 
 def _no_table(data: Frame, hint: str) -> DataError:
     what = f"an array of shape {data.shape}" if isinstance(data, np.ndarray) else type(data).__name__
+    what = "None" if data is None else what
     return DataError(f"a table must be {_FRAMES}; got {what}. {hint}".rstrip())
 
 

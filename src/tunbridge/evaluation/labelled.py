@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
-from tunbridge._core.check import check_choice, check_number, did_you_mean
+from tunbridge._core.check import check_choice, check_fitted, check_number, did_you_mean
 from tunbridge._core.memory import check_memory
 from tunbridge.classifiers._classes import encode_target
 from tunbridge.classifiers._reading import is_frame, known_table, learn_table, numbers_of, split_target, table_tags
@@ -243,7 +243,7 @@ class Coded(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Frame) -> np.ndarray:
         """Return P(c | x) for each row and class, in the order of ``classes_``."""
-        check_is_fitted(self)
+        check_fitted(self)
         X = split_target(X, None, None, self.target_name_, required=False)[0] if self.target_name_ else X
         found = self.estimator_.predict_proba(self._matrix(known_table(self, X, self.variables_, None)))
         full = np.zeros((len(found), len(self.classes_)))
@@ -253,7 +253,7 @@ class Coded(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Frame) -> np.ndarray:
         """Return the most probable class of each row; the first of equally probable ones."""
-        check_is_fitted(self)
+        check_fitted(self)
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def _with_categories(self, estimator: BaseEstimator, rows: Table) -> BaseEstimator:

@@ -35,9 +35,8 @@ from typing import Any, Self, final
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
-from tunbridge._core.check import check_integer, counted, shortened, warn_user
+from tunbridge._core.check import check_fitted, check_integer, counted, shortened, warn_user
 from tunbridge._core.threads import at_once, replacing_state
 from tunbridge.errors import DataError, DataWarning, EmptyVersionSpaceError
 from tunbridge.reasoning.concept_rows import (
@@ -169,7 +168,7 @@ class _ConceptLearner(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     @at_once
     def score(self, X: object, y: object = None, sample_weight: object = None) -> float:
         """Return the accuracy; y may be the name of a column, as in :meth:`fit`."""
-        check_is_fitted(self)
+        check_fitted(self)
         attributes, labels = attributes_and_classes(X, y, self._target)
         states = np.array([*(labels.variable.states or ()), None], object)
         right = self.predict(attributes) == states[labels.values]
@@ -179,7 +178,7 @@ class _ConceptLearner(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return float(np.average(right, weights=weights))
 
     def _rows(self, X: object) -> tuple[tuple[np.ndarray, ...], int]:
-        check_is_fitted(self)
+        check_fitted(self)
         return known_rows(X, self.variables_)
 
     def __sklearn_tags__(self) -> Any:
@@ -261,7 +260,7 @@ class FindS(_ConceptLearner):
         They are labels without errors, a concept that is a conjunction, and a prior that is uniform or gives a
         hypothesis at least as much as each more general one. Then it is MAP exactly if it fits all rows.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         return self.consistent_
 
     def derivation(self) -> Derivation:
@@ -278,7 +277,7 @@ class FindS(_ConceptLearner):
         No likelihood is above 1 and no prior above P(h): h is a MAP hypothesis.
         It is one under every prior that gives a hypothesis at least as much as each more general one.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         found, size = self._evidence, Fraction(1, count_conjunctions(self.variables_))
         positive, negative = counted(found.n_positive, "positive row"), counted(found.n_negative, "negative row")
         rest = f"none of {negative}" if self.conflict_ is None else f"negative row {self.conflict_.row}"
@@ -374,19 +373,19 @@ class VersionSpace(_ConceptLearner):
     @property
     def general_(self) -> tuple[Conjunction, ...]:
         """The most general members of the version space."""
-        check_is_fitted(self)
+        check_fitted(self)
         return self._members.general
 
     @property
     def size_(self) -> int:
         """The number of hypotheses that are consistent with the rows."""
-        check_is_fitted(self)
+        check_fitted(self)
         return self._members.size
 
     @property
     def prior_size_(self) -> int:
         """The number of all hypotheses."""
-        check_is_fitted(self)
+        check_fitted(self)
         return count_conjunctions(self.variables_)
 
     @property
@@ -395,7 +394,7 @@ class VersionSpace(_ConceptLearner):
         return Fraction(self.size_, self.prior_size_)
 
     def __contains__(self, hypothesis: object) -> bool:
-        check_is_fitted(self)
+        check_fitted(self)
         return isinstance(hypothesis, Conjunction) and hypothesis in self._members
 
     def hypotheses(self, limit: int = _LISTED) -> tuple[Conjunction, ...]:
@@ -534,7 +533,7 @@ class VersionSpace(_ConceptLearner):
         P(h | D) = P(D | h) × P(h) / P(D) = 1/973 / (6/973) = 1/6 ≈ 0.166667
         P(yes | x, D) = members that cover x / |VS| = 2 / 6 = 1/3 ≈ 0.333333
         """
-        check_is_fitted(self)
+        check_fitted(self)
         share, all_of_them, members = Fraction(1, self.prior_size_), symbol("|H|"), symbol("|VS|")
         lines: list[Equation | str] = [
             equation(P(_H), number(1) / all_of_them, number(share)),

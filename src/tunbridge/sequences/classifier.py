@@ -30,9 +30,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from tunbridge._core.check import check_choice, check_integer, check_number
+from tunbridge._core.check import check_choice, check_fitted, check_integer, check_number
 from tunbridge._core.registry import classifier
 from tunbridge._core.threads import at_once
 from tunbridge.classifiers._rows import ClassPrior, Examples, Frame
@@ -168,7 +167,7 @@ class SequenceClassifier(BayesClassifier[SequenceStatistics]):
 
     @property
     def _fitted(self) -> SequenceModel:
-        check_is_fitted(self)
+        check_fitted(self)
         model: SequenceModel = self._model
         return model
 

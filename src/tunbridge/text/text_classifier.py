@@ -12,9 +12,8 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, NoReturn, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from tunbridge._core.check import check_choice, check_integer, check_number, shortened
+from tunbridge._core.check import check_choice, check_fitted, check_integer, check_number, shortened
 from tunbridge._core.registry import classifier
 from tunbridge._core.threads import at_once
 from tunbridge.classifiers._rows import ClassPrior, Examples, Frame, Labels, SampleWeight
@@ -382,7 +381,7 @@ class TextClassifier(BayesClassifier[TextStatistics]):
         >>> {word: round(nats, 2) for word, nats in clf.importance().items() if nats > 0.5}
         {'cheap': 0.69, 'at': 0.69, 'noon': 0.69}
         """
-        check_is_fitted(self)
+        check_fitted(self)
         check_choice("method", method, METHODS)
         if method == "weight" and self.model != BERNOULLI:
             raise DataError(
@@ -413,7 +412,7 @@ class TextClassifier(BayesClassifier[TextStatistics]):
         >>> {word: round(weight, 2) for word, weight in clf.top_words("ham", 2).items()}
         {'at': 0.96, 'noon': 0.96}
         """
-        check_is_fitted(self)
+        check_fitted(self)
         check_integer("n", n, low=1)
         return heaviest_words(self._model, self.statistics_.target.code(label), n)
 

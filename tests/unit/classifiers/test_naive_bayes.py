@@ -763,3 +763,30 @@ class TestDamagedFiles:
         clf = tb.NaiveBayesClassifier(categorical=("at",)).fit({"at": day}, ["a", "b", "a"])
         clf.save(tmp_path / "m.tb")
         assert tb.load(tmp_path / "m.tb").variables_ == clf.variables_
+
+
+def test_counts_of_many_features_are_saved_in_one_array(monkeypatch, tmp_path):
+    monkeypatch.setattr("tunbridge.classifiers.dependence._families._JOINED", 2)
+    table = tb.datasets.play_tennis()
+    model = tb.NaiveBayesClassifier().fit(table, "play")
+    model.save(tmp_path / "model.tb")
+    np.testing.assert_array_equal(tb.load(tmp_path / "model.tb").predict_proba(table), model.predict_proba(table))
+    content = model.to_content()
+    for tables in (np.ones(3), np.ones(99)):
+        content["statistics"]["joined"]["tables"] = tables
+        with pytest.raises(ValueError, match="its counts do not belong to its features"):
+            tb.NaiveBayesClassifier.from_content(content)
+
+
+def test_a_description_shows_a_few_of_many_classes():
+    text = tb.NaiveBayesClassifier().fit({"x": ["a"] * 1000}, np.arange(1000)).describe()
+    assert "28 1, 29 1, … (1000 in all)" in text
+
+
+def test_predictions_in_parts_are_those_of_all_rows(monkeypatch):
+    table = tb.datasets.play_tennis()
+    for model in (tb.NaiveBayesClassifier(), tb.BayesOptimalClassifier(gibbs=True, random_state=0)):
+        expected = model.fit(table, "play").predict(table)
+        with monkeypatch.context() as small:
+            small.setattr("tunbridge.classifiers.base._CELLS_AT_ONCE", 6)
+            np.testing.assert_array_equal(model.predict(table), expected)

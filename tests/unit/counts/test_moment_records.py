@@ -109,3 +109,12 @@ def test_blocks_are_columns_by_rows(n_columns: int, order: str) -> None:
     block = block_of(source, 3, 11)
     np.testing.assert_array_equal(block, array[3:11].T)
     assert block.flags.c_contiguous
+
+
+def test_many_groups_are_pooled_like_one():
+    rng = np.random.default_rng(0)
+    values, groups = rng.normal(5.0, 2.0, 4000), rng.integers(0, 1301, 4000)
+    pooled = moments_within([values], groups, 1301).pooled()
+    np.testing.assert_allclose(
+        [a.item() for a in pooled.arrays], [4000, values.mean(), 4000 * values.var()], rtol=1e-12
+    )

@@ -206,6 +206,32 @@ class TestDelimited:
         assert table.read_as_missing == {"id": {"?": 1}}
         assert table.floats("x").tolist() == [1e30] * 4
 
+    def test_a_header_longer_than_a_block(self, write) -> None:
+        names = [f"{'x' * 1000}{i}" for i in range(1100)]
+        rows = "\n".join(",".join(str(i + j) for i in range(1100)) for j in range(3))
+        table = read_table(write(f"{','.join(names)}\n{rows}\n", "wide.csv"))
+        assert table.names == tuple(names)
+        assert table.floats(names[-1]).tolist() == [1099.0, 1100.0, 1101.0]
+
+    @pytest.mark.parametrize("pair", [
+        "1 2", "1 x", "1.5 7", " 3", "7 ", "2020-01-01 b", "nan 1", "b a", "1 99999999999999999999", "NA NA", "-3 4e2",
+        "007 8", "b NA", "12:30 x", "True False", "inf a", "i n", '"a,b" c', ".5 x", "2020-01-01 2020-01-02",
+    ])  # fmt: skip
+    @pytest.mark.filterwarnings("ignore")
+    def test_a_column_among_many_is_read_like_one_among_few(self, write, pair: str) -> None:
+        """What wide files are read as is guessed from their first rows, and must be what Arrow finds."""
+
+        def read(n: int) -> Table:
+            filler = [f"c{i}" for i in range(n)]
+            rows = [",".join([value, *("1" for _ in filler)]) for value in pair.split(" ")]
+            return read_table(write("\n".join([",".join(["x", *filler]), *rows]) + "\n", f"of{n}.csv"))
+
+        few, many = read(2), read(1500)
+        assert many.variable("x") == few.variable("x")
+        np.testing.assert_array_equal(many.column("x").values, few.column("x").values)
+        assert many.column("x").type == few.column("x").type
+        assert many.read_as_missing == few.read_as_missing
+
     def test_rows_longer_than_a_block(self, write) -> None:
         long = "x" * 3_000_000
         path = write(f'a,b\n1,y\n2,"{long}\n{long}"\n3,z\n')

@@ -38,7 +38,7 @@ from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge.classifiers._classes import Finish, check_answers, posterior, sorted_target
 from tunbridge.classifiers._parameters import class_of, parameters_content, parameters_of
 from tunbridge.classifiers._reading import TableReader, seen_values
-from tunbridge.classifiers._rows import Categorical, Examples, Rows
+from tunbridge.classifiers._rows import Categorical, Examples
 from tunbridge.classifiers._statistics import Encoding, Part, Statistics, inner_statistics, placed
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence.kdb import KDBClassifier
@@ -375,12 +375,11 @@ class BayesOptimalClassifier(BayesClassifier[Statistics]):
 
     # Prediction
 
-    def answers(self, rows: Rows, normalise: Finish) -> np.ndarray:
+    def answers(self, rows: Any, normalise: Finish) -> np.ndarray:
         """Return what rows are predicted: their posteriors, or with ``gibbs`` those of a drawn hypothesis."""
         if not self.gibbs:
             return super().answers(rows, normalise)
         model: ModelAverage = self.model_
-        assert isinstance(rows, Table)
         return model.drawn(rows, normalise, self.n_jobs, entropy_of(self.random_state))
 
 

@@ -9,7 +9,7 @@ answered exactly by the network that the tables are (:mod:`tunbridge.inference`)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -44,6 +44,7 @@ from tunbridge.learning.parameters.priors import Prior, Rule, as_prior, tables_o
 from tunbridge.probability import CPT, ConditionalTable
 
 HIERARCHICAL = "hierarchical"
+_JOINED = 10_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -127,6 +128,9 @@ class Families(Part):
             "parents": [None if p is None else list(p) for p in self.parents],
             "counts": [{node: i, "child": c.child, "table": c.table} for i, c in self.counts.items()],
         }
+        if not self.with_class and len(self.counts) > _JOINED:  # an array of its own for each would take a file long
+            tables = [c.table.ravel() for c in self.counts.values()]
+            found |= {"counts": [], "joined": {"features": list(self.counts), "tables": np.concatenate(tables)}}
         if self.with_class:
             found["moments"] = [{node: i, "arrays": list(m.arrays)} for i, m in self.moments.items()]
         return found
@@ -142,7 +146,7 @@ class Families(Part):
         if len(parents) + (not with_class) != len(statistics.nodes):
             raise ValueError("its structure does not belong to its features")
         counts = {}
-        for each in content["counts"]:
+        for each in (*content["counts"], *found._parted(content.get("joined"), statistics)):
             i = unpack(int, each["node" if with_class else "feature"])
             child, given = found.family(i, statistics.nodes)
             told = unpack(Variable, each.get("child", child))
@@ -150,6 +154,22 @@ class Families(Part):
                 raise ValueError("its counts do not belong to its features")
             counts[i] = Counts(child, given, unpack(CountArray, each["table"]))
         return replace(found, counts=counts)
+
+    def _parted(self, joined: Mapping[str, Any] | None, statistics: Statistics) -> Iterator[dict[str, Any]]:
+        """Yield the counts of many features, which a file holds one after the other in one array."""
+        if joined is None:
+            return
+        start, tables = 0, unpack(CountArray, joined["tables"]).ravel()
+        for j in unpack(list[int], joined["features"]):
+            child, given = self.family(j, statistics.nodes)
+            shape = _size(given), child.n_states
+            stop = start + prod(shape)
+            if stop > tables.size:
+                raise ValueError("its counts do not belong to its features")
+            yield {"feature": j, "table": np.ascontiguousarray(tables[start:stop]).reshape(shape)}
+            start = stop
+        if start != tables.size:
+            raise ValueError("its counts do not belong to its features")
 
     def check(self, statistics: Statistics) -> None:
         """Raise ValueError unless counts are counts, and everything has the size that the structure asks for."""

@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.utils.validation import check_is_fitted
 
+from tunbridge._core.check import check_fitted
 from tunbridge._core.memory import check_memory
 from tunbridge.classifiers._statistics import MISSING_STATE, Encoding, Statistics, Structure, inner_statistics
 from tunbridge.classifiers.explanation.contributions import Fitted, Ranges, TableModel, compared_classes, difference_of
@@ -291,7 +291,7 @@ def evidence_scales(
     ``ranges`` says for numbers, by position, where their scale starts and ends. Raises for a classifier whose features
     depend on each other: there a value has no weight by itself.
     """
-    check_is_fitted(classifier)
+    check_fitted(classifier)
     _check_independent(classifier)
     model, statistics = classifier.model_, inner_statistics(classifier.statistics_)
     labels = classifier.classes_.tolist()

@@ -8,9 +8,8 @@ from typing import Any, NoReturn, Self, TypeVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
-from tunbridge._core.check import shortened
+from tunbridge._core.check import check_fitted, shortened
 from tunbridge._core.threads import at_once
 from tunbridge.classifiers._rows import Categorical, Labels, Reader, Rows
 from tunbridge.classifiers.base import BayesClassifier
@@ -105,7 +104,7 @@ class WrapperClassifier(BayesClassifier[W]):
     @at_once
     def importance(self, method: str = "information") -> Importance:
         """Return what each feature tells about the class: :meth:`importance` of the estimator inside."""
-        check_is_fitted(self)
+        check_fitted(self)
         return self.estimator_.importance(method)
 
     def adopt(self, statistics: W, target_name: str | None) -> Self:

@@ -33,9 +33,8 @@ from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.utils.validation import check_is_fitted
 
-from tunbridge._core.check import check_integer, check_number, counted, shortened, warn_user
+from tunbridge._core.check import check_fitted, check_integer, check_number, counted, shortened, warn_user
 from tunbridge._core.packing import unpack
 from tunbridge._core.registry import classifier
 from tunbridge._core.seeds import RandomState, entropy_of
@@ -262,7 +261,7 @@ class SemiSupervisedClassifier(WrapperClassifier[SemiSupervisedStatistics]):
     @at_once
     def score(self, X: Frame, y: Labels = None, sample_weight: SampleWeight = None) -> float:
         """Return the share of the rows with a class whose class is predicted; y may be the name of a column."""
-        check_is_fitted(self)
+        check_fitted(self)
         X, y, sample_weight, _ = self.reader().split(X, y, sample_weight, self.target_name_)
         y = labels_of(y)
         known = ~without_class(y, None if self.unlabelled in self.classes_.tolist() else self.unlabelled)
@@ -273,7 +272,7 @@ class SemiSupervisedClassifier(WrapperClassifier[SemiSupervisedStatistics]):
 
     def what_if(self, X: Frame, *, to: State | None = None, features: Changeable = None) -> WhatIf | list[WhatIf]:
         """Return which single changes would give each row another class: :meth:`what_if` of the estimator inside."""
-        check_is_fitted(self)
+        check_fitted(self)
         return self.estimator_.what_if(X, to=to, features=features)
 
     @classmethod

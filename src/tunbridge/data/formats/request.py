@@ -26,6 +26,7 @@ from tunbridge.errors import DataError
 DEFAULT_MISSING = ("", "?", "NA", "NaN", "null")
 """The texts that are missing by default in delimited files: exactly these, and so not ``None``, ``nan`` or ``-``."""
 
+_FEW_ROWS = 100
 _POOL = 1 << 16
 
 
@@ -88,6 +89,11 @@ def text_column(name: str, values: pa.ChunkedArray) -> Column:
     >>> column.variable.states, column.values.tolist()
     (('blue', 'red'), [1, 0, 1])
     """
+    if len(values) <= _FEW_ROWS:
+        found = values.to_pylist()
+        place = {text: code for code, text in enumerate(sorted(set(found)))}
+        codes = np.array([place[text] for text in found], code_type(len(place)))
+        return Column(Variable(name, tuple(place)), codes, pa.string())
     short = None if pa.types.is_dictionary(values.type) else _few_texts(values)
     texts, codes = short or _dictionary(values)
     order = pc.sort_indices(texts)  # by bytes, which in UTF-8 is by characters

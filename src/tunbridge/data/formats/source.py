@@ -110,7 +110,8 @@ def find_source(path: str | os.PathLike[str], format: str | None, encoding: str)
     if not isinstance(path, (str, os.PathLike)):
         raise DataError(f"path must be the name of a file; got {type(path).__name__}. Frames are for as_table.")
     file = Path(path)
-    _check_is_file(file)
+    with _system_errors(file):
+        _check_is_file(file)
     chosen = _known_format(format) if format is not None else _format_by_name(file)
     with _system_errors(file), file.open("rb") as stream:
         head = stream.read(8)
@@ -127,7 +128,7 @@ def reading(source: Source) -> Iterator[None]:
     """Turn what Arrow, the codecs and the system raise about a damaged file into one FormatError."""
     try:
         yield
-    except DataError:
+    except (DataError, MemoryError):
         raise
     except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
         if isinstance(error, UnicodeError) and entries("table_format")[source.format].details.get("text"):
@@ -274,6 +275,8 @@ def _known_encoding(encoding: str) -> str:
 def _system_errors(file: Path) -> Iterator[None]:
     try:
         yield
+    except DataError:
+        raise
     except OSError as error:
         raise DataError(f"the file {str(file)!r} must be readable; the system says: {error.strerror}.") from None
 

@@ -123,3 +123,19 @@ def test_impossible_states_among_possible_numbers(seed):
 
 def _kinds(net: tb.BayesianNetwork) -> dict[str, str]:
     return {v.name: "continuous" if v.is_continuous else "categorical" for v in net.variables}
+
+
+def test_factors_in_one_cluster_are_multiplied():
+    """X | a, b and Y | b, c are observed, and Z | a, b, c is asked: both factors are about the cluster (a, b, c)."""
+    a, b, c = (tb.Variable(name, ["0", "1"]) for name in "abc")
+    rng = np.random.default_rng(0)
+    cpts = [tb.CPT(v, (), np.array([0.4, 0.6])) for v in (a, b, c)]
+    for name, parents in (("X", [a, b]), ("Y", [b, c]), ("Z", [a, b, c])):
+        means = rng.normal(0, 3, (2,) * len(parents))
+        cpts.append(tb.LinearGaussian(tb.Variable(name), parents, means, variances=np.ones(means.shape)))
+    net, oracle = tb.BayesianNetwork.from_tables(cpts), HybridEnumeration(cpts)
+    evidence = {"X": 1.0, "Y": -1.0}
+    mean, _ = oracle.moments("Z", evidence)
+    rows = net.predict({name: [value] for name, value in evidence.items()}, "Z")
+    np.testing.assert_allclose(np.ravel(rows)[0], mean, rtol=RTOL)
+    np.testing.assert_allclose(net.posterior("Z", evidence).mean, mean, rtol=RTOL)

@@ -34,6 +34,8 @@ class ArrayRule:
 
     def checked(self, content: object) -> np.ndarray:
         """Return the array; raise ValueError where it is none, or breaks the rule."""
+        if isinstance(content, np.ndarray) and not content.size and content.dtype.kind in "fi":
+            content = content.astype(self.types[0])  # earlier versions wrote empty arrays of any type
         if not isinstance(content, np.ndarray) or content.dtype.name not in self.types:
             got = content.dtype.name if isinstance(content, np.ndarray) else type(content).__name__
             raise ValueError(f"an array of {' or '.join(self.types)} was expected, not {got}")

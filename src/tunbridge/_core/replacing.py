@@ -43,12 +43,21 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise PermissionError(13, "the existing file is write-protected", os.fspath(path))
     folder = os.path.dirname(target)
     _sweep_once(folder)
-    with _temporary(folder) as (temporary, descriptor):
-        yield Path(temporary)
-        os.fsync(descriptor)
-        if fcntl is None:
-            os.close(descriptor)  # elsewhere an open file cannot be renamed
-        os.replace(temporary, target)
+    temporary, descriptor = _opened(folder)
+    try:
+        try:
+            yield Path(temporary)
+            os.fsync(descriptor)
+            if fcntl is not None:
+                os.replace(temporary, target)
+        finally:
+            os.close(descriptor)  # and with it the lock
+        if fcntl is None:  # here an open file cannot be renamed
+            os.replace(temporary, target)
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary)
+        _writing.discard(temporary)
 
 
 def discard_unfinished() -> None:
@@ -58,35 +67,29 @@ def discard_unfinished() -> None:
             os.unlink(temporary)
 
 
-@contextmanager
-def _temporary(folder: str) -> Iterator[tuple[str, int]]:
-    """Give a new temporary file and its descriptor, which holds the lock; delete the file unless it was renamed."""
-    temporary = os.path.join(folder, f".tunbridge-{_machine()}-{os.urandom(8).hex()}.tmp")
-    _writing.add(temporary)
-    try:
-        descriptor = _locked(temporary)
-        try:
-            yield temporary, descriptor
-        finally:
-            with suppress(OSError):
-                os.close(descriptor)
-    finally:
-        with suppress(OSError):
-            os.unlink(temporary)
+def _opened(folder: str) -> tuple[str, int]:
+    """Return the name of a new temporary file and its descriptor, which holds the lock."""
+    while True:
+        temporary = os.path.join(folder, f".tunbridge-{_machine()}-{os.urandom(8).hex()}.tmp")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        _writing.add(temporary)
+        if _is_locked(descriptor):
+            return temporary, descriptor
+        os.close(descriptor)  # another process takes it for one that was left behind, and deletes it
         _writing.discard(temporary)
 
 
-def _locked(temporary: str) -> int:
-    """Return the descriptor of a new file, locked; made again if another process swept it before it was locked."""
-    while True:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-        if fcntl is None:
-            return descriptor
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(descriptor).st_nlink:
-            return descriptor
-        os.close(descriptor)
+def _is_locked(descriptor: int) -> bool:
+    """Lock a new file; return False if another process was faster."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return bool(os.fstat(descriptor).st_nlink)
 
 
 @cache

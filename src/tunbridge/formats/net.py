@@ -56,6 +56,7 @@ _MODEL = r'model_data\s*+=(?:"[^"\r\n]*+"|%[^\r\n]*+|[^";%])*+'
 _GRAMMAR = grammar("{}()=;|", comment="%", skipped=",", raw=_MODEL)
 _PART = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[A-Za-z_]\w*|[-+*]", re.ASCII)
 _BLANKS = re.compile(r'("[^"\r\n]*+")|(?:%[^\r\n]*+|\s)++')  # or a text, which is kept
+_MOST_COEFFICIENTS = 2**26
 _CLASSES = ("instance", "class", "object_class")
 _KINDS = ("discrete", "continuous", "decision", "utility", "function", "node")
 _KEYWORDS = {"net", "potential", "states", "label", "data", "name", "inputs", "outputs", "normal", *_CLASSES, *_KINDS}
@@ -255,14 +256,24 @@ def _regressions(scanner: Scanner, family: Family) -> LinearGaussian:
             f"the data of {family.shown} must be a normal distribution for each configuration of its discrete parents"
         )
         raise scanner.error(f"{rule}; got {len(found)}.", start)
-    means, variances = [mean for mean, _ in found], [variance for _, variance in found]
-    coefficients = {name: [mean.get(name, 0.0) for mean in means] for name in numbers}
-    intercepts = [mean.get("", 0.0) for mean in means]
+    if len(found) * len(numbers) > _MOST_COEFFICIENTS:
+        rule = f"{family.shown} must have at most {_MOST_COEFFICIENTS} coefficients in all its configurations"
+        raise scanner.error(f"{rule}; got {len(found) * len(numbers)}.", start)
+    places = {name: k for k, name in enumerate(numbers)}
+    intercepts, coefficients = np.zeros(len(found)), np.zeros((len(found), len(numbers)))
+    for i, (mean, _) in enumerate(found):
+        intercepts[i] = mean.pop("", 0.0)
+        for name, value in mean.items():
+            coefficients[i, places[name]] = value
+    variances = np.array([variance for _, variance in found])
     try:
-        one = not sizes  # a table without configurations takes plain numbers
-        shaped = {name: values[0] if one else values for name, values in coefficients.items()}
-        given = (intercepts[0], shaped, variances[0]) if one else (intercepts, shaped, variances)
-        return LinearGaussian(family.variable, family.parents, *given)
+        return LinearGaussian(
+            family.variable,
+            family.parents,
+            intercepts.reshape(sizes),
+            coefficients.reshape(*sizes, len(numbers)),
+            variances.reshape(sizes),
+        )
     except DataError as reason:
         raise scanner.error(str(reason), family.given.place) from None
 

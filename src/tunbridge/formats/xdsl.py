@@ -107,7 +107,7 @@ def read_xdsl(text: str, dialect: str | None = None) -> NetworkParts:
     for node in smile.only("nodes").all(*_NODES):
         _declare(draft, node)
     extensions = smile.find("extensions")
-    for genie in extensions.all("genie") if extensions else ():
+    if extensions is not None and (genie := extensions.find("genie")) is not None:
         _describe(draft, genie)
         dialect = dialect or _author(draft, genie)
     draft.name = "" if draft.name == UNNAMED else draft.name
@@ -200,16 +200,18 @@ def _describe(draft: Draft, genie: Element) -> None:
     if name != draft.name and f"name = {name}" not in draft.properties:
         draft.properties.append(f"name = {name}")
     declared = {each.name: each for each in draft.declared}
+    ours = {n for n, each in declared.items() if any(t.startswith(f"{MARKER}name = ") for t in each.properties)}
     groups = [genie]
     while groups:
         group = groups.pop()
         groups += group.all("submodel")
         for node in group.all("node"):
             if (known := declared.get(node.attributes.get("id", ""))) is not None:
-                is_ours = any(text.startswith(f"{MARKER}name = ") for text in known.properties)
                 said = [(each.name, _LINE_END.sub(" ", each.text)) for each in node.all(*_SHOWN) if each.text]
                 known.properties += [
-                    f"{key} = {text}" for key, text in said if key != "name" or not (is_ours or text == known.name)
+                    f"{key} = {text}"
+                    for key, text in said
+                    if key != "name" or (text != known.name and known.name not in ours)
                 ]
 
 

@@ -169,9 +169,10 @@ def _entry_rows(text: str, family: Family) -> Rows:
     """Return the rows of ``<ENTRY>`` elements, each with the states of the parents, and the ``<DEFAULT>`` row."""
     check_numberable(family, error)
     element, rows, numbers, places = family.given.body, [], [], []
+    codes = [{state: k for k, state in enumerate(known)} for known in family.parent_states]
     for entry in element.all("ENTRY"):
         rows.append(_one_row(text, family, entry))
-        numbers.append(_configuration(family, entry))
+        numbers.append(_configuration(family, codes, entry))
         places.append(entry.place)
     default = element.find("DEFAULT")
     values = np.array(rows, np.float64).reshape(-1, family.n_states)
@@ -189,16 +190,16 @@ def _one_row(text: str, family: Family, entry: Element) -> np.ndarray:
     return values
 
 
-def _configuration(family: Family, entry: Element) -> int:
+def _configuration(family: Family, codes: list[dict[str, int]], entry: Element) -> int:
     states, number = entry.texts("VALUE"), 0
     if len(states) != len(family.parents):
         rule = f"must name a state of each of its parents, {len(family.parents)} in all"
         raise error(f"a row of {family.shown} {rule}; got {len(states)}.", entry.place)
-    for parent, known, state in zip(family.given.parents, family.parent_states, states, strict=True):
+    for parent, known, state in zip(family.given.parents, codes, states, strict=True):
         if state not in known:
-            hint = did_you_mean(state, known)
+            hint = did_you_mean(state, list(known))
             raise error(f"{shown(parent)} must be in one of its states; got {shown(state)}. {hint}", entry.place)
-        number = number * len(known) + known.index(state)
+        number = number * len(known) + known[state]
     return number
 
 

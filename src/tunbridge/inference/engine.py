@@ -356,7 +356,7 @@ class Engine:
             map_threads(run, row_pieces(n, size), n_jobs)
         elif size == 1:
             for i in range(n):  # one at a time: each may need all the memory
-                if any(needs_logarithms(logs[:, i : i + 1]).any() for logs in soft.values()):
+                if not self.is_large and any(needs_logarithms(logs[:, i : i + 1]).any() for logs in soft.values()):
                     run((i, i + 1))
                     continue
                 hard = {v: int(code) for v, code in enumerate(codes[:, i]) if code >= 0}
@@ -366,6 +366,11 @@ class Engine:
                     marginals = self.run(evidence, asked).marginals
                     found[i] = np.concatenate([marginals[self.starts[v] : self.starts[v + 1]] for v in asked])
         return log_evidence, found
+
+    @property
+    def is_large(self) -> bool:
+        """Whether rows go through the tree of the whole network one by one, or each needs a tree of its own."""
+        return self.needs_reduction or self.whole.found.n_entries > _LANE_ENTRIES
 
     def _lanes(self, most: int) -> int:
         """Return how many rows go through the tree together: a power of two, 1 where each needs a tree of its own."""

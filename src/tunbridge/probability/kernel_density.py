@@ -55,7 +55,7 @@ def points_of(values: np.ndarray, weights: np.ndarray) -> Points:
     """Return the distinct values without missing ones, with weights; neighbours are merged if there are too many."""
     use = ~np.isnan(values) & (weights > 0)
     distinct, where = np.unique(values[use], return_inverse=True)
-    summed = np.bincount(where, weights[use], minlength=distinct.size)
+    summed = np.bincount(where, weights[use], minlength=distinct.size).astype(np.float64, copy=False)  # int64 if empty
     return Points(distinct, summed) if distinct.size <= MOST_POINTS else _joined(distinct, summed)
 
 
@@ -65,7 +65,8 @@ def bandwidth(points: Points) -> float:
         return 0.0
     n = max(points.total, points.values.size)  # weights below 1 must not widen the kernels
     mean = np.average(points.values, weights=points.weights)
-    spread = np.sqrt(np.average((points.values - mean) ** 2, weights=points.weights))
+    with np.errstate(over="ignore"):
+        spread = np.sqrt(np.average((points.values - mean) ** 2, weights=points.weights))
     shares = (np.cumsum(points.weights) - 0.5 * points.weights) / points.total
     quartiles = np.interp([0.25, 0.75], shares, points.values)
     iqr = (quartiles[1] - quartiles[0]) / 1.34

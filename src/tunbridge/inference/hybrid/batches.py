@@ -121,19 +121,30 @@ def answer(engine: Engine, rows: Rows, question: Question, n_jobs: int | None = 
     if any(n_configurations(engine, scope) > _LARGEST_CLUSTER for scope in clusters):
         return _answer_singly(engine, rows, question, factors, constants)
     extended = engine.with_clusters(clusters)
+    if extended.is_large and any(needs_logarithms(_below_top(factor)).any() for factor in factors):
+        return _answer_singly(engine, rows, question, factors, constants)
     soft: dict[int, np.ndarray] = {}
     for factor in factors:
         v = factor.scope[0] if len(factor.scope) == 1 else engine.n_variables + _home(clusters, factor.scope)
-        logs = _spread(factor, clusters, engine).reshape(len(constants), -1)
-        tops = logs.max(axis=1)
+        logs = _spread(factor, clusters, engine).reshape(len(constants), -1).T
+        soft[v] = soft[v] + logs if v in soft else logs  # several factors may lie in one cluster
+    for v, logs in soft.items():
+        tops = logs.max(axis=0)
         constants = constants + np.where(np.isfinite(tops), tops, -np.inf)
-        soft[v] = (logs - np.where(np.isfinite(tops), tops, 0.0)[:, None]).T
+        soft[v] = logs - np.where(np.isfinite(tops), tops, 0.0)
     asked = sorted({_where(scope, clusters, engine) for scope in question.scopes})
     codes = rows.codes[:, question.pattern.rows]
     codes[[v for v in soft if v < len(codes)]] = -1  # in the rows that know it, the factor holds it
     log_evidence, marginals = _propagated(extended, codes, soft, asked, n_jobs)
     found = {scope: _marginal(engine, scope, clusters, marginals) for scope in question.scopes}
     return Answered(log_evidence + constants, found)
+
+
+def _below_top(factor: LogFactor) -> np.ndarray:
+    """Return the logarithms of a factor beside its largest entry in each row, one column a row."""
+    flat = factor.logs.reshape(len(factor.logs), -1)
+    tops = flat.max(axis=1, keepdims=True)
+    return (flat - np.where(np.isfinite(tops), tops, 0.0)).T
 
 
 def _clusters(scopes: Iterable[Scope]) -> list[Scope]:

@@ -11,8 +11,8 @@ measurements of one case do not underflow.
 An entry far below the largest cannot be kept next to it in a table of doubles, and other factors may make it the most
 probable one. So a factor with a wide range becomes several observed children, each with a root of it: φ = Π φ^(1/n).
 The junction tree notices that their product underflows, and takes logarithms. Only where the range is enormous
-(10⁻¹³⁰⁰⁰) all factors are united in one, and the configurations that are impossible in the discrete network are dropped
-before the largest of the others is taken out.
+(10⁻⁵⁰⁰⁰⁰⁰) all factors are united in one, and the configurations that are impossible in the discrete network are
+dropped before the largest of the others is taken out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tunbridge._core.check import check_number, shortened
+from tunbridge._core.check import check_number, listed, shortened
 from tunbridge.data import Variable
 from tunbridge.data.arrow import is_pandas
 from tunbridge.data.variable import is_missing
@@ -39,7 +39,7 @@ SMALLEST = 1e-300
 LARGEST_UNION = 2**20
 """The entries of the largest factor in which others are united."""
 
-_PART, _MOST_PARTS = 600.0, 50  # logarithms of a factor wider than this become several factors
+_PART, _MOST_PARTS = 600.0, 2000  # the range of logarithms of a factor, and how many factors a wider one becomes
 
 
 class LogFactor(NamedTuple):
@@ -213,7 +213,8 @@ def possible_only(engine: Engine, factors: list[LogFactor], evidence: Evidence) 
         return factors
     scope = sorted({d for factor in factors for d in factor.scope})
     if math.prod(map(float, engine.n_states[scope])) > LARGEST_UNION:
-        return factors
+        names = listed([engine.variables[d].name for d in scope], most=4)
+        raise DataError(f"observed numbers must be nearer to what the network expects, given {names}. Leave some out.")
     chances = engine.run(evidence, [], joint=scope)
     if chances.log_evidence == -math.inf or chances.joint is None:
         return factors  # the next question reports it

@@ -16,9 +16,10 @@ clique.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-# Columns of a Program, as in propagation.
+from tunbridge.kernels.caching import njit
+
+# Columns of a Program, as in propagation (repeated, because numba's cache does not notice edits in another file).
 N_STATES, HOME, STATES = np.int64(0), np.int64(1), np.int64(3)
 TABLE = np.int64(1)
 MEMBERS, N_RESIDUAL, PARENT, MESSAGE, INPUTS = np.int64(0), np.int64(1), np.int64(2), np.int64(3), np.int64(5)
@@ -86,7 +87,7 @@ def _read_evidence(program, evidence, lane, run):
 
 @njit(cache=True, nogil=True)
 def _add(table, source, first, axes, n_axes):
-    """Add a source to a table, its entries found by STRIDES; return where its entries end."""
+    """Add a source, from ``first`` on, to a table; its entries are found by STRIDES."""
     lengths, strides, at = axes[LENGTHS], axes[STRIDES], axes[AT]
     at[:] = 0
     entry = first

@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -235,7 +236,7 @@ def writers(source: Path) -> dict[str, dict[str, Write]]:
     from tunbridge._core.registry import entries
     from tunbridge.cli.files import write_batches
     from tunbridge.data.readers import read_table
-    from tunbridge.learning.searches.sparse_candidate import SparseCandidate
+    from tunbridge.learning.searches.sparse_candidate import _write as write_checkpoint
 
     os.environ["SOURCE_DATE_EPOCH"] = "0"
     nets = [tb.example_network("asia"), tb.read_network(source / "fitted.tb")]
@@ -245,9 +246,8 @@ def writers(source: Path) -> dict[str, dict[str, Write]]:
     packed = [f"{s}.gz" for s in suffixes if s != ".tb"]
 
     def checkpoint(path: Path, i: int) -> None:
-        path.unlink(missing_ok=True)
-        table = rows[i].select(rows[i].column_names[i:])
-        tb.learn_structure(table, search=SparseCandidate(checkpoint=path, max_rounds=1), progress=False)
+        names = nets[0].nodes[i:]
+        write_checkpoint(path, SimpleNamespace(families=SimpleNamespace(names=names)), ((),) * len(names))  # type: ignore[arg-type]
 
     return {
         "a model": {".tb": lambda path, i: models[i].save(path)},
@@ -498,15 +498,18 @@ def forks(source: Path) -> Line:
 
 
 def write_table(lines: list[Line]) -> None:
-    """Write the table into the page, between its marks."""
+    """Write the lines into the table of the page, between its marks; other lines of the table stay."""
+    begin, end = "<!-- faults: begin -->", "<!-- faults: end -->"
+    before, _, rest = PAGE.read_text("utf-8").partition(begin)
+    old, _, after = rest.partition(end)
     busy = os.getloadavg()[0] > 1.5 * (os.cpu_count() or 1)
     about = f"Run on a machine with {os.cpu_count()} cores{', busy with other work at the time' if busy else ''}."
     header = ["What was done", "Times", "Held", "Slowest end", "Remarks"]
-    rows = [header, ["---", "--:", "--:", "--:", "---"], *(line.cells() for line in lines)]
-    table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
-    begin, end = "<!-- faults: begin -->", "<!-- faults: end -->"
-    before, _, rest = PAGE.read_text("utf-8").partition(begin)
-    PAGE.write_text(f"{before}{begin}\n\n{about}\n\n{table}\n\n{end}{rest.partition(end)[2]}", "utf-8")
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in old.splitlines() if row.startswith("|")][2:]
+    found = {row[0]: row for row in rows} | {line.what: line.cells() for line in lines}
+    table = [header, ["---", "--:", "--:", "--:", "---"], *found.values()]
+    shown = "\n".join("| " + " | ".join(row) + " |" for row in table)
+    PAGE.write_text(f"{before}{begin}\n\n{about}\n\n{shown}\n\n{end}{after}", "utf-8")
 
 
 def parts(source: Path, trials: int, kills: int, rng: random.Random) -> dict[str, Callable[[], Iterator[Line]]]:
@@ -527,8 +530,9 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=10, help="signals of each kind for each verb (default: 10)")
     parser.add_argument("--kills", type=int, default=240, help="kills of writers for each kind of file (default: 240)")
     parser.add_argument("--seed", type=int, default=0, help="the random seed (default: 0)")
-    parser.add_argument("--only", action="append", help="one of the parts only; the page stays as it is")
+    parser.add_argument("--only", action="append", help="one of the parts only, and its lines of the page")
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let background jobs ignore it
     lines: list[Line] = []
     with tempfile.TemporaryDirectory() as name:
         prepare(Path(name))
@@ -537,8 +541,7 @@ def main() -> None:
                 lines.append(line)
                 print(*line.cells(), sep=" | ", flush=True)
                 print(*(f"  {failure}" for failure in line.failures), sep="\n", flush=True)
-    if not given.only:
-        write_table(lines)
+    write_table(lines)
     sys.exit(any(line.failures for line in lines))
 
 

@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-
 PROGRAM = """
 import sys, time
 from tunbridge.cli import signals
@@ -34,7 +32,19 @@ finally:
     signals.leave()
 sys.exit(code)
 """
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="signals of POSIX"),
+    pytest.mark.usefixtures("foreground"),
+]
 ENDS = {signal.SIGINT: (130, "tunbridge: interrupted.\n"), signal.SIGTERM: (143, "tunbridge: terminated.\n")}
+
+
+@pytest.fixture
+def foreground():
+    """Let programs that are started here get Ctrl-C: shells let background jobs ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def ended(work: str, number: int, folder: Path, *, again: bool = False) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""What fits and is saved is loaded again and answers the same: odd tables, every classifier, with weights or without."""
+"""What fits and is saved is loaded and answers the same: odd tables, every classifier, with and without weights."""
 
 from __future__ import annotations
 

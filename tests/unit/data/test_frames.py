@@ -184,7 +184,7 @@ def test_no_rows_or_no_columns(data: object, n_rows: int, names: tuple) -> None:
         (tb.discretise({"a": [0.5, 1.5]}), "got the pair that discretise returns; pass its first element."),
         ("data.csv", "got str. read_table reads files."),
         (Path("data.csv"), f"got {type(Path()).__name__}. read_table reads files."),
-        (None, "got NoneType."),
+        (None, "got None."),
         (5, "got int."),
         ({1, 2}, "got set."),
         ((i for i in range(3)), "got generator."),

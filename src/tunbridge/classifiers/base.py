@@ -229,9 +229,9 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
             target_name = series_name(y, rows.variables)
         name = (target_name or "class") if before is None else before.target.name
         target, codes = self.encode_classes(y, classes, name, rows.n_rows)
-        n_cells = sum(v.n_states + 4.0 for v in rows.variables) * target.n_states
+        n_cells = sum(float(v.n_states or 7) for v in rows.variables) * target.n_states
         what = f"what is kept of {counted(len(rows.variables), 'feature')} for {target.n_states} classes"
-        check_memory(what, 24.0 * n_cells, ways_out="Leave out features, or group classes.")
+        check_memory(what, 8.0 * n_cells, ways_out="Leave out features, or group classes.")
         mass = None if weights is None else check_weights(np.asarray(weights), rows.n_rows)
         new = self.collect(Examples(rows, codes, target, mass), before)
         return new if before is None else before.merge(new), target_name

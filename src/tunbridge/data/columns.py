@@ -36,6 +36,7 @@ from tunbridge._core.check import check_choice
 from tunbridge.data.arrow import Values, as_arrow, is_text
 from tunbridge.data.values import (
     DAY,
+    FEW_ROWS,
     as_integers,
     as_numbers,
     code_type,
@@ -87,12 +88,26 @@ def infer_column(name: str, values: Values, kind: Kind | None = None) -> Column:
     if kind != "categorical" and is_float_array(values):
         return Column(Variable(name), to_floats(name, values), pa.from_numpy_dtype(values.dtype))
     column = as_arrow(name, values)
+    if len(column) <= FEW_ROWS and pa.types.is_integer(column.type) and (few := _few_integers(name, column, kind)):
+        return few
     if kind == "continuous" and pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     exact = _is_exact(column)
     if (kind or _natural_kind(column, exact)) == "categorical":
         return _categorical(name, column)
     return Column(Variable(name), to_floats(name, column), column.type if exact else pa.float64())
+
+
+def _few_integers(name: str, column: pa.ChunkedArray, kind: Kind | None) -> Column | None:
+    """Return a column of a few integers by the rules above, without the many calls of Arrow; None: it is not plain."""
+    numbers = column.to_pylist()
+    distinct = [] if column.null_count else sorted(set(numbers))
+    if not distinct or distinct[0] < -_EXACT or distinct[-1] > _EXACT:
+        return None
+    if kind == "continuous" or (kind is None and len(distinct) > 2):
+        return Column(Variable(name), np.array(numbers, np.float64), column.type)
+    place = {number: code for code, number in enumerate(distinct)}
+    return Column(Variable(name, distinct), np.array([place[n] for n in numbers], code_type(len(place))), column.type)
 
 
 def encode_column(variable: Variable, values: Values) -> tuple[np.ndarray, list[State]]:

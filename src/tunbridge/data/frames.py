@@ -85,7 +85,8 @@ def as_table(
         return _weighted(data.with_columns([_of_kind(c, wanted.get(c.variable.name)) for c in data]), weights)
     columns = frame_columns(data)
     n_cells = float(sum(len(values) for values in columns.values() if not is_float_array(values)))
-    check_memory("the table", 4.0 * n_cells, ways_out="Take fewer rows or columns.")
+    if n_cells > _PIECE:
+        check_memory("the table", 4.0 * n_cells, ways_out="Take fewer rows or columns.")
     wanted = column_kinds(kinds, list(columns))
     return _weighted(Table.of(_inferred(data, columns, wanted)), weights)
 

@@ -21,7 +21,9 @@ from tunbridge.data.variable import MISSING, State, is_missing
 from tunbridge.errors import DataError
 
 _NARROW_RANGE = 2**16
-_FEW_ROWS = 100  # for which Python is faster than to call Arrow
+
+FEW_ROWS = 100
+"""Rows up to which Python is faster than to call Arrow several times."""
 
 
 def code_type(n_states: int) -> type[np.signedinteger]:
@@ -95,7 +97,7 @@ def _used(entries: list[State], codes: np.ndarray) -> tuple[list[State], np.ndar
 
 def distinct_sorted(column: pa.ChunkedArray) -> tuple[list[Any], np.ndarray]:
     """Return the distinct texts or decimals, sorted, and each row's place among them."""
-    if len(column) <= _FEW_ROWS and is_text(column.type):
+    if len(column) <= FEW_ROWS and is_text(column.type):
         found = column.to_pylist()
         place = {text: code for code, text in enumerate(sorted(set(found) - {None}))}  # in UTF-8 by bytes, as Arrow
         return list(place), np.array([place.get(text, MISSING) for text in found], code_type(len(place)))

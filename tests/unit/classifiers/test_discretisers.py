@@ -84,7 +84,7 @@ class TestFit:
 
     @pytest.mark.parametrize("y", [[0.5, 1.5, 2.25], [0.0, NAN, 1.0], [0, 1], [[0, 1], [1, 0], [1, 1]]])
     def test_classes_must_be_classes(self, y):
-        with pytest.raises(ValueError, match=r"Unknown label type|NaN|2 classes for 3 rows|1d array"):
+        with pytest.raises(ValueError, match=r"Unknown label type|NaN|2 classes for 3 rows|one label for each row"):
             Discretiser().fit([[1.0], [2.0], [3.0]], y)
 
     @pytest.mark.parametrize("sample_weight", [[1.0, -1.0], [1.0], [1.0, NAN]])

@@ -20,13 +20,13 @@ from tunbridge.data.columns import Column, Kind, code_type, infer_column
 from tunbridge.data.formats.source import Source
 from tunbridge.data.frames import check_column_names, column_kinds
 from tunbridge.data.table import Table
+from tunbridge.data.values import FEW_ROWS
 from tunbridge.data.variable import MISSING, Variable
 from tunbridge.errors import DataError
 
 DEFAULT_MISSING = ("", "?", "NA", "NaN", "null")
 """The texts that are missing by default in delimited files: exactly these, and so not ``None``, ``nan`` or ``-``."""
 
-_FEW_ROWS = 100
 _POOL = 1 << 16
 
 
@@ -89,7 +89,7 @@ def text_column(name: str, values: pa.ChunkedArray) -> Column:
     >>> column.variable.states, column.values.tolist()
     (('blue', 'red'), [1, 0, 1])
     """
-    if len(values) <= _FEW_ROWS:
+    if len(values) <= FEW_ROWS:
         found = values.to_pylist()
         place = {text: code for code, text in enumerate(sorted(set(found)))}
         codes = np.array([place[text] for text in found], code_type(len(place)))

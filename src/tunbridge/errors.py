@@ -19,7 +19,7 @@ def _readable(message: object) -> object:
     Examples
     --------
     >>> len(_readable(f"the name must be short; got {'x' * 20_000!r}. Rename it."))
-    149
+    141
     """
     if not isinstance(message, str) or len(message) <= _LONG:
         return message

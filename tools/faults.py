@@ -86,6 +86,8 @@ _LONG = "warmup"
 """A verb that takes minutes and does what all others do; signals are tried on it, not every lack."""
 _LATEST = 8.0
 """Seconds after which signals are sent at the latest."""
+_PAUSE = 0.005
+"""Seconds between two signals."""
 
 
 def commands(*, long: bool = True) -> dict[str, list[str]]:
@@ -191,7 +193,7 @@ def duration(words: list[str], source: Path) -> float:
         return time.monotonic() - begin
 
 
-def disturb(verb: str, number: signal.Signals, source: Path, delay: float, line: Line) -> None:
+def disturb(verb: str, number: signal.Signals, source: Path, delay: float, line: Line, *, twice: bool = False) -> None:
     """Run a verb, send it a signal some time after it began, and look at how it ends and what it leaves."""
     with workplace(source) as folder:
         process = start(commands()[verb], folder)
@@ -199,6 +201,9 @@ def disturb(verb: str, number: signal.Signals, source: Path, delay: float, line:
             return
         time.sleep(delay)
         process.send_signal(number)
+        if twice:
+            time.sleep(_PAUSE)
+            process.send_signal(number)
         begin = time.monotonic()
         _, said = process.communicate()
         took = time.monotonic() - begin
@@ -206,7 +211,7 @@ def disturb(verb: str, number: signal.Signals, source: Path, delay: float, line:
         if number == signal.SIGKILL and strays(folder):
             start(commands()["network convert"], folder).communicate()
         what = f"{verb} after {delay:.2f} s"
-        if process.returncode not in (0, _CODES[number], -number):  # it may have ended before, or be about to
+        if process.returncode not in (0, _CODES[number]):  # it may have ended before
             line.failures.append(f"{what}: exit code {process.returncode}: {said[-200:]!r}")
         elif took > _LONGEST or _CRASHES.search(said):
             line.failures.append(f"{what}: {took:.1f} s, {said[-200:]!r}")
@@ -217,11 +222,17 @@ def disturb(verb: str, number: signal.Signals, source: Path, delay: float, line:
 def interruptions(source: Path, trials: int, rng: random.Random) -> Iterator[Line]:
     """Kill and interrupt every verb at random moments."""
     lasts = {verb: duration(words, source) for verb, words in commands().items()}
-    for number, name in ((signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM"), (signal.SIGKILL, "kill −9")):
-        line = Line(f"{name} at a random moment, each of {len(lasts)} commands")
+    names = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGKILL: "kill −9"}
+    for number, twice in (
+        (signal.SIGINT, False),
+        (signal.SIGINT, True),
+        (signal.SIGTERM, False),
+        (signal.SIGKILL, False),
+    ):
+        line = Line(f"{names[number]}{' twice' if twice else ''} at a random moment, each of {len(lasts)} commands")
         for verb, longest in lasts.items():
             for _ in range(trials):
-                disturb(verb, number, source, rng.uniform(0, longest), line)
+                disturb(verb, number, source, rng.uniform(0, longest), line, twice=twice)
         yield line
 
 

@@ -25,6 +25,7 @@ from tunbridge.errors import TunbridgeError
 
 SECONDS, MEMORY = 5.0, 2 * 2**30
 _INPUTS = ROOT / "tests" / "regressions" / "inputs"
+_TO_START, _TO_ANSWER = 900.0, 120.0  # seconds: to compile kernels on a busy machine; for an input that no alarm ends
 _CORPUS = 200  # mutated inputs that are kept as seeds for further ones
 
 
@@ -117,7 +118,7 @@ def fuzz(name: str, seed: int, end: float) -> tuple[int, list[Failure]]:
         writer.close()
         last = b""
         try:
-            while (found := _received(reader)) is not None:
+            while (found := _received(reader, _TO_START if not last else _TO_ANSWER)) is not None:
                 if isinstance(found, Failure):
                     failures.append(found)
                 else:
@@ -135,8 +136,8 @@ def fuzz(name: str, seed: int, end: float) -> tuple[int, list[Failure]]:
     return count, failures
 
 
-def _received(reader: Connection) -> object:
-    if not reader.poll(120):  # imports on a busy machine, or an input that no alarm ends
+def _received(reader: Connection, seconds: float) -> object:
+    if not reader.poll(seconds):
         raise TimeoutError
     return reader.recv()
 

@@ -22,5 +22,5 @@ def main() -> None:
 
     try:
         app(prog_name="tunbridge")
-    finally:
-        leave()
+    except SystemExit as end:
+        leave(end.code if isinstance(end.code, int) else int(end.code is not None))

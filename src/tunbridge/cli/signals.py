@@ -1,9 +1,12 @@
 """Ctrl-C and other signals that end the program: soon, with a sentence and an exit code, and without a traceback.
 
 While a verb works, Ctrl-C raises KeyboardInterrupt, so that work that can keep its best result does. Python raises it
-between two of its own steps, and a compiler or a long computation may delay it or lose it. So the system notifies a
-thread (``set_wakeup_fd``), which ends the process if it is still there :data:`PATIENCE` seconds later. Before and after
-the work, and at the second signal, the process ends at once.
+between two of its own steps, and a compiler or a long computation may delay it. So the system notifies a thread
+(``set_wakeup_fd``), which ends the process if it is still there :data:`PATIENCE` seconds later, and at once when a
+second signal comes. Before and after the work the first signal ends the process at once.
+
+The program ends by ``os._exit``: Python's own end takes some tenths of a second, in which a signal would have no
+answer.
 
 The exit code is 128 + the number of the signal, as in shells: 130 for Ctrl-C, 143 for SIGTERM. This module is imported
 before all others and imports next to nothing.
@@ -11,7 +14,9 @@ before all others and imports next to nothing.
 
 from __future__ import annotations
 
+import atexit
 import os
+import select
 import signal
 import sys
 import threading
@@ -27,12 +32,15 @@ _SENTENCES = {"SIGINT": "interrupted.", "SIGTERM": "terminated.", "SIGHUP": "the
 _ENDING = {getattr(signal, name): text for name, text in _SENTENCES.items() if hasattr(signal, name)}
 
 _received: int | None = None
+_is_watched = False
 _is_working = False
 _is_saving = False
+_last_words = threading.RLock()
 
 
 def listen() -> None:
     """Take over the signals that end the program; those that the caller lets the program ignore stay ignored."""
+    global _is_watched
     if threading.current_thread() is not threading.main_thread():
         return  # only the main thread of Python gets signals
     for number in _ENDING:
@@ -43,8 +51,10 @@ def listen() -> None:
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+        os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))  # the pipe is the parent's
         with suppress(RuntimeError):  # no thread can be started
             threading.Thread(target=_watch, args=(reading,), name="signals", daemon=True).start()
+            _is_watched = True
 
 
 @contextmanager
@@ -69,12 +79,14 @@ def saving() -> None:
     _is_saving = True
 
 
-def leave() -> None:
-    """End the process after a signal; Python would wait for threads, and may end itself by the signal again."""
-    if _received is not None:
+def leave(code: int) -> NoReturn:
+    """End the process: with what Python does at its end, except waiting for threads and freeing memory."""
+    with suppress(Exception):
+        atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
-            sys.stdout.flush()
-        os._exit(128 + _received)
+            stream.flush()
+    os._exit(code if _received is None else 128 + _received)
 
 
 def ended_by(number: int) -> str:
@@ -85,6 +97,8 @@ def ended_by(number: int) -> str:
 def _handle(number: int, frame: Any) -> None:
     global _received
     is_second, _received = _received is not None, number
+    if is_second and _is_watched:
+        return  # the thread ends the process
     if is_second or not _is_working:
         _end(number)
     if number == signal.SIGINT:
@@ -93,17 +107,26 @@ def _handle(number: int, frame: Any) -> None:
 
 
 def _watch(reading: int) -> None:
-    """Wait for a signal, and end the process if it is still there some time later."""
-    while True:
-        number = os.read(reading, 1)[0]
-        if number in _ENDING:
-            time.sleep(PATIENCE)
-            if not _is_saving:
-                _end(number)
+    """Wait for a signal, and end the process if it is still there some time later, or when another one comes."""
+    number = _next(reading)
+    select.select([reading], [], [], PATIENCE)
+    if _is_saving:
+        number = _next(reading)
+    _end(number)
+
+
+def _next(reading: int) -> int:
+    """Return the next signal that ends the program; others are let pass."""
+    while (number := os.read(reading, 1)[0]) not in _ENDING:
+        pass
+    return number
 
 
 def _end(number: int) -> NoReturn:
     """End the process without waiting for anything."""
+    if not _last_words.acquire(blocking=False):
+        while True:  # another thread ends the process
+            time.sleep(1.0)
     files = sys.modules.get("tunbridge._core.replacing")
     if files is not None and hasattr(files, "discard_unfinished"):
         files.discard_unfinished()

@@ -106,12 +106,14 @@ def guarded(work: Callable[[], Any], *, debug: bool) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal may lack a character
     with _warnings_as_lines(debug=debug):
+        code = 0
         try:
             with working():
-                work()
+                try:
+                    work()
+                except typer.Exit as end:
+                    code = end.exit_code
             sys.stdout.flush()
-        except typer.Exit as end:
-            return end.exit_code
         except BrokenPipeError:
             with suppress(OSError, ValueError, AttributeError):  # or the interpreter complains at its end
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -127,7 +129,7 @@ def guarded(work: Callable[[], Any], *, debug: bool) -> int:
                 return 128 + number
             print(f"tunbridge: {sentence(error)}", file=sys.stderr)
             return exit_code(error)
-    return 0
+    return code
 
 
 def sentence(error: BaseException) -> str:

@@ -20,10 +20,11 @@ import numpy as np
 from tunbridge._core.memory import check_memory, memory_limit
 from tunbridge._core.threads import map_threads, n_threads
 from tunbridge.inference.flat import FlatNetwork
+from tunbridge.kernels.caching import HeldSignals
 from tunbridge.kernels.compiled import announce, is_compiled, itself, plain
 from tunbridge.kernels.inference import elimination, expectations
 from tunbridge.kernels.inference.elimination import MOST_ORDERS
-from tunbridge.kernels.inference.rows import find_components
+from tunbridge.kernels.inference.rows import Components, find_components
 
 _MOST_PIECES = 32
 _PIECES_ENTRIES = 2**25  # entries of the counts of all pieces together, each of which has its own
@@ -95,15 +96,18 @@ class IncompleteRows:
             announce(expectations.expect, "expected counts")
         _, order, *_ = use(elimination.find_order)(flat.n_states, np.zeros(n, np.int64), *scopes, n_orders)
         self._complete = np.zeros(len(flat.tables))
-        starts, arena, self._components, n_rows = use(find_components)(
-            network, np.argsort(order), rows, weights, limit / _BYTES_A_NUMBER, self._complete
-        )
+        with HeldSignals():  # Ctrl-C while the results are made ended in a segmentation fault
+            starts, arena, components, n_rows = use(find_components)(
+                network, np.argsort(order), rows, weights, limit / _BYTES_A_NUMBER, self._complete
+            )
+        self._components = Components(*components)
         if n_rows < len(rows):
             share = f"the hidden parts of {len(rows)} rows (forecast from {n_rows} of them)"
             check_memory(share, limit * len(rows) / max(1, n_rows) + 1.0, ways_out=_MANY_ROWS, limit=limit)
         n_tasks = min(n_threads(self.n_jobs), max(1, len(self._components.weights)))
         largest = limit / 8.0 / n_tasks
-        self._programs, sizes = use(expectations.compile_programs)(network, starts, arena, largest)
+        programs, sizes = use(expectations.compile_programs)(network, starts, arena, largest)
+        self._programs = expectations.Programs(*programs)
         widest = float(sizes.max(initial=0.0))
         if widest > largest:
             what = "the junction tree of what is hidden in a row"

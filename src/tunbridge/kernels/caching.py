@@ -6,6 +6,11 @@ folder that only this user can write, because the cache holds code; then no cach
 ``tunbridge`` says so. ``NUMBA_CACHE_DIR`` comes first, as in Numba. A cache that cannot be read or written later, on a
 full disk for example, is not used.
 
+A signal whose handler raises an exception, as Ctrl-C does, waits until the kernel is loaded or compiled: the callbacks
+of LLVM lose exceptions, and the kernel that is called afterwards would be one that was not loaded (a segmentation
+fault). :class:`HeldSignals` is also for a kernel whose results Numba turns into Python objects without looking at
+exceptions.
+
 A process with a limit on its addresses (``ulimit -v``) ends without a word when LLVM gets none; so the room is looked
 at before a kernel is compiled.
 """
@@ -14,11 +19,13 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import stat
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import cache, partial, wraps
 from typing import Any
 
 import numba
@@ -35,9 +42,50 @@ def njit(function: Callable[..., Any] | None = None, /, *, cache: bool = False, 
     if function is None:
         return partial(njit, cache=cache, **options)
     kernel: Any = numba.njit(function, **options)
-    if cache and hasattr(kernel, "py_func"):  # unless NUMBA_DISABLE_JIT is set
-        kernel._cache = _cache_of(function)
+    if hasattr(kernel, "py_func"):  # unless NUMBA_DISABLE_JIT is set
+        kernel._compile_for_args = _uninterrupted(kernel._compile_for_args)
+        kernel._cache = _cache_of(function) if cache else kernel._cache
     return kernel
+
+
+def _uninterrupted(load: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that loads or compiles a kernel and hands over the signals of that time at its end."""
+
+    @wraps(load)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with HeldSignals():
+            return load(*args, **kwargs)
+
+    return run
+
+
+class HeldSignals:
+    """Signals that wait: a handler in place of those that raise exceptions, which hands over to them later."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[int, Any]] | None = []
+        self._handlers: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return  # only the main thread of Python gets signals
+        for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+            if number not in self._handlers and callable(handler := signal.getsignal(number)):
+                self._handlers[number] = handler
+                signal.signal(number, self._handle)
+
+    def __exit__(self, *_: object) -> None:
+        waiting, self._waiting = self._waiting, None
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        for number, frame in waiting or ():
+            self._handlers[number](number, frame)
+
+    def _handle(self, number: int, frame: Any) -> None:
+        if self._waiting is None:  # it came between the end of the work and the return of its handler
+            self._handlers[number](number, frame)
+        else:
+            self._waiting.append((number, frame))
 
 
 def _cache_of(function: Callable[..., Any]) -> Any:

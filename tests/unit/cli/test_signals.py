@@ -26,11 +26,7 @@ def begun():
 def work():
     {work}
 
-try:
-    code = guarded(work, debug=False)
-finally:
-    signals.leave()
-sys.exit(code)
+signals.leave(guarded(work, debug=False))
 """
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="signals of POSIX"),

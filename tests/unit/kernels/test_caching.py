@@ -6,6 +6,7 @@ import logging
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -111,3 +112,29 @@ def test_a_read_only_package_and_home(tmp_path):
     assert "yes" in done.stdout
     assert done.stderr.count("\n") == 1
     assert f"compiled kernels are kept in {places['temporary']}/tunbridge-{os.getuid()}" in done.stderr
+
+
+def raised(number, frame):
+    """Raise an exception, as the handler of Ctrl-C does."""
+    raise KeyboardInterrupt
+
+
+def test_signals_wait_until_a_kernel_is_loaded():
+    kernel = caching.njit(doubled)
+    load, steps = kernel._compile_for_args.__wrapped__, []
+
+    def interrupted_load(*args):
+        signal.raise_signal(signal.SIGINT)
+        steps.append("not interrupted")
+        return load(*args)
+
+    before = signal.signal(signal.SIGINT, raised)
+    try:
+        kernel._compile_for_args = caching._uninterrupted(interrupted_load)
+        with pytest.raises(KeyboardInterrupt):
+            kernel(4)
+        assert steps == ["not interrupted"]
+        assert signal.getsignal(signal.SIGINT) is raised
+        assert kernel(4) == 8
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -209,7 +209,7 @@ def _place_cliques(layout):
 
 @njit(cache=True, nogil=True)
 def compile_programs(network, starts, arena, largest):
-    """Return the program of each group of components, and the entries of their workspaces.
+    """Return the fields of :class:`Programs` for all groups of components, and the entries of their workspaces.
 
     The network is a :class:`tunbridge.kernels.inference.rows.Network`. A program whose workspace would have more than
     ``largest`` entries is not written.
@@ -264,7 +264,7 @@ def compile_programs(network, starts, arena, largest):
         code_starts[p + 1] = at
         for i in range(m):
             place[key[i]] = -1
-    return Programs(code_starts, code[: code_starts[n_programs]].copy()), sizes
+    return (code_starts, code[: code_starts[n_programs]].copy()), sizes
 
 
 # Runs

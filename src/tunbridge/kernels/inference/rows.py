@@ -485,8 +485,8 @@ def find_components(network, rank, codes, weights, most, complete):
 
     codes[row, v] is a state, −1 where it is missing; rank[v] is the place of a variable in the elimination order. The
     weight of rows in which a family is complete is added to ``complete``, in the layout of the tables. Returns the
-    programs (where each begins, and its members, −1 and its tables), the components, and how many rows were processed:
-    it stops where the components would have more than ``most`` entries.
+    programs (where each begins, and its members, −1 and its tables), the fields of :class:`Components`, and how many
+    rows were processed: it stops where the components would have more than ``most`` entries.
     """
     n = network.variables.shape[0] - 1
     row, numbers, out_start, key = _new_row(n), np.arange(n), np.full(n, -1), np.empty(2 * n + 1, np.int64)
@@ -535,7 +535,7 @@ def find_components(network, rank, codes, weights, most, complete):
             if not marks[USED, v] and not marks[ROLE, v]:
                 complete[_entry(network, states, v)] += weight
     starts, arena = programs.starts[: n_programs + 1].copy(), programs.arena[: programs.starts[n_programs]].copy()
-    found = Components(
+    found = (
         components.starts[: n_components + 1].copy(), components.arena[: components.starts[n_components]].copy(),
         component_weights[:n_components].copy(),
     )  # fmt: skip

@@ -258,7 +258,7 @@ def test_all_formats_are_asked_alike(run, asia, tmp_path: Path):
 
 def test_a_query_does_without_scikit_learn(asia):
     code = (
-        "import sys\nfrom tunbridge.cli import main\n"
+        "import sys\nfrom tunbridge.cli.app import app as main\n"
         f"sys.argv = ['tunbridge', 'network', 'query', {str(asia)!r}, '-t', 'lung', '--given', 'dysp=yes']\n"
         "try:\n    main()\nexcept SystemExit as end:\n"
         "    print(end.code, [m for m in ('sklearn', 'pandas', 'matplotlib') if m in sys.modules])"

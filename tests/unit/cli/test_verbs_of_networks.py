@@ -321,7 +321,7 @@ def test_loading_and_predicting_with_a_network_does_without_scikit_learn(run, ne
     net.write(tmp_path / "asia.tb")
     (tmp_path / "rows.csv").write_text("dysp\nyes\n")
     code = (
-        "import sys\nimport tunbridge as tb\nfrom tunbridge.cli import main\ntb.load('asia.tb')\n"
+        "import sys\nimport tunbridge as tb\nfrom tunbridge.cli.app import app as main\ntb.load('asia.tb')\n"
         "sys.argv = ['tunbridge', 'predict', 'asia.tb', 'rows.csv', '-t', 'lung']\n"
         "try:\n    main()\nexcept SystemExit as end:\n    print(end.code, 'sklearn' in sys.modules)"
     )

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from tools.fuzz import guided
 from tools.fuzz.models import ROOT
 from tools.fuzz.targets import TARGETS
-from tools.fuzz.trial import Failure, fuzz, minimised, save, stop_slow
+from tools.fuzz.trial import Failure, fuzz, minimised, noted, save, stop_slow
 
 _GUIDED = 1 / 3  # of the time, where atheris is installed
 _PAGE, _MARKS = ROOT / "docs" / "reliability.md", ("<!-- fuzz: begin -->", "<!-- fuzz: end -->")
@@ -29,7 +29,7 @@ def _run(task: tuple[str, int, float]) -> tuple[str, int, list[Failure]]:
         with TemporaryDirectory() as folder:
             more, inputs = guided.run(name, Path(folder), seconds=seconds * share, seed=seed)
         count += more
-        failures += [Failure(name, "found by coverage", data) for data in inputs]
+        failures += [noted(Failure(name, "found by coverage", data)) for data in inputs]
     return name, count, failures
 
 

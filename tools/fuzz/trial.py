@@ -16,7 +16,7 @@ import warnings
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import NamedTuple
 
 from tools.fuzz.models import ROOT
@@ -120,7 +120,7 @@ def fuzz(name: str, seed: int, end: float) -> tuple[int, list[Failure]]:
         try:
             while (found := _received(reader, _TO_START if not last else _TO_ANSWER)) is not None:
                 if isinstance(found, Failure):
-                    failures.append(found)
+                    failures.append(noted(found))
                 else:
                     count, last = count + 1, found[1]
             process.join()
@@ -131,9 +131,16 @@ def fuzz(name: str, seed: int, end: float) -> tuple[int, list[Failure]]:
             if not last:
                 raise RuntimeError(f"the process that tries {name} does not start") from None
             what = "no answer" if isinstance(error, TimeoutError) else f"the process died ({process.exitcode})"
-            failures.append(Failure(name, what, last))
+            failures.append(noted(Failure(name, what, last)))
             seed += 1_000_000
     return count, failures
+
+
+def noted(failure: Failure) -> Failure:
+    """Write a bad input to the temporary folder as soon as it is found: a campaign may be ended early."""
+    path = save(failure, Path(gettempdir()) / "tunbridge-fuzz")
+    print(f"{failure.target}: {failure.signature}: {path}", flush=True)
+    return failure
 
 
 def _received(reader: Connection, seconds: float) -> object:
@@ -159,10 +166,10 @@ def minimised(failure: Failure, seconds: float = 20.0) -> Failure:
     return failure._replace(data=data)
 
 
-def save(failure: Failure) -> Path:
-    """Write a bad input to the regression corpus."""
-    _INPUTS.mkdir(parents=True, exist_ok=True)
+def save(failure: Failure, folder: Path = _INPUTS) -> Path:
+    """Write a bad input to a folder, by default the regression corpus."""
+    folder.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256(failure.data).hexdigest()[:10]
-    path = _INPUTS / f"{failure.target}-{digest}{TARGETS[failure.target].suffix}"
+    path = folder / f"{failure.target}-{digest}{TARGETS[failure.target].suffix}"
     path.write_bytes(failure.data)
     return path

@@ -20,7 +20,6 @@ import numpy as np
 from tunbridge._core.memory import check_memory, memory_limit
 from tunbridge._core.threads import map_threads, n_threads
 from tunbridge.inference.flat import FlatNetwork
-from tunbridge.kernels.caching import HeldSignals
 from tunbridge.kernels.compiled import announce, is_compiled, itself, plain
 from tunbridge.kernels.inference import elimination, expectations
 from tunbridge.kernels.inference.elimination import MOST_ORDERS
@@ -96,10 +95,9 @@ class IncompleteRows:
             announce(expectations.expect, "expected counts")
         _, order, *_ = use(elimination.find_order)(flat.n_states, np.zeros(n, np.int64), *scopes, n_orders)
         self._complete = np.zeros(len(flat.tables))
-        with HeldSignals():  # Ctrl-C while the results are made ended in a segmentation fault
-            starts, arena, components, n_rows = use(find_components)(
-                network, np.argsort(order), rows, weights, limit / _BYTES_A_NUMBER, self._complete
-            )
+        starts, arena, components, n_rows = use(find_components)(
+            network, np.argsort(order), rows, weights, limit / _BYTES_A_NUMBER, self._complete
+        )
         self._components = Components(*components)
         if n_rows < len(rows):
             share = f"the hidden parts of {len(rows)} rows (forecast from {n_rows} of them)"

@@ -8,8 +8,9 @@ full disk for example, is not used.
 
 A signal whose handler raises an exception, as Ctrl-C does, waits until the kernel is loaded or compiled: the callbacks
 of LLVM lose exceptions, and the kernel that is called afterwards would be one that was not loaded (a segmentation
-fault). :class:`HeldSignals` is also for a kernel whose results Numba turns into Python objects without looking at
-exceptions.
+fault). When a kernel returns an array, Numba calls a function of Python, where such an exception is raised too. Its
+own code for tuples does not look whether that failed, and hands out a tuple with a hole (a SystemError, or a crash);
+the code for tuples here does.
 
 A process with a limit on its addresses (``ulimit -v``) ends without a word when LLVM gets none; so the room is looked
 at before a kernel is compiled.
@@ -44,7 +45,7 @@ def njit(function: Callable[..., Any] | None = None, /, *, cache: bool = False, 
     kernel: Any = numba.njit(function, **options)
     if hasattr(kernel, "py_func"):  # unless NUMBA_DISABLE_JIT is set
         kernel._compile_for_args = _uninterrupted(kernel._compile_for_args)
-        kernel._cache = _cache_of(function) if cache else kernel._cache
+        kernel._cache = _cache_of(function) if cache else _NoCache()
     return kernel
 
 
@@ -53,13 +54,13 @@ def _uninterrupted(load: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(load)
     def run(*args: Any, **kwargs: Any) -> Any:
-        with HeldSignals():
+        with _HeldSignals():
             return load(*args, **kwargs)
 
     return run
 
 
-class HeldSignals:
+class _HeldSignals:
     """Signals that wait: a handler in place of those that raise exceptions, which hands over to them later."""
 
     def __init__(self) -> None:
@@ -88,12 +89,39 @@ class HeldSignals:
             self._waiting.append((number, frame))
 
 
+@cache
+def _mend_tuples() -> None:
+    """Replace Numba's code for tuples; called when something is compiled, because that code takes a while to import."""
+    from numba.core import boxing, cgutils, types
+    from numba.core.pythonapi import _boxers
+
+    def box(kind: Any, value: Any, context: Any) -> Any:
+        """Write the code that turns a tuple into one of Python, or into nothing where an item fails."""
+        builder, api = context.builder, context.pyapi
+        result = cgutils.alloca_once_value(builder, api.tuple_new(kind.count))
+        end = builder.append_basic_block("tuple.end")
+        for i, item in enumerate(kind):
+            boxed = context.box(item, builder.extract_value(value, i))
+            with builder.if_then(cgutils.is_null(builder, boxed), likely=False):
+                api.decref(builder.load(result))
+                builder.store(cgutils.get_null_value(api.pyobj), result)
+                builder.branch(end)
+            api.tuple_setitem(builder.load(result), i, boxed)
+        builder.branch(end)
+        builder.position_at_end(end)
+        return builder.load(result)
+
+    for kind in (types.Tuple, types.UniTuple):
+        if _boxers.functions[kind] is boxing.box_tuple:
+            _boxers.functions[kind] = box
+
+
 def _cache_of(function: Callable[..., Any]) -> Any:
     try:
         return _KernelCache(function)
     except RuntimeError:  # no folder can be written
         _log(f"compiled kernels are not kept, each process compiles them again: {_NOT_WRITABLE}. {_HINT}")
-        return caching.NullCache()
+        return _NoCache()
 
 
 @cache
@@ -142,7 +170,10 @@ class _KernelCache(caching.FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         _check_room()
-        return super().load_overload(sig, target_context)
+        found = super().load_overload(sig, target_context)
+        if found is None:
+            _mend_tuples()
+        return found
 
     @contextmanager
     def _guard_against_spurious_io_errors(self) -> Iterator[None]:
@@ -150,6 +181,14 @@ class _KernelCache(caching.FunctionCache):
             yield
         except OSError as error:
             _log(f"a compiled kernel cannot be read from {self.cache_path} or saved there: {error.strerror}. {_HINT}")
+
+
+class _NoCache(caching.NullCache):
+    """No compiled kernels on disk."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        _check_room()
+        _mend_tuples()
 
 
 def _check_room() -> None:

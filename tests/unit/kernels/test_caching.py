@@ -138,3 +138,35 @@ def test_signals_wait_until_a_kernel_is_loaded():
         assert kernel(4) == 8
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+RETURNED = """
+import signal, sys, threading
+import numpy as np
+from tunbridge.kernels.caching import njit
+
+def interrupt(number, frame):
+    raise KeyboardInterrupt
+
+@njit(nogil=True)
+def kernel(steps):
+    total = 0.0
+    for i in range(steps):
+        total += np.sin(i)
+    return np.full(3, total), (np.full(2, total), steps), np.zeros(1)
+
+kernel(1)
+
+signal.signal(signal.SIGALRM, interrupt)
+for _ in range(3):
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        kernel(20_000_000)
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+def test_a_signal_while_a_kernel_runs_is_raised_where_it_returns():
+    done = subprocess.run([sys.executable, "-c", RETURNED], capture_output=True, text=True)
+    assert (done.stdout.split(), done.stderr, done.returncode) == (["interrupted"] * 3, "", 0)

@@ -189,3 +189,16 @@ def test_size_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_mistakes_are_named(options: dict[str, object], message: str) -> None:
     with pytest.raises(DataError, match=message):
         tb.BackOff(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("drop", ["last", "least"])
+@pytest.mark.parametrize("parents", [["a", "b"], []])
+def test_a_parent_with_one_state_changes_nothing(drop: str, parents: list[str]) -> None:
+    table = table_from(random_rows(0))
+    constants = [tb.Variable(f"k{i}", ["always"]) for i in range(60)]
+    columns = [Column(v, np.zeros(table.n_rows, np.int8), None) for v in constants]
+    counter = tb.Counter(tb.Table.of([*(table.column(name) for name in "abcx"), *columns]))
+    rule = tb.BackOff(drop=drop)
+    names = [v.name for v in constants]
+    with_all, without = (counter.family("x", p) for p in (names[:30] + parents + names[30:], parents))
+    np.testing.assert_array_equal(table_of(with_all, rule).table().ravel(), table_of(without, rule).table().ravel())

@@ -171,18 +171,19 @@ class _Groups(NamedTuple):
 
 
 def _levels(counts: Counts, drop: str) -> list[_Level]:
-    """Return the levels of a family, from the child by itself to the family."""
+    """Return the levels of a family, from the child by itself to the family; a parent with one state makes none."""
     table = counts.table.astype(np.float64)
     n_states = [p.n_states for p in counts.parents]
+    used = [p for p, n in enumerate(n_states) if n > 1 or len(table) == 0]
     codes = counts.configurations
     if codes is None:
         codes = configuration_codes(np.arange(len(table)), n_states)
     everything = _Groups(np.zeros(len(table), np.intp), np.zeros(min(1, len(table)), np.intp))
-    levels = [_Level(table.sum(axis=0, keepdims=True) if n_states else table, np.zeros(1, np.intp))]
-    groups, left = everything, sorted(range(len(n_states)), key=lambda p: counts.parents[p].name)
-    for rank in range(len(n_states)):
+    levels = [_Level(table.sum(axis=0, keepdims=True) if used else table, np.zeros(1, np.intp))]
+    groups, left = everything, sorted(used, key=lambda p: counts.parents[p].name)
+    for first in used:
         if drop == "last" or len(left) == 1:
-            chosen = rank if drop == "last" else left[0]
+            chosen = first if drop == "last" else left[0]
         else:
             chosen = _most_informative(table, groups, [(p, codes[:, p], n_states[p]) for p in left])
         left.remove(chosen)

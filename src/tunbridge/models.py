@@ -13,11 +13,12 @@ from typing import Any
 from tunbridge._core.check import listed
 from tunbridge._core.registry import entries, file_entry
 from tunbridge.errors import FormatError
-from tunbridge.formats.native import read_model, rebuilding
+from tunbridge.formats.native import read_model, rebuilding, uncollected
 
 _NETWORK = "network"
 
 
+@uncollected()
 def load(path: str | PathLike[str]) -> Any:
     """Return the model that a file holds, as it was saved: a classifier or a network.
 

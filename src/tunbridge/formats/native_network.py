@@ -21,7 +21,7 @@ from tunbridge.counts.moments import CrossMoments
 from tunbridge.data import Variable
 from tunbridge.errors import DataError, FormatError
 from tunbridge.formats._assembly import NetworkParts
-from tunbridge.formats.native import read_model, rebuilding, write_model
+from tunbridge.formats.native import read_model, rebuilding, uncollected, write_model
 from tunbridge.probability import CPT, ConditionalTable, LinearGaussian, NoisyMaxCPT, SparseCPT
 from tunbridge.probability.conditional import check_network
 
@@ -38,6 +38,7 @@ class Native:
         write_model(path, KIND, network_content(parts))
 
     @staticmethod
+    @uncollected()
     def read(path: str | os.PathLike[str]) -> NetworkParts:
         """Return the network of a native file."""
         kind, content = read_model(path)

@@ -10,11 +10,14 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from tunbridge._core.check import shortened
 from tunbridge._core.registry import table_format
 from tunbridge.data.formats.request import Request, typed_table
 from tunbridge.data.formats.source import Source, check_size, no_rows, reading
 from tunbridge.data.table import Table
 from tunbridge.errors import FormatError
+
+_MOST_PLACES = 76  # of a decimal, as many as Arrow's widest has digits
 
 
 @table_format("parquet", rank=3, suffixes=(".parquet", ".pq"))
@@ -77,7 +80,11 @@ class Arrow:
 
 def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
     batch.validate(full=True)
-    batch.schema.names  # noqa: B018 - names are decoded when they are looked at, and may be damaged as well
+    for field in batch.schema:  # names are decoded when they are looked at, and may be damaged as well
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if pa.types.is_decimal(kind) and abs(kind.scale) > _MOST_PLACES:
+            what = f"column {shortened(field.name)!r} has a scale of {kind.scale}"
+            raise FormatError(f"decimals must have at most {_MOST_PLACES} places; {what}.")
     return batch
 
 

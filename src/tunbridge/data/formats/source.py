@@ -128,6 +128,8 @@ def reading(source: Source) -> Iterator[None]:
     """Turn what Arrow, the codecs and the system raise about a damaged file into one FormatError."""
     try:
         yield
+    except pa.ArrowMemoryError as error:
+        raise FormatError(f"{source.named} must fit into memory; it is larger, or damaged ({error}).") from None
     except (DataError, MemoryError):
         raise
     except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:

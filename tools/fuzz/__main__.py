@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--record", action="store_true", help="write the counts to docs/reliability.md")
     parser.add_argument("--keep", action="store_true", help="write bad inputs to the regression corpus")
     given = parser.parse_args()
-    cores = os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0))
     seconds = given.minutes * 60 * cores / len(given.targets)
     tasks = [(name, given.seed, seconds) for name in given.targets]
     counts: dict[str, int] = {}

@@ -57,7 +57,7 @@ house: install  ## Print the size of the house: lines, files, repeats, room chan
 	$(BIN)/python tools/house.py --rooms
 
 fuzz: install  ## Give mutated files and arguments to every reader (MINUTES=5)
-	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[fuzz]' || echo "Without atheris: inputs are mutated, not guided by coverage."
+	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]' || echo "Without atheris: inputs are mutated, not guided by coverage."
 	$(BIN)/python -m tools.fuzz --minutes $(MINUTES) --keep
 
 exactness: install  ## Compare random networks, probabilities down to 1e-300, with enumeration (NETWORKS=1000)

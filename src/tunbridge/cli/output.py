@@ -12,12 +12,13 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from time import monotonic
 from typing import Any, Literal, TypeVar
 
 import typer
 
 from tunbridge._core.grid import grid_lines
-from tunbridge.cli.signals import received, saving
+from tunbridge.cli.signals import PATIENCE, received, saving
 
 SHOWN = 12
 """How many items of a list are shown."""
@@ -173,12 +174,20 @@ def _reporting(what: str, shares: bool) -> Iterator[Callable[[str, float], None]
 
     text, time = TextColumn("{task.description}"), TimeElapsedColumn()
     columns: Any = (text, BarColumn(), TaskProgressColumn(), time) if shares else (SpinnerColumn(), text, time)
-    hint = TextColumn(f"(Ctrl-C keeps {'what is done' if shares else 'the best so far'})", style="dim")
-    with Progress(*columns, hint, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=1.0 if shares else None)
+    hint, last = f"(Ctrl-C keeps {'what is done' if shares else 'the best so far'})", math.inf
+    shown_hint = TextColumn("{task.fields[hint]}", style="dim")
+    with Progress(*columns, shown_hint, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=1.0 if shares else None, hint="")
 
         def report(step: str, value: float) -> None:
+            nonlocal last
+            before, last = last, monotonic()
             shown = "" if shares or math.isnan(value) else f", score {value:.8g}"
-            progress.update(task, description=f"{what}: {step}{shown}", completed=value if shares else None)
+            progress.update(
+                task,
+                description=f"{what}: {step}{shown}",
+                completed=value if shares else None,
+                hint=hint if abs(last - before) < PATIENCE else "",  # a longer step is ended without its result
+            )
 
         yield report

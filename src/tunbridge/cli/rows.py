@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tunbridge.classifiers.base import BayesClassifier
 
 BATCH_ROWS = 65536
+_ANSWERS = 2**24  # probabilities of a batch: rows × classes
 COLUMN_RULE = "--column must come with a model of texts or sequences; this one reads several columns."
 OtherColumn = Annotated[
     str | None,
@@ -67,7 +68,7 @@ def iter_rows(
     paths = [path] if isinstance(path, Path) else list(path)
     check_files(model, paths, reading)
     if isinstance(model, NetworkTarget) or not kind_read(model):
-        size = batch_rows or BATCH_ROWS
+        size = batch_rows or max(1, min(BATCH_ROWS, _ANSWERS // max(1, len(model.classes_))))
         refuse((column, COLUMN_RULE))
         read = _iter_table(model, paths[0], reading, size)
     else:

@@ -332,6 +332,18 @@ def test_the_line_of_a_search_is_for_terminals(capsys, monkeypatch):
     told = capsys.readouterr().err
     assert "all pairs, 10%" in told
     assert "nan" not in told
+    assert "Ctrl-C keeps the best so far" in told
+
+
+def test_only_a_search_of_short_steps_promises_to_keep_its_best(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("tunbridge.cli.output.PATIENCE", 0.0)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    with reporting("learning") as report:
+        report("12 moves", -1234.5)
+        report("13 moves", -1230.5)
+    assert "Ctrl-C" not in capsys.readouterr().err
 
 
 # Mistakes

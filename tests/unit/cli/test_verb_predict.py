@@ -40,7 +40,7 @@ def test_streamed_probabilities_are_those_in_memory(run, mixed, monkeypatch):
     model, path = mixed
     expected = tb.load(model).predict_proba(tb.read_table(path).drop(["id", "note"]))
     whole = run("predict", model, path, "--proba").stdout
-    monkeypatch.setattr(rows_module.iter_rows, "__kwdefaults__", {"batch_rows": 7})
+    monkeypatch.setattr("tunbridge.cli.rows._ANSWERS", 2 * 7)  # probabilities of two classes at once
     assert run("predict", model, path, "--proba").stdout == whole
     found = np.array([[float(r["P(no)"]), float(r["P(yes)"])] for r in table_of(whole)])
     np.testing.assert_allclose(found, expected, rtol=1e-13, atol=0)

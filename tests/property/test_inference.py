@@ -12,23 +12,19 @@ from networks import networks_with_evidence, random_evidence, random_network
 from oracles.elimination import eliminate
 from oracles.enumeration import Enumeration, joint_table, joint_table_by_loops
 from tunbridge.errors import ImpossibleEvidenceError
-from tunbridge.inference import engine
+from tunbridge.inference import array_propagation, engine
 from tunbridge.network import BayesianNetwork
 
 EXACT = {"rtol": 0, "atol": 1e-12}
 BLOCK = 120
 
 
-@pytest.fixture(params=["whole tree", "tree of its own", "plain"])
+@pytest.fixture(params=["whole tree", "tree of its own", "whole tree, NumPy", "tree of its own, NumPy"])
 def path(request, monkeypatch):
-    """Answer by the tree of the whole network, by one made for each question, or without kernels."""
-    is_plain = request.param == "plain"
-    monkeypatch.setattr(engine, "is_compiled", lambda kernel: not is_plain)
-    if is_plain:
-        monkeypatch.setattr(engine, "_PLAIN_RUNS", 10**9)
-        monkeypatch.setattr(engine, "_FEW_VARIABLES", 10**9)
-        monkeypatch.setattr(engine, "_FEW_ENTRIES", 10**9)
-    if request.param == "tree of its own":
+    """Answer by the tree of the whole network, or by one made for each question; by kernels, or without them."""
+    monkeypatch.setattr(array_propagation, "is_compiled", lambda kernel: "NumPy" not in request.param)
+    monkeypatch.setattr(array_propagation, "_left", math.inf)
+    if "tree of its own" in request.param:
         monkeypatch.setattr(engine, "_SMALL_TREE", 0)
         monkeypatch.setattr(engine, "_WORTH_A_TREE", math.inf)
     return request.param

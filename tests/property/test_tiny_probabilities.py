@@ -19,13 +19,22 @@ import tunbridge as tb
 from oracles import expectations
 from oracles.hybrid import HybridEnumeration, random_hybrid_network
 from tunbridge._core.registry import entries
-from tunbridge.inference import batches, imputation
+from tunbridge.inference import array_propagation, batches, imputation
 from tunbridge.inference.expectations import IncompleteRows
 from tunbridge.inference.flat import flatten
 from tunbridge.kernels.compiled import kernels_forced
 
 SEEDS = st.integers(0, 2**32 - 1)
 ATOL = 1e-10  # of logarithms around −5000, and so of what they are logarithms of
+
+
+@pytest.fixture(scope="module", params=["kernels", "NumPy"])
+def _way(request):
+    """Answer by kernels, or by NumPy as long as they are not compiled."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(array_propagation, "is_compiled", lambda kernel: request.param == "kernels")
+        patch.setattr(array_propagation, "_left", np.inf)
+        yield
 
 
 def random_network(seed: int, most: int = 6) -> tb.BayesianNetwork:
@@ -106,6 +115,18 @@ def test_rows(seed: int, largest_component: int) -> None:
 @pytest.mark.filterwarnings("ignore")
 @settings(max_examples=60, deadline=None)
 @given(seed=SEEDS)
+def test_rows_without_kernels(seed: int) -> None:
+    net = random_network(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(array_propagation, "is_compiled", lambda kernel: False)
+        patch.setattr(array_propagation, "_left", np.inf)
+        check_rows(net, log_joint(net), random_codes(net, np.random.default_rng(seed), 4))
+
+
+@pytest.mark.usefixtures("_way")
+@pytest.mark.filterwarnings("ignore")
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS)
 def test_queries(seed: int) -> None:
     net, rng = random_network(seed), np.random.default_rng(seed)
     codes = random_codes(net, rng, 1)[0]
@@ -129,6 +150,7 @@ def test_queries(seed: int) -> None:
     np.testing.assert_allclose(net.most_probable(evidence).log_probability, row.part.max(), rtol=1e-12, atol=ATOL)
 
 
+@pytest.mark.usefixtures("_way")
 @pytest.mark.filterwarnings("ignore")
 @settings(max_examples=30, deadline=None)
 @given(seed=SEEDS)

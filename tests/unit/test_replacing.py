@@ -88,3 +88,15 @@ def test_unfinished_files_are_discarded_at_the_end_of_a_process(tmp_path):
         assert names(tmp_path) == []
         file.touch()
     assert not subject._writing
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+@pytest.mark.parametrize("mode", [0o600, 0o664, 0o640])
+def test_a_replaced_file_keeps_its_permissions(tmp_path, mode):
+    path = tmp_path / "model.tb"
+    path.write_text("old")
+    path.chmod(mode)
+    with replacing(path) as file:
+        assert file.stat().st_mode & 0o777 == mode  # also while it is written
+        file.write_text("new")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", mode)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import time
 import zlib
 from collections.abc import Iterator
@@ -36,16 +37,20 @@ _writing: set[str] = set()  # the temporary files of this process
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give the name of a new temporary file that replaces ``path`` on success, and is deleted on failure.
 
-    A link stays a link, to the new file. Raises OSError if the file cannot be written.
+    A link stays a link, to the new file, which has the permissions of the one it replaces. Raises OSError if the file
+    cannot be written.
     """
     target = os.path.realpath(path)
-    if os.path.exists(target) and not os.access(target, os.W_OK):
+    replaced = os.stat(target) if os.path.exists(target) else None
+    if replaced and not os.access(target, os.W_OK):
         raise PermissionError(13, "the existing file is write-protected", os.fspath(path))
     folder = os.path.dirname(target)
     _sweep_once(folder)
-    temporary, descriptor = _opened(folder)
+    temporary, descriptor = _opened(folder, 0o600 if replaced else 0o666)
     try:
         try:
+            if replaced:
+                _give_permissions(descriptor, replaced)
             yield Path(temporary)
             os.fsync(descriptor)
             if fcntl is not None:
@@ -67,11 +72,20 @@ def discard_unfinished() -> None:
             os.unlink(temporary)
 
 
-def _opened(folder: str) -> tuple[str, int]:
+def _give_permissions(descriptor: int, replaced: os.stat_result) -> None:
+    """Give a file the owner, where that is permitted, and the permissions of the one that it replaces."""
+    if hasattr(os, "fchmod"):
+        with suppress(OSError):
+            os.fchown(descriptor, replaced.st_uid, replaced.st_gid)
+        with suppress(OSError):  # a file system without permissions
+            os.fchmod(descriptor, stat.S_IMODE(replaced.st_mode))
+
+
+def _opened(folder: str, mode: int) -> tuple[str, int]:
     """Return the name of a new temporary file and its descriptor, which holds the lock."""
     while True:
         temporary = os.path.join(folder, f".tunbridge-{_machine()}-{os.urandom(8).hex()}.tmp")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
         _writing.add(temporary)
         if _is_locked(descriptor):
             return temporary, descriptor

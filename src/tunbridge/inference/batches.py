@@ -22,12 +22,11 @@ from tunbridge.errors import DataError, ZeroProbabilityWarning
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import Rows, find_variable, read_rows
 from tunbridge.inference.hybrid.batches import answer_rows, moments
-from tunbridge.inference.tree import run_lanes
-from tunbridge.kernels.compiled import announce, is_compiled
+from tunbridge.kernels.compiled import announce
 from tunbridge.kernels.inference import rows as kernels
 
 _PIECE = 2**13
-_FEW_ROWS = 64  # as long as the kernels have not been compiled
+_LANES = 256  # rows that NumPy takes through the tree together
 _LARGEST_COMPONENT = 256
 
 
@@ -134,10 +133,9 @@ def answer(engine: Engine, rows: Rows | np.ndarray, asked: Sequence[int], *, n_j
     if isinstance(rows, Rows) and engine.part.numbers:
         log_evidence, marginals = answer_rows(engine, rows, asked, n_jobs)
         return Answers(marginals, log_evidence)
-    if n_rows <= _FEW_ROWS and engine.has_small_tables and not is_compiled(kernels.answer_rows):
-        tree = engine.plain_tree()
-        if tree is not None:
-            return Answers(*run_lanes(tree, engine.potentials, codes, {}, asked, engine.starts)[::-1])
+    if engine.is_array_quicker(kernels.answer_rows, n_rows, _LANES):
+        log_evidence, marginals = engine.run_rows(codes, asked, lanes=_LANES, n_jobs=1)
+        return Answers(marginals, log_evidence)
     announce(kernels.answer_rows, "exact inference for rows")
     first = np.empty(n_rows, np.int64)
     kernels.distinct_rows(codes, first)

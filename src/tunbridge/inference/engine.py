@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from tunbridge.data import Variable
 from tunbridge.errors import DataError, MemoryForecastError
 from tunbridge.graph.separation import requisite
 from tunbridge.graph.walks import closure
+from tunbridge.inference.array_propagation import is_quicker
 from tunbridge.inference.evidence import NO_EVIDENCE, Evidence
 from tunbridge.inference.flat import (
     FlatNetwork,
@@ -56,9 +58,10 @@ from tunbridge.inference.tree import (
     run_tree,
     triangulate,
 )
-from tunbridge.kernels.compiled import announce, is_compiled, plain
-from tunbridge.kernels.inference import propagation
 from tunbridge.probability import CPT, ConditionalTable, LinearGaussian
+
+if TYPE_CHECKING:
+    from tunbridge.kernels.compiled import Kernel
 
 _SMALL_TREE = 200_000  # entries: below, the tree of the whole network answers at once
 _TINY_TREE = 10_000  # entries: no memory check needed
@@ -70,8 +73,7 @@ _MANY_VARIABLES = 100  # in a larger network a question is first looked at by it
 _LANES, _LANE_ENTRIES = 16, 2**22  # rows that go through the tree together, and entries of all their tables
 _NOTHING = np.empty(0, np.int64)
 _NO_NUMBERS = ContinuousPart((), {})
-_FEW_VARIABLES, _FEW_ENTRIES, _PLAIN_RUNS = 80, 5000, 100  # while kernels are not compiled, Python answers so many runs
-_LARGEST_PLAIN = 20_000  # entries of all cliques; with more, Python takes longer for a run than is pleasant to wait
+_FEW_ENTRIES = 5000  # of tables that are concatenated from the start
 WAYS_OUT = (
     "Ways out: ask for fewer variables, or observe more; give nodes fewer parents or states; or ask for "
     "one variable approximately, with method='likelihood-weighting'."
@@ -90,8 +92,6 @@ class _Compiled:
     trees: OrderedDict[tuple[bytes, ...], Tree | None] = field(default_factory=OrderedDict)  # None: use the whole tree
     engines: OrderedDict[tuple[str | Scope, ...], Engine] = field(default_factory=OrderedDict)
     clusters: dict[Scope, CPT] = field(default_factory=dict)
-    plain_trees: dict[Scope, Tree] = field(default_factory=dict)  # with these variables in one clique
-    plain_runs: int = 0  # questions that are still answered without compiled kernels
 
 
 class Engine:
@@ -120,8 +120,6 @@ class Engine:
         The number of states of each categorical variable, and where each begins in an array over all states.
     needs_reduction : bool
         Whether a table is too large to be written out before evidence has fixed some of its parents.
-    has_small_tables : bool
-        Whether all tables together are so small that Python answers before a compiler would.
     """
 
     def __init__(self, cpts: Sequence[ConditionalTable], compiled: _Compiled | None = None) -> None:
@@ -140,11 +138,9 @@ class Engine:
         self.needs_reduction = any(map(is_large_sparse, self.tables))
         self._clustered: dict[tuple[Scope, ...], Engine] = {}
         n_entries = sum(math.prod(n_states[u] for u in (*family, v)) for v, family in enumerate(self.parents))
-        self.has_small_tables = len(self.tables) <= _FEW_VARIABLES and n_entries <= _FEW_ENTRIES
-        if n_entries <= _FEW_ENTRIES and not self.needs_reduction:  # small tables are concatenated from the start
+        if n_entries <= _FEW_ENTRIES and not self.needs_reduction:
             self.__dict__["potentials"] = gather_potentials(self.tables, self.parents, self.n_states)
-        is_plain = self.has_small_tables and not is_compiled(propagation.propagate)
-        self._compiled = compiled or _Compiled(plain_runs=_PLAIN_RUNS if is_plain else 0)
+        self._compiled = compiled or _Compiled()
 
     def __reduce__(self) -> tuple[type[Engine], tuple[Sequence[ConditionalTable]]]:
         return Engine, (self.cpts,)  # what is compiled holds a lock, and is made again
@@ -301,26 +297,8 @@ class Engine:
     ) -> Answer:
         """Return the probability of the evidence, the wanted marginals (None: all) and a joint distribution."""
         asked = None if wanted is None else list(wanted)
-        self._compiled.plain_runs = max(0, self._compiled.plain_runs - 1)
-        is_plain = self._compiled.plain_runs > 0 and not is_compiled(propagation.propagate)
-        tree = self.plain_tree(joint) if is_plain else None
-        if tree is not None:
-            return run_tree(Plan(tree, self.potentials), evidence, self.states, asked, joint)
-        announce(propagation.propagate, "exact inference")
         plan = self.plan(evidence, None if asked is None else [*asked, *joint], joint)
         return run_tree(plan, evidence, self.states, asked, joint)
-
-    def plain_tree(self, joint: Sequence[int] = ()) -> Tree | None:
-        """Return a tree that runs without compiled kernels; None where it is too large for that."""
-        trees, key = self._compiled.plain_trees, tuple(joint) if len(joint) > 1 else ()
-        if key not in trees:
-            together = np.array(key, np.int64)
-            found = triangulate(self.potentials, together=together, most_orders=1, use=plain)
-            if found.n_entries > _LARGEST_PLAIN:
-                self._compiled.plain_runs = 0
-                return None
-            trees[key] = compile_tree(self.potentials, found, together, use=plain)
-        return trees[key]
 
     def log_probability(self, evidence: Evidence) -> float:
         """Return the logarithm of the probability of the evidence (−∞: impossible)."""
@@ -352,7 +330,6 @@ class Engine:
             log_evidence[slice(*piece)], found[slice(*piece)] = (part[: piece[1] - piece[0]] for part in answer)
 
         if size > 1:
-            announce(propagation.propagate, "exact inference for rows")
             map_threads(run, row_pieces(n, size), n_jobs)
         elif size == 1:
             for i in range(n):  # one at a time: each may need all the memory
@@ -366,6 +343,13 @@ class Engine:
                     marginals = self.run(evidence, asked).marginals
                     found[i] = np.concatenate([marginals[self.starts[v] : self.starts[v + 1]] for v in asked])
         return log_evidence, found
+
+    def is_array_quicker(self, kernel: Kernel, n_rows: int, lanes: int) -> bool:
+        """Return whether NumPy takes rows through the tree of the whole network before a kernel would be compiled."""
+        if not n_rows or not self.n_variables or not is_quicker(0.0, kernel) or self.is_large:
+            return False
+        size = min(self._lanes(lanes), n_rows)
+        return self.tree.is_array_quicker(kernel, size, -(-n_rows // size))
 
     @property
     def is_large(self) -> bool:

@@ -10,6 +10,7 @@ Rows of a frame are evidence too, one case each: columns are matched to variable
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -73,7 +74,7 @@ class Evidence:
 
 NO_EVIDENCE = Evidence({}, {})
 
-_SMALLEST = 1e-300  # a possible state stays possible, however small its likelihood
+_SMALLEST = sys.float_info.min  # smaller shares have fewer digits, or none
 
 
 def read_evidence(
@@ -107,7 +108,10 @@ def read_evidence(
         if len(possible) == 1:
             hard[v] = int(possible[0])
         else:
-            soft[v] = np.where(likelihood > 0.0, np.maximum(likelihood / largest, _SMALLEST), 0.0)
+            soft[v] = likelihood / largest
+            if soft[v][possible].min() < _SMALLEST:
+                rule = f"the likelihoods of {name!r} must be 0, or at least {_SMALLEST:.3g} of the largest"
+                raise DataError(f"{rule}; got {likelihood[possible].min():g} and {largest:g}. Is 0 meant?")
     return Evidence(hard, soft, log_factor)
 
 

@@ -54,9 +54,7 @@ from tunbridge.inference.evidence import Evidence, Given, find_variable, read_ev
 from tunbridge.inference.flat import gather_potentials
 from tunbridge.inference.hybrid.components import Solution, check_solution, solve
 from tunbridge.inference.hybrid.evidence import Absorbed, absorb
-from tunbridge.inference.tree import Answer, Plan, Sketch, triangulate, with_logarithms
-from tunbridge.kernels.compiled import announce
-from tunbridge.kernels.inference import logarithms, propagation
+from tunbridge.inference.tree import Answer, Plan, Sketch, triangulate
 from tunbridge.probability import CPT, ConditionalTable, Distribution, LinearGaussian, Mixture, as_cpt
 
 _SHOWN = 60
@@ -456,13 +454,8 @@ def most_probable_codes(engine: Engine, evidence: Evidence, wanted: Sequence[int
     places = plan.places(engine.n_variables)
     findings = plan.findings(evidence, places)
     chosen = np.empty(len(findings.codes), np.int64)
-    announce(propagation.maximise, "most probable states")
     with plan.tree.borrow(plan.potentials) as run:
-        log_largest = propagation.maximise(plan.tree.program, run.x, findings, is_maximised, chosen)
-        if plan.tree.has_underflowed(run):
-            log_largest = logarithms.maximise(
-                plan.tree.program, run.x, run.at, with_logarithms(findings), is_maximised, chosen
-            )
+        log_largest = plan.tree.maximise(run, findings, is_maximised, chosen)
     for v in asked:
         if codes[v] < 0:
             codes[v] = int(chosen[places[v]])

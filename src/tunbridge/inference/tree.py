@@ -11,19 +11,24 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tunbridge._core.memory import check_memory
+from tunbridge.inference import array_propagation as arrays
+from tunbridge.inference.array_propagation import LOGARITHMS, is_quicker
 from tunbridge.inference.evidence import Evidence
 from tunbridge.inference.flat import Potentials
-from tunbridge.kernels.compiled import itself
-from tunbridge.kernels.inference import elimination, junction, logarithms, propagation
+from tunbridge.kernels.compiled import announce, is_compiled, plain, ready
+from tunbridge.kernels.inference import elimination, junction, propagation
 from tunbridge.kernels.inference.elimination import HOPELESS, MOST_ORDERS
 from tunbridge.kernels.inference.propagation import HOME, MEMBERS, SAFE, Layout, Program
+
+if TYPE_CHECKING:
+    from tunbridge.kernels.compiled import Kernel
 
 COUNTABLE = HOPELESS
 """How many entries a tree may have to be compiled; more are not even counted."""
@@ -31,11 +36,9 @@ COUNTABLE = HOPELESS
 _NOTHING = np.empty(0, np.int64)
 _NO_LIKELIHOODS = np.empty((0, 1))
 _LOG_SMALL = -600.0
+_ORDERED, _SCHEDULED = 2e-3, 2e-4  # seconds in which Python finds an elimination order and a schedule, per variable
+_LARGE = 2.0**22  # entries of the cliques for which a better elimination order is worth a compiler
 _UNDERFLOW_WAYS_OUT = "Replace very small probabilities (below 1e-100) by 0."
-
-
-Use = Callable[[Callable[..., Any]], Callable[..., Any]]
-"""How kernels are used: compiled (``itself``), or as Python functions (``plain``) where compiling takes longer."""
 
 
 class Triangulation(NamedTuple):
@@ -69,9 +72,8 @@ def triangulate(
     together: np.ndarray = _NOTHING,
     last: np.ndarray | None = None,
     most_orders: int = MOST_ORDERS,
-    use: Use = itself,
 ) -> Triangulation:
-    """Return a good elimination order.
+    """Return a good elimination order; as long as kernels are not compiled, only one is tried where that will do.
 
     Parameters
     ----------
@@ -83,15 +85,16 @@ def triangulate(
         Variables that are eliminated only when all others are.
     most_orders : int
         How many orders are tried at most.
-    use : callable
-        How kernels are used.
     """
     n = len(potentials.n_states)
     group = np.zeros(n, np.int64) if last is None else np.asarray(last, np.int64)
     starts, scopes = _with_scope(potentials, together)
-    n_entries, order, clique_start, nodes = use(elimination.find_order)(
-        potentials.n_states, group, starts, scopes, most_orders
-    )
+    given = (potentials.n_states, group, starts, scopes)
+    if is_quicker(_ORDERED * n, elimination.best_order):
+        n_entries, order, clique_start, nodes = plain(elimination.find_order)(*given, 1)
+        if n_entries <= _LARGE:
+            return Triangulation(n_entries, order, clique_start, nodes, group)
+    n_entries, order, clique_start, nodes = elimination.find_order(*given, most_orders)
     return Triangulation(n_entries, order, clique_start, nodes, group)
 
 
@@ -144,20 +147,18 @@ class Tree:
         The entries of all cliques' tables.
     shelf : Shelf, optional
         Where buffers are kept between runs; without one they are not.
-    use : callable
-        How kernels are used.
     """
 
-    __slots__ = ("_kept", "_lock", "_shelf", "n_entries", "program", "use")
+    __slots__ = ("_kept", "_lock", "_shelf", "n_entries", "program")
 
-    def __init__(self, program: Program, n_entries: float, shelf: Shelf | None = None, use: Use = itself) -> None:
-        self.program, self.n_entries, self._shelf, self.use = program, n_entries, shelf, use
+    def __init__(self, program: Program, n_entries: float, shelf: Shelf | None = None) -> None:
+        self.program, self.n_entries, self._shelf = program, n_entries, shelf
         self._kept: dict[int, list[Run]] = {}
         self._lock = threading.Lock()
 
     def n_bytes(self, lanes: int = 1) -> int:
         """Return the bytes that a run takes."""
-        return 8 * self.use(propagation.layout)(self.program.sizes, lanes).end
+        return 8 * self._layout(lanes).end
 
     def clique(self, c: int) -> list[int]:
         """Return the variables of a clique, in the order of its axes."""
@@ -175,7 +176,7 @@ class Tree:
             run = kept.pop() if kept else None
         if run is not None and self._shelf is not None:
             self._shelf.free(run.x.nbytes)
-        at = self.use(propagation.layout)(self.program.sizes, lanes) if run is None else run.at
+        at = self._layout(lanes) if run is None else run.at
         if run is None or len(run.x) < at.end + extra:
             run = Run(at, np.empty(at.end + extra), potentials)
             self._load(run)
@@ -207,24 +208,66 @@ class Tree:
 
     def propagate(self, run: Run, findings: propagation.Evidence, wanted: np.ndarray, joint: np.ndarray) -> None:
         """Compute ln P(evidence), the wanted marginals and a joint table in the buffer of a run."""
-        self.use(propagation.propagate)(self.program, run.x, findings, wanted, joint)
-        if self.has_underflowed(run):
-            self.use(logarithms.propagate)(self.program, run.x, run.at, with_logarithms(findings), wanted, joint)
+        if self.is_array_quicker(propagation.propagate, findings.codes.shape[1]):
+            arrays.propagate(self.program, run.x, run.at, findings, wanted, joint)
+        else:
+            announce(propagation.propagate, "exact inference")
+            propagation.propagate(self.program, run.x, findings, wanted, joint)
+        if not run.x[SAFE]:
+            self.propagate_logarithms(run, _with_logarithms(findings), wanted, joint)
 
-    def has_underflowed(self, run: Run) -> bool:
-        """Return whether products of the last run left the range of a double, so that logarithms are needed."""
-        if run.x[SAFE]:
-            return False
-        self.check_logarithms()
-        return True
+    def propagate_logarithms(
+        self, run: Run, findings: propagation.Evidence, wanted: np.ndarray, joint: np.ndarray
+    ) -> None:
+        """Do as :meth:`propagate`, on logarithms: those of the likelihoods are given."""
+        self._check_logarithms(findings)
+        arrays.propagate(self.program, run.x, run.at, findings, wanted, joint, LOGARITHMS)
 
-    def check_logarithms(self) -> None:
+    def maximise(self, run: Run, findings: propagation.Evidence, is_maximised: np.ndarray, chosen: np.ndarray) -> float:
+        """Fill ``chosen`` with the most probable states of the variables that are maximised; return their ln P."""
+        if self.is_array_quicker(propagation.maximise):
+            found = arrays.maximise(self.program, run.x, run.at, findings, is_maximised, chosen)
+        else:
+            announce(propagation.maximise, "most probable states")
+            found = propagation.maximise(self.program, run.x, findings, is_maximised, chosen)
+        if not run.x[SAFE]:
+            findings = _with_logarithms(findings)
+            self._check_logarithms(findings)
+            found = arrays.maximise(self.program, run.x, run.at, findings, is_maximised, chosen, LOGARITHMS)
+        return float(found)
+
+    def condition(self, run: Run, findings: propagation.Evidence, table_start: np.ndarray, tables: np.ndarray) -> float:
+        """Fill ``tables`` with the distribution of each variable given its separator; return ln P(evidence)."""
+        if self.is_array_quicker(propagation.condition):
+            found = arrays.condition(self.program, run.x, run.at, findings, table_start, tables)
+        else:
+            announce(propagation.condition, "sampling given evidence")
+            found = propagation.condition(self.program, run.x, findings, table_start, tables)
+        if not run.x[SAFE]:
+            findings = _with_logarithms(findings)
+            self._check_logarithms(findings)
+            found = arrays.condition(self.program, run.x, run.at, findings, table_start, tables, LOGARITHMS)
+        return float(found)
+
+    def is_array_quicker(self, kernel: Kernel, lanes: int = 1, runs: int = 1) -> bool:
+        """Return whether NumPy does some runs, each for several rows, before a kernel would be compiled."""
+        return is_quicker(runs * arrays.seconds(self.program, self.n_entries * lanes), kernel)
+
+    def _check_logarithms(self, findings: propagation.Evidence) -> None:
         """Raise MemoryForecastError where the tables that a run on logarithms takes would not fit."""
-        check_memory("exact inference with logarithms", 16.0 * self.n_entries, ways_out=_UNDERFLOW_WAYS_OUT)
+        n_bytes = 24.0 * self.n_entries * findings.codes.shape[1]
+        check_memory("exact inference with logarithms", n_bytes, ways_out=_UNDERFLOW_WAYS_OUT)
+
+    def _layout(self, lanes: int) -> Layout:
+        found: Layout = ready(propagation.layout, 0)(self.program.sizes, lanes)
+        return found
 
     def _load(self, run: Run) -> None:
         given = run.potentials
-        self.use(propagation.load_potentials)(self.program, given.scope_vars, given.tables, run.x)
+        if is_compiled(propagation.load_potentials):
+            propagation.load_potentials(self.program, given.scope_vars, given.tables, run.x)
+        else:
+            arrays.load(self.program, given.scope_vars, given.tables, run.x, run.at)
 
 
 def compile_tree(
@@ -232,12 +275,14 @@ def compile_tree(
     triangulation: Triangulation,
     together: np.ndarray = _NOTHING,
     shelf: Shelf | None = None,
-    use: Use = itself,
 ) -> Tree:
     """Return the compiled tree, which takes memory for its structure only."""
     starts, scopes = _with_scope(potentials, together)
-    fields = use(junction.compile_program)(potentials.n_states, starts, scopes, potentials.n_potentials, triangulation)
-    return Tree(Program(*fields), triangulation.n_entries, shelf, use)
+    compile_program = junction.compile_program
+    if is_quicker(_SCHEDULED * len(potentials.n_states), compile_program):
+        compile_program = plain(compile_program)
+    fields = compile_program(potentials.n_states, starts, scopes, potentials.n_potentials, triangulation)
+    return Tree(Program(*fields), triangulation.n_entries, shelf)
 
 
 # Plans
@@ -435,8 +480,8 @@ def arranged(
     return wide
 
 
-def with_logarithms(findings: propagation.Evidence) -> propagation.Evidence:
-    """Return evidence with the logarithms of its likelihoods, as :mod:`logarithms` takes it."""
+def _with_logarithms(findings: propagation.Evidence) -> propagation.Evidence:
+    """Return evidence with the logarithms of its likelihoods, as :mod:`array_propagation` takes it."""
     with np.errstate(all="ignore"):  # likelihoods of variables that have none are not filled
         return findings._replace(likelihoods=np.log(findings.likelihoods))
 
@@ -481,11 +526,7 @@ def run_lanes(
         likelihoods[starts[v] : starts[v + 1]] = logs if is_wide else np.exp(logs)
     evidence = propagation.Evidence(findings, likelihoods, is_soft)
     with tree.borrow(potentials, lanes) as run:
-        if is_wide:
-            tree.check_logarithms()
-            tree.use(logarithms.propagate)(tree.program, run.x, run.at, evidence, wanted, _NOTHING)
-        else:
-            tree.propagate(run, evidence, wanted, _NOTHING)
+        (tree.propagate_logarithms if is_wide else tree.propagate)(run, evidence, wanted, _NOTHING)
         at, x, _ = run
         log_evidence = x[at.log_evidence : at.marginals].copy()
         marginals = x[at.marginals : at.up].reshape(-1, lanes)

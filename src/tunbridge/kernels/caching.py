@@ -25,7 +25,7 @@ import stat
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial, wraps
 from typing import Any
 
@@ -36,6 +36,11 @@ _NOT_WRITABLE = "neither the package folder nor the user's cache folder can be w
 _HINT = "Set NUMBA_CACHE_DIR to a folder that can be written."
 _ROOM = 2**28  # bytes of addresses that LLVM is given to compile or load a kernel
 _USED = "/proc/self/statm"
+_RAISING = [  # signals whose handlers may raise an exception: Ctrl-C, time limits
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGUSR1", "SIGUSR2", "SIGBREAK")
+    if hasattr(signal, name)
+]
 
 
 def njit(function: Callable[..., Any] | None = None, /, *, cache: bool = False, **options: Any) -> Any:
@@ -70,17 +75,21 @@ class _HeldSignals:
     def __enter__(self) -> None:
         if threading.current_thread() is not threading.main_thread():
             return  # only the main thread of Python gets signals
-        for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
-            if number not in self._handlers and callable(handler := signal.getsignal(number)):
-                self._handlers[number] = handler
+        self._handlers = {n: f for n in _RAISING if callable(f := signal.getsignal(n))}
+        try:
+            for number in self._handlers:
                 signal.signal(number, self._handle)
+        except BaseException:  # of a signal that is not held yet
+            self.__exit__()
+            raise
 
     def __exit__(self, *_: object) -> None:
-        waiting, self._waiting = self._waiting, None
+        waiting, self._waiting = self._waiting or [], None
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
-        for number, frame in waiting or ():
-            self._handlers[number](number, frame)
+        with ExitStack() as calls:  # all are handed over, whatever the first one raises
+            for number, frame in reversed(waiting):
+                calls.callback(self._handlers[number], number, frame)
 
     def _handle(self, number: int, frame: Any) -> None:
         if self._waiting is None:  # it came between the end of the work and the return of its handler

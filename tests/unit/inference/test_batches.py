@@ -13,7 +13,7 @@ import tunbridge as tb
 from networks import random_network
 from oracles.enumeration import Enumeration
 from tunbridge.errors import DataError, DataWarning, UnseenStateWarning, ZeroProbabilityWarning
-from tunbridge.inference import batches, engine
+from tunbridge.inference import array_propagation, batches, engine
 
 
 def random_rows(rng: np.random.Generator, net: tb.BayesianNetwork, n_rows: int, missing: float) -> dict[str, list]:
@@ -68,8 +68,7 @@ def test_rows_equal_enumeration(monkeypatch, component, lane_entries):
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_noisy_and_sparse_tables_that_cannot_be_written_out(compiled, monkeypatch):
-    if not compiled:
-        monkeypatch.setattr(batches, "is_compiled", lambda kernel: False)
+    monkeypatch.setattr(array_propagation, "is_compiled", lambda kernel: compiled)
     yes_no = ["no", "yes"]
     causes = [tb.Variable(f"c{i}", yes_no) for i in range(40)]
     effect = tb.noisy_or(tb.Variable("x", yes_no), {c: 0.02 * (i % 9) for i, c in enumerate(causes)}, leak=0.01)
@@ -154,11 +153,10 @@ def test_few_rows_without_kernels_get_the_same_answers(seed, monkeypatch):
     n = engine.n_variables
     codes = rng.integers(-1, engine.n_states, (12, n)).T.astype(np.int16)
     asked = [0, n - 1] if n > 1 else [0]
-    engine.has_small_tables = True
-    assert engine.plain_tree() is not None
-    monkeypatch.setattr(batches, "is_compiled", lambda kernel: False)
+    monkeypatch.setattr(array_propagation, "_left", np.inf)
+    monkeypatch.setattr(array_propagation, "is_compiled", lambda kernel: False)
     plain = batches.answer(engine, codes, asked)
-    monkeypatch.setattr(batches, "is_compiled", lambda kernel: True)
+    monkeypatch.setattr(array_propagation, "is_compiled", lambda kernel: True)
     fast = batches.answer(engine, codes, asked)
     np.testing.assert_allclose(plain.log_evidence, fast.log_evidence, rtol=1e-12)
     np.testing.assert_allclose(plain.marginals, fast.marginals, rtol=1e-10, atol=1e-15)

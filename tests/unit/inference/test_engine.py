@@ -10,8 +10,9 @@ from networks import random_evidence, random_network
 from oracles.enumeration import Enumeration
 from tunbridge.data import Variable
 from tunbridge.errors import MemoryForecastError
-from tunbridge.inference import engine as engine_module
+from tunbridge.inference import array_propagation, engine as engine_module, tree as tree_module
 from tunbridge.inference.engine import Engine
+from tunbridge.inference.tree import Tree
 from tunbridge.network import BayesianNetwork
 from tunbridge.probability import CPT, NoisyMaxCPT, SparseCPT, noisy_max, noisy_or
 
@@ -108,7 +109,7 @@ class TestExtremeNumbers:
     def test_tiny_probabilities_are_not_impossible(self, monkeypatch):
         monkeypatch.setattr(engine_module, "_SMALL_TREE", 0)
         monkeypatch.setattr(engine_module, "_WORTH_A_TREE", math.inf)
-        monkeypatch.setattr(engine_module, "is_compiled", lambda kernel: True)
+        monkeypatch.setattr(array_propagation, "is_compiled", lambda kernel: True)
         cause, leaves = Variable("cause", ["a", "b"]), binary("x", 6)
         net = BayesianNetwork.from_tables(
             [CPT(cause, [], [0.5, 0.5]), *(CPT(v, [cause], [[1.0, 1e-200], [1.0, 2e-200]]) for v in leaves)]
@@ -223,7 +224,7 @@ class TestThreadsAndRepeats:
     @pytest.mark.parametrize("small", [0, 30_000])
     def test_threads_share_a_network(self, monkeypatch, small):
         monkeypatch.setattr(engine_module, "_SMALL_TREE", small)
-        monkeypatch.setattr(engine_module, "is_compiled", lambda kernel: True)
+        monkeypatch.setattr(array_propagation, "is_compiled", lambda kernel: True)
         rng = np.random.default_rng(5)
         cpts = random_network(rng, most_variables=40, most_cells=math.inf, most_states=3, window=5, zeros=0.0)
         questions = [(cpts[i % len(cpts)].variable.name, random_evidence(rng, cpts, share=0.2)) for i in range(120)]
@@ -251,7 +252,7 @@ class TestTrees:
     def _own_trees(self, monkeypatch):
         monkeypatch.setattr(engine_module, "_SMALL_TREE", 0)
         monkeypatch.setattr(engine_module, "_WORTH_A_TREE", math.inf)
-        monkeypatch.setattr(engine_module, "is_compiled", lambda kernel: True)
+        monkeypatch.setattr(array_propagation, "is_compiled", lambda kernel: True)
 
     def test_new_findings_on_the_same_variables_use_the_same_tree(self):
         x = binary("x", 6)
@@ -298,20 +299,31 @@ class TestOtherNumbers:
             np.testing.assert_allclose(found, reference, rtol=0, atol=1e-12)
 
 
-class TestSmallNetworksWithoutKernels:
-    def test_the_first_answers_are_plain_and_then_the_tree_takes_over(self, monkeypatch):
-        monkeypatch.setattr(engine_module, "is_compiled", lambda kernel: False)
-        monkeypatch.setattr(engine_module, "_PLAIN_RUNS", 3)
+class TestWithoutKernels:
+    def test_numpy_answers_for_a_time_and_then_kernels_do(self, monkeypatch):
+        runs, kernel = [], tree_module.propagation.propagate
+        monkeypatch.setattr(array_propagation, "is_compiled", lambda kernel: False)
+        monkeypatch.setattr(array_propagation, "_left", 0.1)
+        monkeypatch.setattr(tree_module.propagation, "propagate", lambda *given: runs.append(1) or kernel(*given))
         rng = np.random.default_rng(8)
         cpts = random_network(rng, most_variables=6, most_states=3, most_parents=2)
         net, exact = BayesianNetwork.from_tables(cpts), Enumeration(cpts)
-        for i in range(5):
-            assert ("tree" in net._engine.__dict__) == (i >= 3)
-            name = net.nodes[0]
+        name, n_before = net.nodes[0], []
+        while not runs and len(n_before) < 10_000:
+            n_before.append(array_propagation._left)
             np.testing.assert_allclose(net.posterior(name).probabilities, exact.posterior(name, {}), rtol=0, atol=1e-12)
+        assert 10 < len(n_before) < 10_000
+
+    @pytest.mark.parametrize("n_entries", [1e3, 1e9])
+    def test_work_that_takes_longer_than_a_compiler_is_left_to_kernels(self, monkeypatch, n_entries):
+        monkeypatch.setattr(array_propagation, "is_compiled", lambda kernel: False)
+        monkeypatch.setattr(array_propagation, "_left", 15.0)
+        engine = BayesianNetwork.from_tables(random_network(np.random.default_rng(8)))._engine
+        tree = Tree(engine.tree.program, n_entries)
+        assert tree.is_array_quicker(tree_module.propagation.propagate) == (n_entries == 1e3)
 
     def test_a_joint_too_large_is_refused(self, monkeypatch):
-        monkeypatch.setattr(engine_module, "is_compiled", lambda kernel: False)
+        monkeypatch.setattr(array_propagation, "is_compiled", lambda kernel: False)
         x = [Variable(f"x{i}", [str(k) for k in range(50)]) for i in range(10)]
         net = BayesianNetwork.from_tables(CPT(v, [], np.full(50, 0.02)) for v in x)
         with pytest.raises(MemoryForecastError, match="the joint distribution would need"):

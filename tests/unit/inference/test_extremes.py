@@ -10,14 +10,15 @@ from scipy.stats import beta
 
 import tunbridge as tb
 from tunbridge.errors import DataError, ImpossibleEvidenceError, MemoryForecastError
-from tunbridge.inference import engine as engine_module
+from tunbridge.inference import array_propagation, engine as engine_module
 from tunbridge.inference.tree import Shelf
 
 
-@pytest.fixture(params=["whole tree", "tree of its own"])
+@pytest.fixture(params=["whole tree", "tree of its own", "NumPy"])
 def path(request, monkeypatch):
     """Take each of the ways an exact answer can go."""
-    monkeypatch.setattr(engine_module, "is_compiled", lambda kernel: True)
+    monkeypatch.setattr(array_propagation, "is_compiled", lambda kernel: request.param != "NumPy")
+    monkeypatch.setattr(array_propagation, "_left", math.inf)
     if request.param == "tree of its own":
         monkeypatch.setattr(engine_module, "_SMALL_TREE", 0)
         monkeypatch.setattr(engine_module, "_WORTH_A_TREE", math.inf)
@@ -68,7 +69,15 @@ class TestSmallNumbers:
 
     def test_likelihoods_too_far_apart_for_a_double(self):
         net = tb.BayesianNetwork({"A": ["a", "b"]}, [], {"A": [0.0, 1.0]})
-        assert net.posterior("A", {"A": {"a": 1e308, "b": 1e-308}})["b"] == 1.0
+        with pytest.raises(tb.DataError, match="likelihoods of 'A' must be 0, or at least 2"):
+            net.posterior("A", {"A": {"a": 1e308, "b": 1e-308}})
+
+    def test_a_likelihood_of_1e_307_against_a_prior_of_1e_300(self):
+        net = tb.BayesianNetwork({"A": ["a", "b"]}, [], {"A": [1.0, 1e-300]})
+        evidence = {"A": {"a": 1e-307, "b": 1.0}}
+        assert net.posterior("A", evidence)["a"] == pytest.approx(1e-7, rel=1e-9)
+        assert net.most_probable(evidence)["A"] == "b"
+        assert net.log_probability(evidence) == pytest.approx(-300 * np.log(10) + np.log1p(1e-7), rel=1e-12)
 
     def test_sums_that_are_nearly_nothing(self, path):
         cause = {"p": ["a", "b"], "q": ["a", "b"], "c": ["a", "b"], "d": ["a", "b"]}

@@ -119,25 +119,64 @@ def raised(number, frame):
     raise KeyboardInterrupt
 
 
-def test_signals_wait_until_a_kernel_is_loaded():
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGALRM])
+def test_signals_wait_until_a_kernel_is_loaded(number):
     kernel = caching.njit(doubled)
     load, steps = kernel._compile_for_args.__wrapped__, []
 
     def interrupted_load(*args):
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(number)
         steps.append("not interrupted")
         return load(*args)
 
-    before = signal.signal(signal.SIGINT, raised)
+    before = signal.signal(number, raised)
     try:
         kernel._compile_for_args = caching._uninterrupted(interrupted_load)
         with pytest.raises(KeyboardInterrupt):
             kernel(4)
         assert steps == ["not interrupted"]
-        assert signal.getsignal(signal.SIGINT) is raised
+        assert signal.getsignal(number) is raised
         assert kernel(4) == 8
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(number, before)
+
+
+def test_a_signal_before_all_are_held_leaves_the_handlers_as_they_were(monkeypatch):
+    install, before = signal.signal, signal.signal(signal.SIGINT, raised)
+
+    def interrupted(number, handler):
+        if number == signal.SIGTERM:
+            raise SystemExit
+        return install(number, handler)
+
+    install(signal.SIGTERM, raised)
+    try:
+        monkeypatch.setattr(signal, "signal", interrupted)
+        with pytest.raises(SystemExit), caching._HeldSignals():
+            pass
+        monkeypatch.undo()
+        assert signal.getsignal(signal.SIGINT) is raised
+    finally:
+        install(signal.SIGINT, before)
+        install(signal.SIGTERM, signal.SIG_DFL)
+
+
+def test_every_signal_that_waited_is_handed_over():
+    got = []
+
+    def handle(number, frame):
+        got.append(number)
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGALRM)}
+    try:
+        with pytest.raises(KeyboardInterrupt), caching._HeldSignals():
+            _ = [signal.raise_signal(number) for number in before]
+        assert got == [signal.SIGINT, signal.SIGALRM]
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 RETURNED = """

@@ -46,9 +46,8 @@ from tunbridge.inference.flat import FlatNetwork, starts_of
 from tunbridge.inference.hybrid.components import Solution, solve
 from tunbridge.inference.hybrid.evidence import Absorbed, absorb
 from tunbridge.inference.queries import impossible
-from tunbridge.inference.tree import Plan, Tree, compile_tree, with_logarithms
+from tunbridge.inference.tree import Plan, Tree, compile_tree
 from tunbridge.kernels.compiled import announce
-from tunbridge.kernels.inference import logarithms, propagation
 from tunbridge.kernels.inference.rows import Network
 from tunbridge.kernels.inference.sampling import LANES, ROWS, fill_limits, fill_samples
 
@@ -225,11 +224,7 @@ def conditioned(engine: Engine, evidence: Evidence) -> tuple[np.ndarray, FlatNet
     flat = _empty_network(engine, tree, sketch.variables, sketch.potentials.n_states)
     largest = int(np.diff(flat.table_start).max(initial=0))
     with tree.borrow(sketch.potentials, extra=largest) as run:
-        log_evidence = propagation.condition(tree.program, run.x, findings, flat.table_start, flat.tables)
-        if tree.has_underflowed(run):
-            log_evidence = logarithms.condition(
-                tree.program, run.x, run.at, with_logarithms(findings), flat.table_start, flat.tables
-            )
+        log_evidence = tree.condition(run, findings, flat.table_start, flat.tables)
     if log_evidence + sketch.log_factor == -np.inf:
         raise impossible(engine, evidence)
     return sketch.variables, flat

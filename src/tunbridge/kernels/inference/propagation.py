@@ -13,7 +13,7 @@ so the table of a whole clique is rarely written out.
 
 Every input has a bound: none of its positive entries is below it. Where the product of the bounds of two factors is too
 small, their entries are looked at, and where a product of entries might underflow, the run is marked (``SAFE``): the
-caller repeats it with :mod:`tunbridge.kernels.inference.logarithms`.
+caller repeats it with :mod:`tunbridge.inference.array_propagation`.
 
 All tables have their axes in the order of elimination, first eliminated outermost, so that the separator to the parent
 is the inner, contiguous part of every clique, and the *lanes* (rows of a batch) are the innermost axis of all. A

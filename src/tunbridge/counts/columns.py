@@ -21,10 +21,11 @@ from numpy.typing import DTypeLike
 from scipy.special import xlogy
 
 from tunbridge._core.memory import check_memory
-from tunbridge._core.threads import map_threads
+from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.counts.radix import SMALL_CELLS, joint_table
 from tunbridge.data import Column, Table, Variable
 from tunbridge.data.columns import code_type
+from tunbridge.kernels.compiled import is_numpy_quicker
 
 if TYPE_CHECKING:
     from tunbridge.kernels.counting.planes import Planes
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 PLANE_STATES = 16
 """Columns with more states are counted by histogram: r² ANDs of N/64 words cost more than N additions."""
 
+_HOT_STATES, _HOT_CELLS = 1_000, 2**22
+"""States for which a product of 0/1 matrices is quick, and the entries of such a matrix."""
 _TILE, _STRIP = 8, 256
 """Planes that stay in the cache, and planes that are counted against them."""
 _WORDS_WORTH_A_THREAD = 500_000
@@ -229,7 +232,7 @@ def count_pairs(
     low, high = block or (0, len(chosen))
     columns, n_states = part.of_members(chosen)
     first = offsets(n_states)
-    if not columns or part.n_rows * int(first[-1]) <= SMALL_CELLS:
+    if not columns or has_few_pairs(part, int(first[-1]), "fill_pairs"):
         return _one_hot_pairs(part, chosen, within)[:, first[low] : first[high], first[low] :]
     narrow = part.narrow[list(chosen)] & (part.weights is None)
     by_planes = None
@@ -264,19 +267,29 @@ def _pair_by_histogram(part: Columns, pair: Sequence[int], within: Within | None
     return joint_table(codes, n_states, part.weights, n_jobs=1).reshape(-1, *n_states[-2:])
 
 
+def has_few_pairs(part: Columns, n_states: int, kernel: str) -> bool:
+    """Return whether NumPy counts the pairs of so many states as fast as the kernel, or before that is compiled."""
+    size = part.n_rows * n_states
+    is_exact = part.weights is None and n_states <= _HOT_STATES
+    return size <= SMALL_CELLS or (is_exact and is_numpy_quicker(size, "counting.planes", kernel))
+
+
 def _one_hot_pairs(part: Columns, chosen: Sequence[int], within: Within | None) -> np.ndarray:
     """Return ZᵀWZ for the 0/1 matrix Z of all states, class by class: needs no kernel, and is exact without weights."""
     columns, n_states = part.of_members(chosen)
     first, n_rows = offsets(n_states), part.n_rows if columns else 0
-    hot = np.zeros((n_rows, first[-1]))
-    for codes, start in zip(columns, first[:-1], strict=True):
-        rows = np.flatnonzero(codes >= 0)
-        hot[rows, start + codes[rows]] = 1.0
-    weighed = hot if part.weights is None else hot * part.weights[:n_rows, None]
     classes, n_classes = within or (np.zeros(n_rows, np.int8), 1)
-    by_class = [np.flatnonzero(classes[:n_rows] == c) for c in range(n_classes)]
-    found = [hot[some].T @ weighed[some] for some in by_class]
-    return np.array(found, part.count_type).reshape(n_classes, *hot.shape[1:] * 2)
+    found = np.zeros((n_classes, first[-1], first[-1]))
+    for low, high in row_pieces(n_rows, max(1, _HOT_CELLS // max(1, first[-1]))):
+        hot = np.zeros((high - low, first[-1]))
+        for codes, start in zip(columns, first[:-1], strict=True):
+            rows = np.flatnonzero(codes[low:high] >= 0)
+            hot[rows, start + codes[low:high][rows]] = 1.0
+        weighed = hot if part.weights is None else hot * part.weights[low:high, None]
+        for c in range(n_classes):
+            some = np.flatnonzero(classes[low:high] == c)
+            found[c] += hot[some].T @ weighed[some]
+    return found.astype(part.count_type)
 
 
 def pairs_by_planes(planes: Planes, low: int, high: int, *, n_jobs: int | None) -> np.ndarray:

@@ -29,6 +29,7 @@ from tunbridge.counts.records import Counts, PairCounts, TripleCounts, merge_sta
 from tunbridge.data import Frame, Table, Variable, as_table
 from tunbridge.data.columns import code_type
 from tunbridge.errors import DataError
+from tunbridge.kernels.compiled import is_numpy_quicker
 
 _BLOCK_CELLS = 1 << 22
 """Cells of a block of pair counts."""
@@ -304,7 +305,8 @@ def _families(part: Columns, families: Sequence[Sequence[int]]) -> list[Counts]:
         return few and all(narrow[v] for v in members)
 
     small = [members for members in families if is_small(members)] if part.has_planes else []
-    if len(small) < _FEW_FAMILIES:
+    size = part.n_rows * sum(map(len, small))
+    if len(small) < _FEW_FAMILIES or is_numpy_quicker(size, "counting.planes", "count_families"):
         return map_threads(lambda members: _family(part, members, 1), families, part.n_jobs)
     tables = dict(zip(map(tuple, small), families_by_planes(part.planes, small, n_jobs=part.n_jobs), strict=True))
 

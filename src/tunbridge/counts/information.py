@@ -21,9 +21,9 @@ from scipy.special import xlogy
 
 from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import map_threads, row_pieces
-from tunbridge.counts.columns import Columns, build_planes, information_by_planes, offsets
+from tunbridge.counts.columns import Columns, build_planes, has_few_pairs, information_by_planes, offsets
 from tunbridge.counts.counter import Counter
-from tunbridge.counts.radix import SMALL_CELLS, is_dense, joint_table, occurring_counts
+from tunbridge.counts.radix import is_dense, joint_table, occurring_counts
 from tunbridge.counts.records import Counts, PairCounts
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
@@ -154,7 +154,7 @@ def pair_information(counter: Counter, given: str | None = None, *, dtype: DType
     [0.171, 0.02, 0.105, 0.033]
     """
     part = counter.parts[0]
-    is_small = part.n_rows * int(part.states.sum()) <= SMALL_CELLS
+    is_small = has_few_pairs(part, int(part.states.sum()), "fill_pair_information")
     if len(counter.parts) == 1 and part.scale == 1.0 and part.weights is None and not is_small:
         return _from_columns(part, None if given is None else part.table.position(given), dtype)
     pairs = counter.pairs() if given is None else counter.pairs_within(given)

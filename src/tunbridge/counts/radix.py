@@ -10,6 +10,7 @@ import numpy as np
 
 from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import map_threads, row_pieces
+from tunbridge.kernels.compiled import is_numpy_quicker
 
 SMALL_CELLS = 20_000
 """Up to so many cells of data (rows × columns) NumPy counts at once, before any kernel has to be compiled or loaded."""
@@ -44,7 +45,8 @@ def joint_table(
     n_rows, n_cells = len(columns[0]), prod(n_states)
     if n_cells == 0:
         return np.zeros(0, np.int64 if weights is None else np.float64)
-    if n_rows * len(columns) <= SMALL_CELLS:
+    size = n_rows * len(columns)
+    if size <= SMALL_CELLS or (weights is None and is_numpy_quicker(size, "counting.histograms", "add_joint")):
         return _numpy_table(columns, n_states, weights)
     n_lanes = max(1, min(8, n_rows // (4 * _BLOCK), (1 << 20) // n_cells))
     lanes = row_pieces(n_rows, -(-n_rows // n_lanes))

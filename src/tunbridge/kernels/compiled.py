@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 FEW = 20_000
 """Bytes, symbols or words that take less time without a kernel than compiling one does."""
 
+_COLD = 2**25  # values for which NumPy takes no longer than the compiler
 _forced = False  # whether kernels are used whatever the size of the work: the warm-up has small data
 _COMPILED: set[Any] = set()  # kernels known to be compiled: looking again costs more than a small network's answer
 
@@ -53,6 +55,16 @@ def _is_on_disk(kernel: Kernel) -> bool:
 def is_worth(kernel: Kernel, size: int, few: int = FEW) -> bool:
     """Return whether to use a kernel: it is compiled, or the work is large enough to compile it."""
     return size > few or is_compiled(kernel)
+
+
+def is_numpy_quicker(size: int, module: str, kernel: str) -> bool:
+    """Return whether NumPy does some work as fast as a kernel of a module here, or before that would be compiled.
+
+    Small work does not even load Numba. Such a kernel takes 0.3 to 2 s to compile, and NumPy 5 to 10 ns a value.
+    """
+    if size <= FEW:
+        return True
+    return size <= _COLD and not is_compiled(getattr(import_module(f"tunbridge.kernels.{module}"), kernel))
 
 
 def ready(kernel: Kernel, size: int, few: int = FEW) -> Callable[..., Any]:

@@ -52,6 +52,7 @@ from tunbridge.counts.information import information_with_given
 from tunbridge.counts.radix import SMALL_CELLS
 from tunbridge.data import Table, Variable
 from tunbridge.errors import DataError
+from tunbridge.kernels.compiled import is_numpy_quicker
 from tunbridge.learning.parameters.backoff import BackOff
 from tunbridge.learning.parameters.priors import Prior, as_prior
 from tunbridge.probability.smoothing import Laplace, MEstimate
@@ -164,7 +165,7 @@ class OneModel(AveragedModel):
         if self.implied is None or not self.implied.any():
             return codes
         codes = np.array(codes, np.int32, order="C")
-        if codes.size <= SMALL_CELLS:
+        if is_numpy_quicker(codes.size, "classifiers.ande", "drop_implied"):
             return _without_implied(codes, self.first, self.implied)
         from tunbridge.kernels.classifiers.ande import drop_implied
 
@@ -174,7 +175,8 @@ class OneModel(AveragedModel):
     def averaged(self, codes: np.ndarray) -> np.ndarray:
         """Return the average for rows of codes that are all used."""
         out = np.empty((codes.shape[1], len(self.log_prior)))
-        average = _average_one if codes.size <= SMALL_CELLS else _kernels().average_one
+        size = codes.size if codes.size <= SMALL_CELLS else out.size * len(codes) ** 2
+        average = _average_one if is_numpy_quicker(size, "classifiers.ande", "average_one") else _kernels().average_one
         average(codes, self.first, self.tables, self._log_shares, self.log_prior, out)
         return out
 

@@ -35,10 +35,10 @@ from tunbridge.classifiers.explanation.contributions import CodedModel, Given, c
 from tunbridge.classifiers.explanation.importance import family_counts, information_of, weights_of
 from tunbridge.counts import Counter, Counts
 from tunbridge.counts.moments import CrossMoments, are_empty
-from tunbridge.counts.radix import SMALL_CELLS
 from tunbridge.data import Table, Variable
 from tunbridge.inference import Engine, batches
 from tunbridge.kernels.classifiers.records import FamilyTables
+from tunbridge.kernels.compiled import is_numpy_quicker
 from tunbridge.learning.parameters.backoff import BackOff
 from tunbridge.learning.parameters.priors import Prior, Rule, as_prior, tables_of
 from tunbridge.probability import CPT, ConditionalTable
@@ -274,7 +274,7 @@ class FamilyModel(CodedModel):
         """Return log P(x, c) for rows of codes, (n_rows, n_classes)."""
         out = np.repeat(self.log_prior[None], codes.shape[1], axis=0)
         hidden = np.zeros(codes.shape[1], np.bool_)
-        if codes.size <= SMALL_CELLS:
+        if is_numpy_quicker(codes.size, "classifiers.likelihood", "add_families"):
             _add_families(codes, self.flat, out, hidden)
         else:
             from tunbridge.kernels.classifiers.likelihood import add_families

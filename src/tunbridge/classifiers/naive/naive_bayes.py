@@ -39,9 +39,9 @@ from tunbridge.classifiers.explanation import importance
 from tunbridge.classifiers.explanation.contributions import Changes, Ranges, TableModel, changed
 from tunbridge.counts import Counter, Moments, moments_within
 from tunbridge.counts.moments import are_empty
-from tunbridge.counts.radix import SMALL_CELLS
 from tunbridge.data import Table, Variable
 from tunbridge.errors import DataError
+from tunbridge.kernels.compiled import is_numpy_quicker
 from tunbridge.probability.kernel_density import Points, bandwidth, log_density, points_of
 from tunbridge.probability.smoothing import Smoothing, as_smoothing, smooth
 
@@ -533,7 +533,7 @@ def _with_bandwidths(points: tuple[Points, ...]) -> tuple[tuple[Points, float], 
 
 
 def _add_categorical(codes: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
-    if out.size <= SMALL_CELLS:  # nothing has to be compiled for a few rows
+    if is_numpy_quicker(out.size, "classifiers.likelihood", "add_categorical"):
         out += table[:, codes.astype(np.intp) + 1]
         return
     from tunbridge.kernels.classifiers.likelihood import add_categorical
@@ -542,7 +542,7 @@ def _add_categorical(codes: np.ndarray, table: np.ndarray, out: np.ndarray) -> N
 
 
 def _add_gaussian(block: np.ndarray, gaussian: Gaussian, out: np.ndarray) -> None:
-    if out.size * len(block) <= SMALL_CELLS:
+    if is_numpy_quicker(out.size * len(block), "classifiers.likelihood", "add_gaussian"):
         for j, x in enumerate(block):
             with np.errstate(over="ignore"):  # a deviation whose square overflows has density zero
                 square = (x - gaussian.mean[:, j, None]) ** 2

@@ -180,13 +180,15 @@ def listens(process: subprocess.Popen[str]) -> bool:
 
 
 def duration(words: list[str], source: Path) -> float:
-    """Return how long a command takes undisturbed."""
+    """Return how long a command takes undisturbed; raise where it fails."""
     with workplace(source) as folder:
         process = start(words, folder)
         listens(process)
         begin = time.monotonic()
         try:
-            process.communicate(timeout=_LATEST)
+            said = process.communicate(timeout=_LATEST)[1]
+            if process.returncode:
+                raise RuntimeError(f"{' '.join(words)} fails undisturbed: {said}")
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()

@@ -258,7 +258,9 @@ class NetworkTarget:
 
     @property
     def classes_(self) -> np.ndarray:
-        """The states of the target; those of different types as text."""
+        """The states of the target, none without a target; those of different types as text."""
+        if not self.target_name_:
+            return np.empty(0, object)
         states = self.net.variable(self.target_name_).states or ()
         alike = len({type(state) for state in states}) == 1
         return np.array(states if alike else list(map(str, states)), object)

@@ -1,9 +1,12 @@
 """XML files as small trees, without anything that a hostile file could use.
 
 XMLBIF and XDSL are XML. Expat reads the text as a stream; only the elements and attributes that a format names are
-kept, so that the tree is never much larger than the text. A file that declares its own entities is refused, so nothing
-is fetched and nothing expands. Old programs write ``<?XML VERSION="1.0"?>``, and some files have blanks before the
-declaration. Neither is XML, but the text is decoded already, so the declaration is skipped.
+kept, so that the tree is never much larger than the text. Where a format lists its variables, unknown elements are kept
+too, for the reader to refuse, and a variable that is listed elsewhere is an error: none is dropped in silence.
+
+A file that declares its own entities is refused, so nothing is fetched and nothing expands. Old programs write
+``<?XML VERSION="1.0"?>``, and some files have blanks before the declaration. Neither is XML, but the text is decoded
+already, so the declaration is skipped.
 
 The positions of numbers are not kept: another parse finds them again if there is an error to report.
 """
@@ -12,9 +15,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
+from types import MappingProxyType
 from typing import Any
 from xml.parsers import expat
 
@@ -72,7 +76,14 @@ def error(message: str, place: Place | None) -> FormatError:
     return FormatError(message, line=line, column=column)
 
 
-def read_xml(text: str, root: str, kept: Collection[str], attributes: Collection[str] = ()) -> Element:
+def read_xml(
+    text: str,
+    root: str,
+    kept: Collection[str],
+    attributes: Collection[str] = (),
+    *,
+    homes: Mapping[str, str] = MappingProxyType({}),
+) -> Element:
     """Return the first element of an XML text, with the elements and attributes that are named; others are dropped.
 
     Parameters
@@ -86,9 +97,12 @@ def read_xml(text: str, root: str, kept: Collection[str], attributes: Collection
         The names of the elements to keep. One inside an element that is not kept is dropped with it.
     attributes : collection of str
         The names of the attributes to keep.
+    homes : mapping of str to str
+        For some elements, the only element that they may be in, except in ``<extensions>``, which may hold anything.
+        All elements in one of these are kept, also those that are not named.
     """
     check_text(text)
-    return _Tree(_without_declaration(text), root, kept, attributes).root
+    return _Tree(_without_declaration(text), root, kept, attributes, homes).root
 
 
 def numbers_in(text: str, element: Element) -> tuple[np.ndarray, Callable[[int], Place]]:
@@ -115,11 +129,15 @@ def _without_declaration(text: str) -> str:
 class _Tree:
     """The handlers of one parse."""
 
-    def __init__(self, text: str, root: str, kept: Collection[str], attributes: Collection[str]) -> None:
+    def __init__(
+        self, text: str, root: str, kept: Collection[str], attributes: Collection[str], homes: Mapping[str, str]
+    ) -> None:
         self.case = str.upper if root.isupper() else str.lower
         self.first, self.kept, self.attributes = root, kept, attributes
+        self.homes, self.lists = homes, set(homes.values())
         self.open: list[Element] = []
         self.texts: list[list[str]] = []
+        self.misplaced: FormatError | None = None  # the first one, raised at the end: a damaged file has better words
         self.n_dropped = 0  # open elements inside one that is not kept, and it
         self.parser = _parser(self._start, self._end, self._text)
         self.parser.buffer_text = True
@@ -130,6 +148,8 @@ class _Tree:
             self.parser.Parse(text, True)
         except expat.ExpatError as reason:
             raise self._damage(text, reason) from None
+        if self.misplaced is not None:
+            raise self.misplaced
 
     def _damage(self, text: str, reason: expat.ExpatError) -> FormatError:
         line = [*_LINE_END.split(text), ""][reason.lineno - 1]
@@ -146,7 +166,9 @@ class _Tree:
             raise error(f"elements must be nested at most {_DEEPEST} levels deep.", place)
         if not self.open and name != self.first:
             raise error(f"the first element must be <{self.first}>; got <{name[:40]}>.", place)
-        if self.n_dropped or (self.open and name not in self.kept):
+        if name in self.homes:
+            self._check_home(name, place)
+        if self.n_dropped or (self.open and name not in self.kept and self.open[-1].name not in self.lists):
             self.n_dropped += 1
             return
         named = {self.case(key): value for key, value in attributes.items()} if attributes else _NONE
@@ -159,6 +181,13 @@ class _Tree:
             self.root = element
         self.open.append(element)
         self.texts.append([])
+
+    def _check_home(self, name: str, place: Place) -> None:
+        home, is_extension = self.homes[name], self.case("extensions") in (each.name for each in self.open[1:2])
+        if not is_extension and (self.n_dropped or self.open[-1].name != home):
+            where = "an unknown element" if self.n_dropped else f"<{self.open[-1].name[:40]}>"
+            message = f"<{name}> must be directly in <{home}>; got one in {where}."
+            self.misplaced = self.misplaced or error(message, place)
 
     def _end(self, _: str) -> None:
         if self.n_dropped:

@@ -10,7 +10,8 @@
     potential ( F | T A X ) { data = (( normal ( 37, 0.2 )      % one for each state of T and A, here two and one
                                         normal ( 38 + 0.1 * X, 0.5 ) )); }
 
-The numbers run with the variable's states fastest and the first parent slowest. Tables of integers are weights, such as
+The numbers run with the variable's states fastest and the first parent slowest. Inner brackets may be left out; those
+that are there must fit the numbers of states. Tables of integers are weights, such as
 counts: Hugin divides each row by its sum, and so does the reader, with a warning. A continuous node is linear Gaussian:
 its categorical parents choose one of the regressions, its continuous ones are in them. Other attributes (``position``,
 ``label``, …) are kept as properties, the expression in ``model_data`` verbatim. The name of a node is its identifier: a
@@ -25,7 +26,9 @@ Hugin Expert A/S. Hugin API Reference Manual, chapter «The NET language».
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from operator import mul
 
 import numpy as np
 
@@ -208,7 +211,7 @@ def _table(scanner: Scanner, family: Family) -> Rows | ConditionalTable:
     start, end = family.given.body
     tokens = scanner.tokens[start:end]
     if tokens.count("(") != tokens.count(")"):
-        raise scanner.error(f"the data of {family.shown} must have as many '(' as ')'.", start)
+        raise scanner.error(_unpaired(family), start)
     return _regressions(scanner, family) if family.variable.is_continuous else _rows(scanner, family)
 
 
@@ -221,7 +224,39 @@ def _rows(scanner: Scanner, family: Family) -> Rows:
 
     values = scanner.numbers([token for token in tokens if token not in "()"], where)
     rows = flat_rows(family, values, where, scanner.error)
+    if "(" in tokens[1:] or ")" in tokens[:-1]:  # besides one pair around all
+        _check_brackets(scanner, family, enumerate(tokens, start), [*map(len, family.parent_states), family.n_states])
     return rows._replace(values=_shares(scanner, family, rows.values))
+
+
+def _unpaired(family: Family) -> str:
+    return f"the data of {family.shown} must have as many '(' as ')'."
+
+
+def _check_brackets(scanner: Scanner, family: Family, tokens: Iterable[tuple[int, str]], sizes: Sequence[int]) -> None:
+    """Raise unless each pair of brackets is around a part of the table: all entries, or those with first axes fixed."""
+    parts = list(dict.fromkeys(accumulate(reversed(sizes), mul, initial=1)))  # at most 62: the table was read
+    opened: list[tuple[int, int]] = []
+    n = 0
+    for at, token in tokens:
+        if token == "(":
+            opened.append((n, at))
+        elif token != ")":
+            n += 1
+        elif not opened:
+            raise scanner.error(_unpaired(family), at)
+        else:
+            first, place = opened.pop()
+            if n - first not in parts or first % (n - first):
+                raise scanner.error(_contradiction(family, parts[::-1], first, n - first), place)
+
+
+def _contradiction(family: Family, parts: Sequence[int], first: int, n: int) -> str:
+    wanted = " or ".join(filter(None, [", ".join(map(str, parts[:-1])), str(parts[-1])]))
+    unit = "distributions" if family.variable.is_continuous else "numbers"
+    rule = f"brackets in the data of {family.shown} must hold {wanted} {unit}, by the states of its parents"
+    got = f"{n} after the first {first}" if n in parts else n
+    return f"{rule}; got {got}. Correct the brackets, or leave out the inner ones."
 
 
 def _shares(scanner: Scanner, family: Family, rows: np.ndarray) -> np.ndarray:
@@ -231,11 +266,11 @@ def _shares(scanner: Scanner, family: Family, rows: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore", over="ignore"):
         totals = rows.sum(axis=1)
         are_weights = (rows == np.rint(rows)).all() and np.isfinite(totals).all() and (rows >= 0).all()
-    if not are_weights or (totals == 1).all() or not totals.all():
+    if not are_weights or np.isin(totals, (0, 1)).all():
         return rows
     note = "tables of integers are weights, and each row was divided by its sum"
     scanner.draft.notes.setdefault(note, []).append(family.given.child)
-    return rows / totals[:, None]
+    return rows / np.where(totals == 0, 1, totals)[:, None]  # the error about a row of zeros comes later
 
 
 # Reading: linear Gaussian potentials
@@ -246,8 +281,9 @@ def _regressions(scanner: Scanner, family: Family) -> LinearGaussian:
     start, end = family.given.body
     numbers = [p.name for p in family.parents if p.is_continuous]
     names = {p: v.name for p, v in zip(family.given.parents, family.parents, strict=True) if v.is_continuous}
-    scanner.at, found = start, []
+    scanner.at, found, tokens = start, [], []
     while scanner.at < end:
+        tokens.append((scanner.at, scanner.next))
         if not scanner.accept("(", ")"):
             found.append(_normal(scanner, names))
     sizes = [p.n_states for p in family.parents if p.is_categorical]
@@ -256,6 +292,7 @@ def _regressions(scanner: Scanner, family: Family) -> LinearGaussian:
             f"the data of {family.shown} must be a normal distribution for each configuration of its discrete parents"
         )
         raise scanner.error(f"{rule}; got {len(found)}.", start)
+    _check_brackets(scanner, family, tokens, sizes)
     if len(found) * len(numbers) > _MOST_COEFFICIENTS:
         rule = f"{family.shown} must have at most {_MOST_COEFFICIENTS} coefficients in all its configurations"
         raise scanner.error(f"{rule}; got {len(found) * len(numbers)}.", start)

@@ -13,7 +13,8 @@ the lowest. It is read as a :class:`~tunbridge.probability.NoisyMaxCPT`. The nam
 name, the comment and the position in the GeNIe extension are kept as properties, and so are ``property`` elements. All
 tables are written as ``cpt`` nodes, parents before children.
 
-Decisions, utilities, equations, other canonical gates and dynamic networks are not supported.
+Decisions, utilities, equations, other canonical gates, unknown kinds of nodes, submodels in ``<nodes>`` (GeNIe writes
+them in its extension) and dynamic networks are not supported.
 
 aGrUM writes, and reads, XDSL with the first parent *fastest*: ``dialect="agrum"``. A file that names it as its author
 is read so, with a warning.
@@ -69,6 +70,7 @@ _KEPT = {
     *("nodes", "state", "parents", "probabilities", "resultingstates", "parameters", "strengths", "property"),
     *("dynamic", "extensions", "genie", "submodel", "node", *_SHOWN, *_NODES),
 }
+_HOMES = {"nodes": "smile", **dict.fromkeys(_NODES, "nodes")}
 _STATIC = "the network must be static; got a dynamic one"
 UNNAMED = "Unnamed"
 """The identifier of a network without a name, as GeNIe writes it."""
@@ -100,11 +102,11 @@ def read_xdsl(text: str, dialect: str | None = None) -> NetworkParts:
     >>> read_xdsl(coin).cpts
     (CPT('Coin': 1 row of 2 states),)
     """
-    smile = read_xml(text, "smile", _KEPT, ("id", "app", "name", "dynamic"))
+    smile = read_xml(text, "smile", _KEPT, ("id", "app", "name", "dynamic"), homes=_HOMES)
     draft = Draft(len(text), smile.attributes.get("id", UNNAMED), properties=_properties(smile))
     if dynamic := next(smile.all("dynamic"), None):
         raise error(f"{_STATIC} (<dynamic>), which is not supported.", dynamic.place)
-    for node in smile.only("nodes").all(*_NODES):
+    for node in smile.only("nodes").children:
         _declare(draft, node)
     extensions = smile.find("extensions")
     if extensions is not None and (genie := extensions.find("genie")) is not None:
@@ -168,7 +170,7 @@ def _declare(draft: Draft, node: Element) -> None:
     if kind in _DECISIONS or kind in _UTILITIES:
         (draft.decisions if kind in _DECISIONS else draft.utilities)[name] = node.place
         return
-    if kind in _OTHERS:
+    if kind not in _TABLES:
         raise error(kind_text(name, kind), node.place)
     if "dynamic" in node.attributes:
         raise error(f"{_STATIC} ({shown(name)}), which is not supported.", node.place)

@@ -63,7 +63,7 @@ def read_xmlbif(text: str) -> NetworkParts:
     >>> read_xmlbif(coin).cpts
     (CPT('Coin': 1 row of 2 states),)
     """
-    bif = read_xml(text, "BIF", _KEPT, ("TYPE", "VERSION", "NAME"))
+    bif = read_xml(text, "BIF", _KEPT, ("TYPE", "VERSION", "NAME"), homes=_HOMES)
     version = bif.attributes.get("VERSION", "")
     return assemble(_draft(len(text), _network(bif)), lambda family: _rows(text, version, family), error)
 
@@ -112,6 +112,7 @@ _KEPT = {
     *("NETWORK", "NAME", "PROPERTY", "VARIABLE", "TYPE", "OUTCOME", "VALUE"),
     *("DEFINITION", "PROBABILITY", "FOR", "GIVEN", "TABLE", "ENTRY", "DEFAULT"),
 }
+_HOMES = {"NETWORK": "BIF", "VARIABLE": "NETWORK", "DEFINITION": "NETWORK", "PROBABILITY": "NETWORK"}
 _CHANCE = {"nature", "chance", "discrete"}
 
 
@@ -127,6 +128,10 @@ def _network(bif: Element) -> Element:
 def _draft(length: int, network: Element) -> Draft:
     name = network.find("NAME")
     draft = Draft(length, "" if name is None else name.text, properties=_properties(network))
+    for element in network.children:
+        if element.name not in _HOMES and ("NAME" in element.attributes or any(element.all("NAME", "FOR"))):
+            rule = "a variable must be a <VARIABLE> with a <DEFINITION>"
+            raise error(f"{rule}; got <{element.name[:40]}>, which is not supported.", element.place)
     for element in network.all("VARIABLE"):
         _declare(draft, element)
     for element in network.all("DEFINITION", "PROBABILITY"):

@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tunbridge._core.check import check_choice, check_integer, counted, did_you_mean, listed, warn_user
+from tunbridge._core.check import check_choice, counted, did_you_mean, listed, warn_user
 from tunbridge._core.memory import check_memory
 from tunbridge._core.seeds import entropy_of
 from tunbridge._core.threads import map_rows, row_pieces
@@ -44,7 +44,14 @@ from tunbridge.inference import batches
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import Evidence, read_rows
 from tunbridge.inference.queries import most_probable_codes
-from tunbridge.inference.sampling.forward import RandomState, check_states, conditioned, sample, sample_codes
+from tunbridge.inference.sampling.forward import (
+    RandomState,
+    check_states,
+    checked_size,
+    conditioned,
+    sample,
+    sample_codes,
+)
 from tunbridge.kernels.compiled import announce
 from tunbridge.kernels.inference import rows as kernels
 from tunbridge.kernels.inference.rows import HIDDEN, distinct_rows
@@ -93,7 +100,7 @@ def imputations(
 ) -> tuple[Table, ...]:
     """Return a frame n times, its missing values drawn; see :meth:`tunbridge.BayesianNetwork.imputations`."""
     engine.check_categorical("imputations()")
-    check_integer("n", n, low=1)
+    n = checked_size(n, low=1)
     entropy, missing = entropy_of(random_state), _missing(engine, frame, columns)
     size = n * (_TABLE_BYTES + sum(c.values.itemsize for c in missing.columns) * float(missing.table.n_rows))
     check_memory(counted(n, "imputation"), size, ways_out="Ask for fewer at a time, each with its own seed.")
@@ -164,16 +171,28 @@ def _checked_columns(engine: Engine, table: Table, names: Iterable[str] | None) 
 def _open_column(table: Table, variable: Variable) -> tuple[Column, States] | None:
     """Return a column with room for all states of the network's variable, and their codes in it.
 
-    A column that the table does not have is empty. None where the states are not values of the column's type.
+    A column that the table does not have is empty, and so is one without values or states, whatever the type of its
+    missing values (pandas makes a column of None alone one of numbers). None where the states are not values of the
+    column's type.
     """
-    if variable.name not in table.names:
+    column = table.column(variable.name) if variable.name in table.names else None
+    if column is None or (_is_empty(column) and _as_values(variable.states or (), column.type) is None):
         values = np.full(table.n_rows, -1, code_type(variable.n_states))
         return Column(variable, values, state_type(variable)), np.arange(variable.n_states)
-    column = table.column(variable.name)
     own = column.variable.states
-    if variable.cuts is not None and own != () and set(own or ()).isdisjoint(variable.states or ()):
+    if (
+        not _is_empty(column)
+        and variable.cuts is not None
+        and own != ()
+        and set(own or ()).isdisjoint(variable.states or ())
+    ):
         return column, _by_interval(column, variable.cuts)
     return _with_states(column, variable)
+
+
+def _is_empty(column: Column) -> bool:
+    """Return whether a column has neither values nor states that a value could have."""
+    return bool(np.isnan(column.values).all()) if column.variable.is_continuous else not column.variable.states
 
 
 def _by_interval(column: Column, cuts: Sequence[float]) -> list[np.ndarray]:

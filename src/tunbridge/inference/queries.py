@@ -297,7 +297,7 @@ def posteriors(engine: Engine, evidence: Given = None) -> Posteriors:
     mixtures = _mixtures(engine, absorbed) if engine.part.numbers else {}
     answer = possible(absorbed.engine, absorbed.evidence, absorbed.engine.run(absorbed.evidence))
     answer.marginals.setflags(write=False)
-    return Posteriors(engine, answer.marginals, answer.log_evidence, mixtures)
+    return Posteriors(engine, answer.marginals, _without_rounding(absorbed, answer.log_evidence), mixtures)
 
 
 def _mixtures(engine: Engine, absorbed: Absorbed) -> dict[int, Mixture]:
@@ -314,7 +314,12 @@ def _mixtures(engine: Engine, absorbed: Absorbed) -> dict[int, Mixture]:
 def log_probability(engine: Engine, evidence: Given) -> float:
     """Return ln P(evidence), a density where continuous variables are observed; −∞ when it is impossible."""
     absorbed = absorb(engine, evidence, may_be_impossible=True)
-    return absorbed.engine.log_probability(absorbed.evidence)
+    return _without_rounding(absorbed, absorbed.engine.log_probability(absorbed.evidence))
+
+
+def _without_rounding(absorbed: Absorbed, log_evidence: float) -> float:
+    """Return ln P(evidence), at most ln 1, or what the scaled likelihoods add to it; a density may have any value."""
+    return log_evidence if absorbed.values else min(log_evidence, absorbed.evidence.log_factor)
 
 
 # Events
@@ -430,14 +435,15 @@ def most_probable(engine: Engine, evidence: Given = None, *, of: str | Iterable[
         raise DataError(f"most_probable() must be about categorical variables; continuous: {names}. {hint}")
     wanted = None if of is None else target_numbers(engine, of, "of")
     _check_categorical(engine, [engine.variables[v].name for v in wanted or ()], "of")
-    tables, findings, _ = absorb(engine, evidence)
+    absorbed = absorb(engine, evidence)
+    tables, findings = absorbed.engine, absorbed.evidence
     whole = tables.log_probability(findings)
     if whole == -math.inf:
         raise impossible(tables, findings)
     codes, log_joint = most_probable_codes(tables, findings, wanted)
     numbers = range(engine.n_variables) if wanted is None else wanted
     states = {engine.variables[v].name: (engine.variables[v].states or ())[codes[v]] for v in numbers}
-    return MostProbable(states, log_joint, min(1.0, math.exp(log_joint - whole)))
+    return MostProbable(states, _without_rounding(absorbed, log_joint), min(1.0, math.exp(log_joint - whole)))
 
 
 def most_probable_codes(engine: Engine, evidence: Evidence, wanted: Sequence[int] | None) -> tuple[list[int], float]:

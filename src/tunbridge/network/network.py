@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tunbridge._core.check import counted, did_you_mean, listed, warn_user
+from tunbridge._core.check import counted, did_you_mean, listed, shortened, warn_user
 from tunbridge._core.grid import html_grid, text_grid
 from tunbridge._core.seeds import RandomState
 from tunbridge.data import State, Table, Variable
@@ -117,6 +117,9 @@ class BayesianNetwork:
         >>> tb.BayesianNetwork.from_tables([tb.CPT(rain, [], [0.8, 0.2]), tb.noisy_or(wet, {rain: 0.8}, leak=0.1)])
         BayesianNetwork: 2 variables, 1 arc, 3 parameters
         """
+        if not isinstance(cpts, Iterable):
+            got = shortened(repr(cpts))
+            raise DataError(f"cpts must be a list of conditional tables; got {got}.", parameter="cpts")
         tables = tuple(cpts)
         check_network(name, tables, properties)
         return cls.of_valid(tables, name=name, properties=properties)

@@ -240,3 +240,13 @@ def test_describe_holes_of_a_network_is_an_error(run, asia):
         "--missing-values must come with a table; 'asia.bif' is a network."
         in run("describe", asia, "--holes", code=1).stderr
     )
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.null()], ids=str)
+def test_a_column_of_missing_values_whose_type_cannot_hold_the_states_stays(run, asia, tmp_path, kind):
+    table = pa.table({"lung": pa.array([None, None], kind), "smoke": ["yes", None]})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    found = run("impute", asia, "rows.parquet", "-o", "out.parquet")
+    assert f"column 'lung' must have a type that holds the network's states to be filled; got {kind}" in found.stderr
+    assert pq.read_table(tmp_path / "out.parquet").column("lung").to_pylist() == [None, None]
+    assert pq.read_table(tmp_path / "out.parquet").column("smoke").null_count == 0

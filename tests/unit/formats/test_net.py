@@ -116,6 +116,7 @@ class TestContinuous:
             ("normal ( 3, 1 )", "normal ( X * X, 1 )", 9, ("a continuous parent", "'X'")),
             ("normal ( 3, 1 )", "normal ( 3 * A, 1 )", 9, ("a continuous parent", "'A'")),
             ("normal ( 3, 1 )", "normal ( 3 / X, 1 )", 9, ("a sign", "'/'")),
+            ("normal ( 3, 1 )", "normal ( 3, 1 ) ) (", 9, ("'Y' must hold 6, 3 or 1 distributions", "got 2")),
             ("normal ( 3, 1 )", "gamma ( 3, 1 )", 9, ("'normal'", "'gamma'")),
             ("normal ( 3, 1 )", "normal ( 3, 0 )", 6, ("'Y'", "0")),
             ("potential (A)", "potential (A | X)", 4, ("must be categorical", "'X'")),
@@ -127,6 +128,51 @@ class TestContinuous:
         assert error.line == line, str(error)
 
 
+NUMBERS = "0.1 0.9 0.2 0.8 0.3 0.7 0.4 0.6 0.5 0.5 0.6 0.4"
+
+
+class TestBrackets:
+    @staticmethod
+    def three(data: str) -> str:
+        nodes = "node A { states = (a b); } node C { states = (p q r); } node B { states = (x y); }"
+        roots = "potential (A) { data = (0.5 0.5); } potential (C) { data = (0.25 0.25 0.5); }"
+        return f"net {{ }} {nodes} {roots}\npotential (B | A C)\n{{ data = {data}; }}"
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            NUMBERS,
+            f"({NUMBERS})",
+            f"(({NUMBERS}))",
+            "((0.1 0.9) (0.2 0.8) (0.3 0.7) (0.4 0.6) (0.5 0.5) (0.6 0.4))",
+            "(0.1 0.9 0.2 0.8 0.3 0.7) (0.4 0.6 0.5 0.5 0.6 0.4)",
+            "((0.1 0.9 (0.2 0.8) 0.3 0.7) (0.4 0.6 0.5 0.5 0.6 (0.4)))",
+            "(((0.1 0.9) (0.2 0.8) (0.3 0.7)) ((0.4 0.6) (0.5 0.5) (0.6 0.4)))",
+        ],
+    )
+    def test_brackets_that_fit_may_be_left_out(self, data):
+        table = read_net(self.three(data)).cpts[2].table()
+        assert table.ravel().tolist() == [float(number) for number in NUMBERS.split()]
+        assert table.shape == (2, 3, 2)
+
+    @pytest.mark.parametrize(
+        ("data", "words"),
+        [
+            (
+                "(((0.1 0.9) (0.2 0.8)) ((0.3 0.7) (0.4 0.6)) ((0.5 0.5) (0.6 0.4)))",
+                ("'B' must hold 12, 6, 2 or 1 numbers", "got 4"),
+            ),
+            ("((0.1 0.9 0.2) (0.8 0.3 0.7) (0.4 0.6 0.5) (0.5 0.6 0.4))", ("got 3",)),
+            ("(0.1 (0.9 0.2) 0.8 0.3 0.7 0.4 0.6 0.5 0.5 0.6 0.4)", ("got 2 after the first 1",)),
+            (f"(() {NUMBERS})", ("got 0",)),
+            (f"){NUMBERS}(", ("as many '(' as ')'",)),
+        ],
+    )
+    def test_brackets_that_contradict_the_parents(self, data, words):
+        error = refused(read_net, self.three(data), *words)
+        assert error.line == 3, str(error)
+
+
 class TestWeights:
     def test_integers_are_divided_by_their_sum(self):
         text = AB.replace("( 0.3 0.7 )", "( 10 90 )").replace("( 0.1 0.2 0.7 )", "( 1 1 2 )")
@@ -135,6 +181,11 @@ class TestWeights:
         assert len(caught) == 1
         assert a.table().tolist() == [0.1, 0.9]
         assert b.table().tolist() == [[0.25, 0.25, 0.5], [0, 0, 1]]
+
+    def test_only_the_row_of_zeros_is_wrong(self):
+        text = AB.replace("( 0.1 0.2 0.7 )", "( 0 0 0 )").replace("( 0.5 0.25 0.25 )", "( 2 1 1 )")
+        error = refused(read_net, text, "'B' given A='a0'", "must sum to 1; got 0")
+        assert "rows" not in str(error)
 
     def test_a_row_of_integers_among_others_is_an_error(self):
         refused(read_net, AB.replace("( 0.1 0.2 0.7 )", "( 1 1 2 )"), "'B' given A='a0'", "must sum to 1; got 4")

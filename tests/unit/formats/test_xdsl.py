@@ -117,6 +117,18 @@ class TestRefusing:
             ("</nodes>", '</nodes><dynamic numslices="3"/>', 15, ("dynamic", "not supported")),
             ("</nodes>", '<equation id="E"/></nodes>', 15, ("'E'", "'equation', which is not supported")),
             ("</nodes>", '<noisyadder id="E"/></nodes>', 15, ("'E'", "'noisyadder'")),
+            ("</nodes>", '<truthtable id="E"/></nodes>', 15, ("'E'", "'truthtable', which is not supported")),
+            ("</nodes>", '<foo id="E"><state id="e"/></foo></nodes>', 15, ("'E' must be a table", "'foo', which is")),
+            ("</nodes>", '<state id="E"/></nodes>', 15, ("'E'", "'state', which is not supported")),
+            ("</nodes>", '<submodel id="S"><name>S</name></submodel></nodes>', 15, ("'S'", "'submodel', which is")),
+            ("</nodes>", '<submodel id="S"><cpt id="E"/></submodel></nodes>', 15, ("<cpt> must", "in <submodel>")),
+            ("</nodes>", '</nodes><deterministic id="E"/>', 15, ("<deterministic> must be directly in <nodes>",)),
+            (
+                "</nodes>",
+                "</nodes><part><nodes/></part>",
+                15,
+                ("<nodes> must be directly in <smile>; got one in <part>",),
+            ),
             ("</nodes>", '<mau id="U"/><decision id="Q"/></nodes>', 15, ("'Q' (decision) and 'U' (utility)",)),
             ("<nodes>", "<node>", 15, ("mismatched tag", "<node> in line 4 is not closed")),
             ("<smile", "<simile", 3, ("<smile>", "<simile>")),
@@ -127,6 +139,11 @@ class TestRefusing:
         assert old in CLINIC
         error = refused(read_xdsl, CLINIC.replace(old, new, 1), *words)
         assert error.line == line, str(error)
+
+    def test_extensions_and_what_is_not_in_the_list_of_nodes_may_hold_anything(self):
+        other = '</nodes><cases><case name="one"/></cases><extensions><other><cpt id="E"/></other></extensions>'
+        text = CLINIC.partition("</nodes>")[0] + other + "</smile>"
+        assert [cpt.variable.name for cpt in read_xdsl(text).cpts] == ["A", "B", "D", "N"]
 
     def test_a_truth_table_is_not_larger_than_the_memory(self, monkeypatch):
         states = "".join(f'<state id="s{i}"/>' for i in range(3000))

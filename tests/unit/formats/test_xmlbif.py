@@ -153,6 +153,15 @@ class TestRefusing:
             ('TYPE="nature"', 'TYPE="decision"', 11, ("'A' (decision)", "not supported yet")),
             ('TYPE="nature"', 'TYPE="plate"', 11, ("'nature'", "'plate'")),
             ("<DEFINITION><FOR>A</FOR><TABLE>0.3 0.7</TABLE></DEFINITION>", "", 12, ("must have a table", "'A'")),
+            ("</NETWORK>", "<UTILITY><NAME>U</NAME></UTILITY></NETWORK>", 28, ("<VARIABLE>", "got <UTILITY>")),
+            ("</NETWORK>", '<node name="U"/></NETWORK>', 28, ("<VARIABLE>", "got <NODE>, which is not supported")),
+            ("</NETWORK>", "<G><VARIABLE/></G></NETWORK>", 28, ("<VARIABLE> must be directly in <NETWORK>",)),
+            (
+                "</NETWORK>",
+                "</NETWORK><VARIABLE/>",
+                28,
+                ("<VARIABLE> must be directly in <NETWORK>; got one in <BIF>",),
+            ),
             ("</NETWORK>", "", 29, ("well-formed XML", "mismatched tag")),
             ("</NETWORK>", "</NETWORK><NETWORK></NETWORK>", 28, ("one network",)),
             ("&amp;", "&nbsp;", 9, ("undefined entity",)),
@@ -189,6 +198,10 @@ class TestRefusing:
         text = f'{head}<!DOCTYPE BIF SYSTEM "bif.dtd">{rest.partition("]>")[2]}'
         assert described(read_xmlbif(text)) == described(read_xmlbif(AB))
         refused(read_xmlbif, text.replace("a0", "&unknown;"), "'unknown'")
+
+    def test_unknown_elements_without_a_variable_are_dropped(self):
+        text = AB.replace("</NETWORK>", "<NOTE>all is <B>well</B></NOTE></NETWORK>")
+        assert described(read_xmlbif(text)) == described(read_xmlbif(AB))
 
     @pytest.mark.parametrize("text", ["", "<BIF/>", "<BIF>", "nothing", "<BIF>\ud800</BIF>"])
     def test_no_network(self, text):

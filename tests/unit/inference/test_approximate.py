@@ -56,6 +56,11 @@ def test_exact_has_no_errors(sprinkler):
         ({"method": "gibs"}, "method must be one of 'exact', 'likelihood-weighting', 'gibbs', 'forward'; got 'gibs'."),
         ({"method": "gibbs", "precision": 0}, "precision must be greater than 0; got 0."),
         ({"method": "forward", "max_samples": 0}, "max_samples must be at least 1; got 0."),
+        ({"method": "likelihood-weighting", "max_samples": 2.5}, "max_samples must be an integer; got 2.5."),
+        (
+            {"method": "gibbs", "max_samples": 10**5000},
+            "max_samples must be an integer from 1 to 2**63 - 1; got",
+        ),
         (
             {"method": "forward", "target": ["Rain", "Cloudy"]},
             "target must name one variable when the answer is sampled",

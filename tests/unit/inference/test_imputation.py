@@ -571,8 +571,32 @@ def test_messages_about_the_number_and_the_frame(net):
         net.imputations({"sky": [None]}, 0)
     with pytest.raises(DataError, match=r"n must be an integer; got 2\.5\."):
         net.imputations({"sky": [None]}, 2.5)
+    with pytest.raises(DataError, match=r"n must be an integer from 1 to 2\*\*63 - 1; got one of 1329 bits"):
+        net.imputations({"sky": [None]}, 10**400)
+    with pytest.raises(MemoryForecastError):
+        net.imputations({"sky": [None]}, 2**62)
     with pytest.raises(DataError, match="the data must have a column of the network"):
         net.impute({"cloud": ["white"]})
+
+
+@pytest.mark.parametrize("kind", ["float64", "Int64", "datetime64[s]", "object"])
+def test_missing_values_alone_are_of_no_type(kind):
+    alarms = tb.example_network("burglary")
+    frame = pd.DataFrame({"Alarm": pd.Series([None] * 2, dtype=kind), "JohnCalls": ["yes", "no"]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = [alarms.impute(frame), alarms.impute(frame, columns=["Alarm"]), alarms.impute(frame, jointly=False)]
+        drawn = alarms.imputations(frame, 20, random_state=0)
+    expected = [{"Alarm": "no", "JohnCalls": "yes"}, {"Alarm": "no", "JohnCalls": "no"}]
+    assert [values_of(table) for table in found] == [expected] * 3
+    assert {row["Alarm"] for table in drawn for row in values_of(table)} == {"yes", "no"}
+
+
+def test_missing_numbers_alone_stay_numbers_where_the_states_are_some():
+    coin = tb.BayesianNetwork({"x": [0, 1]}, [], {"x": [0.25, 0.75]})
+    found = coin.impute({"x": np.full(2, np.nan)})
+    assert found.column("x").type == pa.float64()
+    assert values_of(found) == [{"x": 1.0}] * 2
 
 
 def test_methods_are_those_of_the_module():

@@ -121,6 +121,17 @@ class TestLogProbability:
         )
         assert burglary.log_probability({}) == pytest.approx(0.0, abs=1e-12)
 
+    def test_rounding_makes_no_probability_above_one(self):
+        rng, states = np.random.default_rng(1), [f"s{i}" for i in range(4)]
+        nothing, factor = dict.fromkeys(states, 1), dict.fromkeys(states, 7)
+        found, tables = [], {"A": (4,), "B": (4, 4), "C": (4, 4, 4)}
+        for _ in range(30):
+            cpts = {name: rng.dirichlet(np.ones(4), shape[:-1]) for name, shape in tables.items()}
+            net = BayesianNetwork(dict.fromkeys("ABC", states), [("A", "B"), ("A", "C"), ("B", "C")], cpts)
+            found += [net.log_probability({"C": nothing}), net.posteriors(dict.fromkeys("ABC", nothing)).log_evidence]
+            assert math.log(7) - 1e-12 < net.log_probability({"C": factor}) <= math.log(7)
+        assert -1e-12 < min(found) <= max(found) <= 0
+
     def test_of_likelihoods(self, burglary):
         soft = {"Burglary": {"yes": 0.8, "no": 0.4}}
         assert burglary.log_probability(soft) == pytest.approx(math.log(0.001 * 0.8 + 0.999 * 0.4))

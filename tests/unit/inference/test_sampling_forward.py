@@ -187,7 +187,13 @@ def test_a_network_without_variables():
 
 @pytest.mark.parametrize("n", [-1, 1.5, True, "ten"])
 def test_bad_numbers_of_rows(n):
-    with pytest.raises(DataError, match="n must be an integer from 0; got"):
+    with pytest.raises(DataError, match=r"n must be (an integer|at least 0); got"):
+        sample_codes(flatten([CPT(COIN, table=[0.5, 0.5])]), n)
+
+
+@pytest.mark.parametrize("n", [2**63, 10**400, -(10**5000)], ids=["64 bits", "400 digits", "negative"])
+def test_numbers_of_rows_that_no_array_has(n):
+    with pytest.raises(DataError, match=r"n must be an integer from 0 to 2\*\*63 - 1; got one of \d+ bits"):
         sample_codes(flatten([CPT(COIN, table=[0.5, 0.5])]), n)
 
 

@@ -86,5 +86,5 @@ def test_impossible_evidence_and_odd_sizes():
     assert net.sample(0, evidence={"tub": "yes"}).n_rows == 0
     everything = dict.fromkeys(net.nodes, "no")
     assert net.sample(3, random_state=0, evidence=everything).n_rows == 3
-    with pytest.raises(ValueError, match="n must be an integer from 0"):
+    with pytest.raises(ValueError, match="n must be at least 0; got -1"):
         net.sample(-1)

@@ -311,6 +311,8 @@ def test_chains_that_disagree_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"n": 0}, "n must be at least 1; got 0."),
         ({"size": 0}, "size must be at least 1; got 0."),
+        ({"n": 10**400}, "n must be an integer from 1 to 2**63 - 1; got one of 1329 bits."),
+        ({"size": 10**400}, "size must be an integer from 1 to 2**63 - 1; got one of 1329 bits."),
         ({"search": "hill"}, "search must be one of"),
         ({"random_state": "x"}, "random_state must be a non-negative integer"),
         ({"n_jobs": 0}, "n_jobs must be an integer other than 0"),

@@ -242,11 +242,21 @@ def test_an_interrupt_before_the_first_samples_goes_on():
         ({"burn_in": -1}, "burn_in must be at least 0; got -1"),
         ({"thin": 0.5}, "thin must be an integer; got 0.5"),
         ({"chains": True}, "chains must be an integer; got True"),
+        ({"n_samples": 10**400}, "n_samples must be an integer from 4 to "),
+        ({"burn_in": 10**400}, "burn_in must be an integer from 0 to "),
+        ({"thin": 10**400}, "thin must be an integer from 1 to "),
+        ({"chains": 10**400}, "chains must be an integer from 1 to "),
     ],
 )
 def test_options_are_checked(options, message):
     with pytest.raises(DataError, match=message):
         sample_structures(free_problem(ArbitraryFamilies(3, 0)), **options)
+
+
+@pytest.mark.parametrize("options", [{"burn_in": 2**60}, {"thin": 2**60}, {"chains": 2**60}])
+def test_too_many_sweeps_at_a_time_are_forecast(options):
+    with pytest.raises(MemoryForecastError, match="the sampled graphs would need"):
+        sample_structures(free_problem(ArbitraryFamilies(3, 0)), 10, **options)
 
 
 def test_too_many_variables_are_refused():

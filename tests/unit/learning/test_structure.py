@@ -11,7 +11,7 @@ import pytest
 import tunbridge as tb
 from tunbridge._core import registry
 from tunbridge._core.registry import entries
-from tunbridge.errors import DataError
+from tunbridge.errors import DataError, MemoryForecastError
 from tunbridge.learning.searches.problem import Problem, Search, SearchResult
 from tunbridge.learning.structure import as_search
 
@@ -292,6 +292,11 @@ class TestErrors:
     def test_mistakes_are_named(self, asia, options, message):
         with pytest.raises(DataError, match=message):
             tb.learn_structure(asia, **options)
+
+    @pytest.mark.parametrize("length", [2**60, 10**400], ids=["60 bits", "400 digits"])
+    def test_a_tabu_list_beyond_the_memory(self, asia, length):
+        with pytest.raises(MemoryForecastError, match="the tabu list would need"):
+            tb.learn_structure(asia, search=tb.Tabu(length=length))
 
     def test_an_empty_table(self):
         with pytest.raises(

@@ -157,6 +157,8 @@ class TestFromTables:
     def test_not_a_table(self):
         with pytest.raises(DataError, match="the tables of a network must be conditional tables; got list"):
             BayesianNetwork.from_tables([[0.5, 0.5]])
+        with pytest.raises(DataError, match=r"cpts must be a list of conditional tables; got None\."):
+            BayesianNetwork.from_tables(None)
 
 
 class TestTablesThatDoNotFit:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tunbridge._core.check import did_you_mean
+from tunbridge._core.check import did_you_mean, warn_user
 from tunbridge._core.registry import verb
 from tunbridge.cli.files import check_order, is_typed, load_network, null_if_blank, table_output, write_batches
 from tunbridge.cli.networks import ImpossibleRows, NetworkTarget
@@ -23,7 +23,7 @@ from tunbridge.cli.output import counted, note, say, shortlist, tracked
 from tunbridge.cli.rows import Rows, iter_rows
 from tunbridge.cli.usage import refuse
 from tunbridge.data import Variable
-from tunbridge.errors import TunbridgeWarning, UnknownVariableError, ZeroProbabilityWarning
+from tunbridge.errors import DataWarning, TunbridgeWarning, UnknownVariableError, ZeroProbabilityWarning
 from tunbridge.network import BayesianNetwork
 
 Filling = Annotated[
@@ -151,6 +151,10 @@ class _Work:
         verbatim = batch.verbatim[name]
         was_missing = pc.and_(pc.is_null(batch.features[name]), pc.is_valid(table[name])) if name in self.net else None
         n = pc.sum(was_missing).as_py() if was_missing is not None else 0
+        if n and not _can_hold(verbatim.type, table[name]):  # only missing values; other batches need the type
+            rule = f"column {name!r} must have a type that holds the network's states to be filled; got {verbatim.type}"
+            warn_user(f"missing values are not imputed: {rule}. Encode it like the data of the network.", DataWarning)
+            return verbatim
         self.filled[name] += n or 0
         if self.is_typed and pa.types.is_string(verbatim.type):
             return table[name] if name in self.net else null_if_blank(verbatim)
@@ -182,6 +186,15 @@ class _Work:
                 warnings.simplefilter("ignore", TunbridgeWarning)  # shown already
                 left[rows] = np.isneginf(self.net.log_likelihood(features.take(rows)))
         return left
+
+
+def _can_hold(kind: pa.DataType, values: pa.ChunkedArray) -> bool:
+    """Return whether a column of a type can hold values; one of text can hold all."""
+    try:
+        values.cast(kind.value_type if pa.types.is_dictionary(kind) else kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return False
+    return True
 
 
 def _text(variable: Variable, value: object) -> str:

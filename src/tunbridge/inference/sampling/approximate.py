@@ -18,7 +18,7 @@ from tunbridge.errors import DataError, ImpossibleEvidenceError, PrecisionWarnin
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import Evidence, Given, read_evidence
 from tunbridge.inference.queries import target_numbers
-from tunbridge.inference.sampling.forward import RandomState, sample_codes
+from tunbridge.inference.sampling.forward import RandomState, checked_size, sample_codes
 from tunbridge.inference.sampling.gibbs import sample_gibbs
 from tunbridge.inference.sampling.weighting import weigh_likelihoods
 from tunbridge.probability import Distribution
@@ -48,7 +48,7 @@ def posterior(
         raise DataError(f"target must name one variable when the answer is sampled; got {target!r}. {hint}")
     v = target_numbers(engine, target)[0]
     findings = read_evidence(engine.variables, engine.index, evidence)
-    most = _MOST[method] if max_samples is None else int(check_number("max_samples", max_samples, low=1))
+    most = _MOST[method] if max_samples is None else checked_size(max_samples, "max_samples", low=1)
     if method == "gibbs":
         _warn_of_zeros(engine, v, findings)
     if method == "forward":

@@ -25,13 +25,12 @@ M. Henrion (1988). Propagating uncertainty in Bayesian networks by probabilistic
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from tunbridge._core.check import listed, shortened
+from tunbridge._core.check import check_integer, listed
 from tunbridge._core.memory import check_memory
 from tunbridge._core.seeds import entropy_of
 from tunbridge._core.threads import map_threads, row_pieces
@@ -180,11 +179,13 @@ def check_states(flat: FlatNetwork) -> None:
         raise DataError(f"every variable must have a state to draw; got {listed(empty)} without any.")
 
 
-def checked_size(n: object) -> int:
-    """Return a number of rows; raise unless it is an integer from 0."""
-    if isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 0:
-        raise DataError(f"n must be an integer from 0; got {shortened(repr(n))}.", parameter="n")
-    return int(n)
+def checked_size(n: object, what: str = "n", *, low: int = 0) -> int:
+    """Return a number of rows or draws; raise unless it is an integer of at most 63 bits, at least ``low``."""
+    if isinstance(n, int) and n.bit_length() > 63:  # Python may refuse to write it, and no array is that large
+        rule = f"{what} must be an integer from {low} to 2**63 - 1"
+        raise DataError(f"{rule}; got one of {n.bit_length()} bits.", parameter=what)
+    check_integer(what, n, low=low)
+    return int(n)  # type: ignore[call-overload]
 
 
 def _dictionary_type(variable: Variable, codes: np.ndarray) -> pa.DataType:

@@ -47,7 +47,7 @@ from tunbridge._core.seeds import entropy_of
 from tunbridge._core.threads import map_threads
 from tunbridge.errors import ImpossibleEvidenceError
 from tunbridge.inference.flat import FlatNetwork, starts_of
-from tunbridge.inference.sampling.forward import RandomState, stream
+from tunbridge.inference.sampling.forward import RandomState, checked_size, stream
 from tunbridge.inference.sampling.weighting import (
     Likelihoods,
     SampledAnswer,
@@ -121,14 +121,14 @@ def sample_gibbs(
         When no state of positive probability is found to start from.
     """
     check_number("precision", precision, above=0)
-    check_number("max_samples", max_samples, low=1)
-    check_number("burn_in", burn_in, low=0)
-    check_number("n_chains", n_chains, low=2)
+    checked_size(max_samples, "max_samples", low=1)
+    checked_size(burn_in, "burn_in")
+    n_chains = checked_size(n_chains, "n_chains", low=2)
     chosen, entropy = checked_targets(flat, targets), entropy_of(random_state)
     announce(sweep, "Gibbs sampling")
     tilted, _ = tilt(flat, chosen, likelihoods)
     blankets = _blankets(flat, tilted.order, chosen, likelihoods)
-    chains = _started(flat, tilted, blankets, likelihoods, int(n_chains), entropy)
+    chains = _started(flat, tilted, blankets, likelihoods, n_chains, entropy)
     n_sums = int(flat.n_states[chosen].sum())
     map_threads(lambda chain: sweep(blankets, chain, int(burn_in), np.zeros(n_sums)), chains, n_jobs)
     size, means = _FIRST_BATCH, np.empty((len(chains), 0, n_sums))

@@ -36,7 +36,15 @@ from tunbridge._core.threads import map_threads
 from tunbridge.errors import DataError, ImpossibleEvidenceError
 from tunbridge.graph.walks import closure
 from tunbridge.inference.flat import FlatNetwork
-from tunbridge.inference.sampling.forward import BLOCK, RandomState, check_states, limits_of, room_of, stream
+from tunbridge.inference.sampling.forward import (
+    BLOCK,
+    RandomState,
+    check_states,
+    checked_size,
+    limits_of,
+    room_of,
+    stream,
+)
 from tunbridge.kernels.compiled import announce
 from tunbridge.kernels.inference.sampling import ROWS, Tile, Tilted, sum_weighted
 
@@ -139,11 +147,10 @@ def weigh_likelihoods(
     the effective size, which is what one more sample could change.
     """
     check_number("precision", precision, above=0)
-    check_number("max_samples", max_samples, low=1)
+    most = -(-checked_size(max_samples, "max_samples", low=1) // BLOCK)
     chosen = checked_targets(flat, targets)
     announce(sum_weighted, "likelihood weighting")
     (tilted, log_scale), entropy = tilt(flat, chosen, likelihoods), entropy_of(random_state)
-    most = -(-int(max_samples) // BLOCK)
     done, sums = 0, _Sums(np.zeros((2, sum_starts(flat, chosen)[-1] + 1)), -math.inf, 0)
     while done < most:
         todo = range(done, min(max(1, 2 * done), most))

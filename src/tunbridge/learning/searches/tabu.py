@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tunbridge._core.check import check_integer
+from tunbridge._core.memory import check_memory
 from tunbridge._core.registry import search
 from tunbridge.learning.searches.climber import ArcSearch, Climber
 
@@ -64,7 +65,9 @@ class Tabu(ArcSearch):
         n = climber.problem.n
         patience = self.patience or max(100, 3 * n)
         left = np.inf if self.max_moves is None else self.max_moves
-        climber.forbid(self.length or max(10, n))
+        length = self.length or max(10, n)
+        check_memory("the tabu list", 16.0 * min(length, 2**63), ways_out="Choose a smaller length.")
+        climber.forbid(length)
         best, stale = climber.score, 0
         while stale < patience and left > 0 and (step := climber.best(best - climber.score)) is not None:
             climber.make(step)

@@ -36,12 +36,13 @@ from threading import Event, Lock
 
 import numpy as np
 
-from tunbridge._core.check import check_integer, counted
+from tunbridge._core.check import counted
 from tunbridge._core.memory import check_memory
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge._core.threads import map_threads, n_threads
 from tunbridge.data import Table
 from tunbridge.errors import DataError
+from tunbridge.inference.sampling.forward import checked_size
 from tunbridge.learning.constraints import CompiledConstraints, Constraints
 from tunbridge.learning.scores.discrete import Score, as_score
 from tunbridge.learning.searches.equivalence import EquivalenceClass, positions
@@ -123,8 +124,8 @@ def bootstrap_structure(
     7
     """
     table = checked_table(frame)
-    check_integer("n", n, low=1)
-    check_integer("size", size, low=1, optional=True)
+    n = checked_size(n, low=1)
+    size = None if size is None else checked_size(size, "size", low=1)
     known = compiled_constraints(constraints, table, max_parents)
     criterion, method = as_score(score), as_search(search)
     if method.is_scored:

@@ -43,11 +43,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tunbridge._core.check import check_integer, warn_user
+from tunbridge._core.check import warn_user
 from tunbridge._core.memory import check_memory
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge._core.threads import map_threads
 from tunbridge.errors import DataError, PrecisionWarning
+from tunbridge.inference.sampling.forward import checked_size
 from tunbridge.learning.constraints import CompiledConstraints, Constraints
 from tunbridge.learning.scores.discrete import Score, as_score
 from tunbridge.learning.searches.parent_sets import ParentSets, ParentSource, members_of, parent_source
@@ -226,12 +227,12 @@ def sample_structures(
     >>> samples.graphs.shape, samples.r_hat < 1.05
     ((4, 500, 5), True)
     """
-    check_integer("n_samples", n_samples, low=_LEAST_SAMPLES)
-    check_integer("burn_in", burn_in, low=0)
-    check_integer("thin", thin, low=1)
-    check_integer("chains", chains, low=1)
-    size = 16.0 * chains * n_samples * (problem.n + 1)
-    check_memory("the sampled graphs", size, ways_out="Sample fewer.")
+    n_samples = checked_size(n_samples, "n_samples", low=_LEAST_SAMPLES)
+    burn_in = checked_size(burn_in, "burn_in")
+    thin, chains = checked_size(thin, "thin", low=1), checked_size(chains, "chains", low=1)
+    n_sweeps = max(burn_in, n_samples * thin) / _ROUNDS  # at a time
+    size = 8.0 * chains * (2 * n_samples + n_sweeps) * (problem.n + 1)
+    check_memory("the sampled graphs", size, ways_out="Sample fewer, with a smaller burn_in and thin.")
     if problem.n > _MOST_VARIABLES:
         raise DataError(f"the variables must be at most {_MOST_VARIABLES} to sample; got {problem.n}. {_WAYS_OUT}")
     source = parent_source(problem, only_useful=False, ways_out=_WAYS_OUT)

@@ -166,7 +166,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
         y : array-like of shape (n_rows,), or str
             The classes, or the name of the column of X that holds them.
         sample_weight : array-like of shape (n_rows,), optional
-            A weight for each row; default: the weights of a Table.
+            A weight for each row; default: the weights of a Table. A row of weight zero adds nothing, but its
+            categories and its class are known, as ``classes`` of :meth:`partial_fit` are.
 
         Returns
         -------

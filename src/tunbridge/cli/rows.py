@@ -68,8 +68,7 @@ def iter_rows(
     paths = [path] if isinstance(path, Path) else list(path)
     check_files(model, paths, reading)
     if isinstance(model, NetworkTarget) or not kind_read(model):
-        n_classes = 1 if isinstance(model, NetworkTarget) else len(model.classes_)
-        size = batch_rows or max(1, min(BATCH_ROWS, _ANSWERS // n_classes))
+        size = batch_rows or max(1, min(BATCH_ROWS, _ANSWERS // max(1, len(model.classes_))))
         refuse((column, COLUMN_RULE))
         read = _iter_table(model, paths[0], reading, size)
     else:

@@ -15,7 +15,7 @@ variances. Stanford STAN-CS-79-773, eq. 2.1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -26,12 +26,20 @@ from tunbridge._core.check import check_number
 from tunbridge._core.packing import FloatArray, SquareArray, WeightArray
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.counts.radix import SMALL_CELLS
+from tunbridge.errors import DataError
 
 Columns = Sequence[np.ndarray] | np.ndarray
 
 _PIECE_CELLS = 1 << 17
 _MANY_GROUPS = 256
 _ROWS_A_GROUP = 16
+_LEAST_SUM = 1e-300
+_MOST_ROWS = 1e6  # with fewer rows than its square it is not their number that makes a mean square too small
+
+LARGEST = 1e150
+"""Numbers whose squares, and sums of many of these, are floats."""
+SMALLEST = 1e-140
+"""Deviations whose squares are floats of full precision, also times the shares that variances are floored at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +83,11 @@ class Moments:
         """
         n = self.count + other.count
         share = np.divide(other.count, n, out=np.zeros_like(n), where=n > 0)
-        delta = other.mean - self.mean
-        # From the mean of the larger side, so that an empty or far smaller one does not blur it.
-        mean = np.where(share <= 0.5, self.mean + delta * share, other.mean - delta * (1.0 - share))
-        return Moments(n, mean, self.m2 + other.m2 + delta * (self.count * share) * delta)
+        with np.errstate(over="ignore", invalid="ignore"):  # ``check_squares`` finds it
+            delta = other.mean - self.mean
+            # From the mean of the larger side, so that an empty or far smaller one does not blur it.
+            mean = np.where(share <= 0.5, self.mean + delta * share, other.mean - delta * (1.0 - share))
+            return Moments(n, mean, self.m2 + other.m2 + delta * (self.count * share) * delta)
 
     __add__ = merge
 
@@ -195,6 +204,59 @@ def are_empty(count: np.ndarray, squares: np.ndarray) -> bool:
     return count.shape == squares.shape[: count.ndim] and not squares[count == 0].any()
 
 
+def check_squares(
+    names: Sequence[str],
+    count: np.ndarray,
+    squares: np.ndarray,
+    values: Callable[[int], np.ndarray],
+    *,
+    parameter: str | None = None,
+) -> None:
+    """Raise unless columns are constant, or their sums of squared deviations are floats of full precision.
+
+    Values are looked at only where a sum is suspicious, so that the check costs nothing beside the sums.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns.
+    count, squares : ndarray of shape (n_columns,)
+        The number (or weight) of the values of each, and the sum of their squared deviations.
+    values : callable
+        Returns the values of a column that were added: position → array, missing values allowed.
+    parameter : str, optional
+        What the error is about.
+
+    Examples
+    --------
+    >>> columns = [np.array([2.0, 2.0]), np.array([1e-162, 3e-162])]
+    >>> check_squares(["same", "tiny"], np.full(2, 2.0), np.zeros(2), columns.__getitem__)
+    Traceback (most recent call last):
+        ...
+    tunbridge.errors.DataError: numbers must differ by enough to square; those of 'tiny' differ by at most 2e-162...
+    """
+    mean = np.divide(squares, count, out=np.zeros(len(names)), where=count > 0.0)
+    small = mean <= LARGEST**2  # not so where a sum is not a number
+    for j in np.flatnonzero(~small | (mean < SMALLEST**2) | (squares < _LEAST_SUM)).tolist():
+        x = values(j)
+        x = x[~np.isnan(x)]
+        if not small[j]:
+            what = "" if np.abs(x).max(initial=0.0) > LARGEST else ", times their weights,"
+            rule = f"numbers must be small enough to square; those of {names[j]!r}{what} overflow"
+            out = "Divide them by a constant"
+        elif not x.size or x.min() == x.max():
+            continue
+        elif (apart := float(x.max() - x.min())) < _MOST_ROWS * SMALLEST:
+            rule = f"numbers must differ by enough to square; those of {names[j]!r} differ by at most {apart:.2g}"
+            out = "Give them in another unit: multiply them by a power of ten"
+        else:
+            rule = (
+                f"weights must be large enough for sums of squares; those of {names[j]!r} vanish, times their weights"
+            )
+            out = "Leave out rows of negligible weight, or multiply all weights by a constant"
+        raise DataError(f"{rule}. {out} first.", parameter=parameter)
+
+
 # Products of columns
 
 
@@ -245,11 +307,12 @@ class CrossMoments:
         """Return the moments of the rows of both."""
         n = self.count + other.count
         share = np.divide(other.count, n, out=np.zeros_like(n), where=n > 0)[:, None]
-        delta = other.mean - self.mean
-        # From the mean of the larger side, so that an empty or far smaller one does not blur it.
-        mean = np.where(share <= 0.5, self.mean + delta * share, other.mean - delta * (1.0 - share))
-        between = (self.count[:, None] * share * delta)[:, :, None] * delta[:, None, :]
-        return CrossMoments(n, mean, self.products + other.products + between)
+        with np.errstate(over="ignore", invalid="ignore"):  # ``check_squares`` finds it
+            delta = other.mean - self.mean
+            # From the mean of the larger side, so that an empty or far smaller one does not blur it.
+            mean = np.where(share <= 0.5, self.mean + delta * share, other.mean - delta * (1.0 - share))
+            between = (self.count[:, None] * share * delta)[:, :, None] * delta[:, None, :]
+            return CrossMoments(n, mean, self.products + other.products + between)
 
     __add__ = merge
 
@@ -266,9 +329,10 @@ class CrossMoments:
         if not n[0] > 0.0:
             return no_cross_moments(1, self.mean.shape[1])
         some = self.mean[int(self.count.argmax())]
-        mean = some + (self.count / n) @ (self.mean - some)
-        off = self.mean - mean
-        products = self.products.sum(axis=0) + (off * self.count[:, None]).T @ off
+        with np.errstate(over="ignore", invalid="ignore"):  # ``check_squares`` finds it
+            mean = some + (self.count / n) @ (self.mean - some)
+            off = self.mean - mean
+            products = self.products.sum(axis=0) + (off * self.count[:, None]).T @ off
         return CrossMoments(n, mean[None], products[None])
 
 
@@ -292,6 +356,12 @@ def cross_moments(
     ones = np.ones(n_rows) if weights is None else weights
     if not n_rows or not ones.any():
         return no_cross_moments(n_groups, k)
+    with np.errstate(over="ignore", invalid="ignore"):  # ``check_squares`` finds it
+        return _of_groups(columns, groups, n_groups, ones)
+
+
+def _of_groups(columns: np.ndarray, groups: np.ndarray, n_groups: int, ones: np.ndarray) -> CrossMoments:
+    k = len(columns)
     middle = columns[:, 0] + (columns - columns[:, :1]) @ (ones / ones.sum())
     shifted = columns - middle[:, None]
     if n_groups == 1:

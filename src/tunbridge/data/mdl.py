@@ -177,4 +177,4 @@ def _entropy(counts: np.ndarray) -> tuple[float, int, float]:
     present = counts[counts > 0]  # a weight can be too small to be seen beside the others
     n = float(present.sum())
     share = present / n
-    return n, present.size, -float(share @ np.log2(share))
+    return n, present.size, -float(share @ np.log2(np.maximum(share, _TINY)))

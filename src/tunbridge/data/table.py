@@ -246,7 +246,12 @@ class Table:
         return taken
 
     def with_weights(self, weights: ArrayLike | None) -> Table:
-        """Return the table with a weight for each row (``None``: without weights)."""
+        """Return the table with a weight for each row (``None``: without weights).
+
+        A row of weight zero adds nothing to what is learned, but the variables stay as they are: a state (or a class)
+        that only such rows have remains a state, with a share of the smoothing. To learn without it, drop these rows
+        before the data become a table.
+        """
         return replace(self, weights=weights)  # type: ignore[arg-type]
 
     def with_columns(self, columns: Iterable[Column]) -> Table:

@@ -64,9 +64,12 @@ def bandwidth(points: Points) -> float:
     if points.values.size < 2:
         return 0.0
     n = max(points.total, points.values.size)  # weights below 1 must not widen the kernels
-    mean = np.average(points.values, weights=points.weights)
+    share = points.weights / points.total  # a weight times a number might overflow
+    mean = np.average(points.values, weights=share)
     with np.errstate(over="ignore"):
-        spread = np.sqrt(np.average((points.values - mean) ** 2, weights=points.weights))
+        away = points.values - mean
+        unit = np.ldexp(0.5, np.frexp(np.abs(away).max())[1])  # squares must not overflow, nor underflow
+        spread = unit * np.sqrt(np.average((away / unit) ** 2, weights=share))
     shares = (np.cumsum(points.weights) - 0.5 * points.weights) / points.total
     quartiles = np.interp([0.25, 0.75], shares, points.values)
     iqr = (quartiles[1] - quartiles[0]) / 1.34
@@ -78,7 +81,7 @@ def log_density(values: np.ndarray, points: Points, h: float) -> np.ndarray:
 
     Terms are relative to the largest one, so a value far from all points has a finite log-density.
     """
-    log_weights = np.log(points.weights / points.total)
+    log_weights = np.log(points.weights) - np.log(points.total)  # a quotient might underflow
     if values.size * points.values.size > _SMALL_TERMS:
         from tunbridge.kernels.classifiers.likelihood import add_kernel_density
 
@@ -102,9 +105,10 @@ def _joined(values: np.ndarray, weights: np.ndarray) -> Points:
     n_runs = MOST_POINTS - 2 * _TAIL
     run = np.minimum((middle / weights[inner].sum() * n_runs).astype(np.intp), n_runs - 1)
     joined = np.bincount(run, weights[inner], minlength=n_runs)
-    centre = np.bincount(run, weights[inner] * values[inner], minlength=n_runs)
+    share = weights[inner] / joined[run]  # a weight times a number might overflow
+    centre = np.bincount(run, share * values[inner], minlength=n_runs)
     used = joined > 0
     return Points(
-        np.concatenate([values[:_TAIL], centre[used] / joined[used], values[-_TAIL:]]),
+        np.concatenate([values[:_TAIL], centre[used], values[-_TAIL:]]),
         np.concatenate([weights[:_TAIL], joined[used], weights[-_TAIL:]]),
     )

@@ -39,13 +39,12 @@ from tunbridge.classifiers._statistics import (
     placed,
 )
 from tunbridge.counts import Counter, Counts, Moments, PairCounts, moments_within
-from tunbridge.counts.moments import CrossMoments, are_empty
+from tunbridge.counts.moments import LARGEST, CrossMoments, are_empty, check_squares
 from tunbridge.data import Table
 from tunbridge.errors import DataError
 
 _PIECE_ROWS = 1 << 15
 _FEW_COLUMNS = 64
-_LARGEST = 1e150  # the square of anything beyond overflows
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +75,13 @@ class PairMoments:
         """Return the moments of the rows of both."""
         n = self.count + other.count
         share = np.divide(other.count, n, out=np.zeros_like(n), where=n > 0)
-        delta, weight = other.mean - self.mean, self.count * share
-        # From the mean of the larger side, so that an empty or far smaller one does not blur it.
-        mean = np.where(share <= 0.5, self.mean + delta * share, other.mean - delta * (1.0 - share))
-        between = delta * delta.swapaxes(1, 2)
-        return PairMoments(
-            n, mean, self.square + other.square + weight * delta**2, self.product + other.product + weight * between
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # ``check_squares`` finds it
+            delta, weight = other.mean - self.mean, self.count * share
+            # From the mean of the larger side, so that an empty or far smaller one does not blur it.
+            mean = np.where(share <= 0.5, self.mean + delta * share, other.mean - delta * (1.0 - share))
+            square = self.square + other.square + weight * delta * delta
+            product = self.product + other.product + weight * delta * delta.swapaxes(1, 2)
+        return PairMoments(n, mean, square, product)
 
     def family(self, child: int, parent: int | None = None) -> CrossMoments:
         """Return the moments of a number, or of a parent and the number, over the rows that have both."""
@@ -224,13 +223,16 @@ def pairs_of(examples: Examples, encoding: Encoding, *, n_jobs: int | None) -> P
         groups = np.where(codes >= 0, classes * v.n_states + codes, -1)
         within.append(moments_within(numbers, groups, n_classes * v.n_states, weights=weights, n_jobs=n_jobs))
     moments = pair_moments(numbers, classes, n_classes, weights=weights, n_jobs=n_jobs)
+    whole = Moments(*(np.diagonal(a, axis1=1, axis2=2) for a in moments.arrays[:3])).pooled()
+    names, used = [encoding.variables[j].name for j in encoding.numbers], (classes >= 0) & (examples.mass > 0)
+    check_squares(names, whole.count[0], whole.m2[0], lambda i: numbers[i][used])
     return Pairs(counts, tuple(within), moments)
 
 
 def _small(table: Table, feature: int) -> np.ndarray:
     """Return a column of numbers; raise where one cannot be squared."""
     column = numbers_of(table, feature)
-    if np.nanmax(np.abs(column), initial=0.0) > _LARGEST:
+    if np.nanmax(np.abs(column), initial=0.0) > LARGEST:
         name = table.variables[feature].name
         raise DataError(
             f"numbers must be small enough to square; those of {name!r} overflow. Divide them by a constant first."
@@ -267,7 +269,8 @@ def pair_moments(
     def moments(rows: tuple[int, int]) -> PairMoments:
         part = slice(*rows)
         block = np.array([c[part] for c in columns], np.float64).reshape(k, rows[1] - rows[0])
-        found = [_of_group(block, groups[part] == g, ones[part]) for g in range(n_groups)]
+        with np.errstate(over="ignore", invalid="ignore"):  # ``check_squares`` finds it
+            found = [_of_group(block, groups[part] == g, ones[part]) for g in range(n_groups)]
         return PairMoments(*(np.array(arrays) for arrays in zip(*found, strict=True)))
 
     return reduce(PairMoments.merge, map_threads(moments, pieces, n_jobs))

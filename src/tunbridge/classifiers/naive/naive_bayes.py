@@ -18,7 +18,7 @@ G. H. John, P. Langley (1995). Estimating continuous distributions in Bayesian c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -38,9 +38,8 @@ from tunbridge.classifiers.dependence._families import Families
 from tunbridge.classifiers.explanation import importance
 from tunbridge.classifiers.explanation.contributions import Changes, Ranges, TableModel, changed
 from tunbridge.counts import Counter, Moments, moments_within
-from tunbridge.counts.moments import are_empty
+from tunbridge.counts.moments import are_empty, check_squares
 from tunbridge.data import Table, Variable
-from tunbridge.errors import DataError
 from tunbridge.kernels.compiled import is_numpy_quicker
 from tunbridge.probability.kernel_density import Points, bandwidth, log_density, points_of
 from tunbridge.probability.smoothing import Smoothing, as_smoothing, smooth
@@ -154,16 +153,15 @@ def _class_moments(examples: Examples, normal: Sequence[int], n_jobs: int | None
         return Moments(*(np.zeros((n_classes, 0)) for _ in range(3)))
     columns = number_columns(table, normal)
     moments = moments_within(columns, examples.classes, n_classes, weights=examples.weights, n_jobs=n_jobs)
-    if not np.isfinite(moments.m2).all():
-        for j in normal:
-            numbers_of(table, j)  # raises where a number is infinite
-        column = normal[int(np.argmin(np.isfinite(moments.m2).all(axis=0)))]
-        raise DataError(
-            f"numbers must be small enough to square; those of {table.variables[column].name!r} overflow. Divide them "
-            "by a constant first.",
-            parameter="X",
-        )
+    used = (examples.classes >= 0) & (examples.mass > 0)
+    names = [table.variables[j].name for j in normal]
+    _check_moments(moments, names, lambda i: numbers_of(table, normal[i])[used])
     return moments
+
+
+def _check_moments(moments: Moments, names: Sequence[str], values: Callable[[int], np.ndarray]) -> None:
+    whole = moments.pooled()
+    check_squares(names, whole.count[0], whole.m2[0], values, parameter="X")
 
 
 def _extent(examples: Examples, normal: Sequence[int]) -> np.ndarray:
@@ -283,6 +281,9 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
     def derive(self, statistics: Statistics, log_prior: np.ndarray) -> Likelihood:
         """Return log P(x | c) of every feature, estimated from the statistics."""
         densities = statistics.densities
+        names = [v.name for v, role in zip(statistics.variables, densities.roles, strict=True) if role == "gaussian"]
+        moments = densities.moments  # of several batches perhaps, of which each had one value of a number
+        _check_moments(moments, names, lambda i: moments.mean[moments.count[:, i] > 0, i])
         gaussian = fit_gaussian(densities.moments, self.variance == "unbiased", float(self.variance_floor))
         kernels = {j: _with_bandwidths(points) for j, points in densities.points.items()}
         tables = self._log_tables(statistics)
@@ -517,9 +518,8 @@ def fit_gaussian(moments: Moments, unbiased: bool, variance_floor: float) -> Gau
     variance = np.where(np.isnan(variance), overall, variance) + variance_floor * overall
     mean = np.where(moments.count > 0, moments.mean, pooled.mean)
     constant = overall <= 0
-    if variance_floor == 0:
-        # A class whose values are all equal has no density; the smallest positive spread stands for it.
-        variance = np.maximum(variance, np.finfo(float).tiny)
+    # A class whose values are all equal has no density; the smallest positive spread stands for it without a floor.
+    variance = np.maximum(variance, np.finfo(float).tiny)
     return Gaussian(np.where(constant, pooled.mean, mean), np.where(constant, 1.0, variance))
 
 

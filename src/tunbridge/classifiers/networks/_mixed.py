@@ -62,7 +62,7 @@ from tunbridge.graph import DAG
 from tunbridge.learning import fit_parameters
 from tunbridge.learning.missing.mixed import MixedProblem
 from tunbridge.learning.parameters.priors import DEFAULT_PRIOR, Prior, Rule, pseudo_counts, tables_of
-from tunbridge.learning.parameters.regression import family_moments, least_variance, regressions
+from tunbridge.learning.parameters.regression import check_products, family_moments, least_variance, regressions
 from tunbridge.learning.searches.trees import Forest, Pairs as PairInformation, pairs_within
 from tunbridge.probability import CPT, ConditionalTable, LinearGaussian
 
@@ -207,7 +207,8 @@ def _ratio(n: np.ndarray) -> np.ndarray:
 
 def _nothing(mean: np.ndarray, n: np.ndarray) -> np.ndarray:
     """Return the sum of squares that rounding alone can show."""
-    return n * (_ROUNDING * np.abs(mean)) ** 2
+    with np.errstate(over="ignore"):  # beside huge weights no finite sum is more
+        return n * (_ROUNDING * np.abs(mean)) ** 2
 
 
 def _told_within(moments: Moments, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -407,7 +408,7 @@ def gaussian_table(child: Variable, parents: Sequence[Variable], moments: CrossM
     """Return the regressions of a number, each configuration borrowing from the one with fewer parents."""
     shape = [p.n_states for p in parents if p.is_categorical]
     moments = CrossMoments(*map(np.ascontiguousarray, moments.arrays))  # sums are the same when read from a file
-    pooled = moments.pooled()
+    pooled = check_products(moments, [*(p for p in parents if p.is_continuous), child])
     if pooled.products[0, -1, -1] / pooled.count[0] <= least_variance(pooled):
         numbers = moments.mean.shape[1] - 1
         return LinearGaussian(

@@ -183,7 +183,8 @@ def _log_shares(method: str, given: np.ndarray, z: np.ndarray) -> tuple[np.ndarr
     """Return log q and log(1 − q) of one class against the rest."""
     if method == "isotonic" and given.size:
         q = np.interp(z, given[0], given[1])
-        return np.log(q), np.log1p(-q)
+        with np.errstate(divide="ignore"):  # beside huge weights q may round to 0 or 1
+            return np.log(q), np.log1p(-q)
     a, b = given if method == "platt" else (1.0, 0.0)
     return log_expit(a * z + b), log_expit(-(a * z + b))
 

@@ -53,6 +53,7 @@ from tunbridge.counts.radix import configuration_codes, number_configurations
 
 _LEAST, _MOST = 1e-100, 1e100  # beyond these products overflow or underflow
 _WEAKEST = 1e-3
+_TINY = float(np.finfo(float).tiny)  # for quotients that underflow beside huge weights
 _SPREAD = np.log(10.0)
 _STEPS, _ROUNDS = 9, 3
 _GRID = np.linspace(0.0, 1.0, _STEPS)
@@ -297,7 +298,7 @@ def _left_out(
     """Return the leave-one-out log-likelihood plus the log-prior of s, for each s that is tried."""
     if n.size <= _FEW_CELLS:
         s = tried[:, None]
-        found = np.log((others + s * base) / (others_of_row + s)) @ n
+        found = np.log(np.maximum((others + s * base) / (others_of_row + s), _TINY)) @ n
     else:
-        found = np.array([np.log((others + s * base) / (others_of_row + s)) @ n for s in tried])
+        found = np.array([np.log(np.maximum((others + s * base) / (others_of_row + s), _TINY)) @ n for s in tried])
     return found - 0.5 * (np.log(tried) / _SPREAD) ** 2

@@ -18,7 +18,8 @@ p + 2 rows, the coefficients are 0.
 **Degenerate columns.** If parents are collinear (in a configuration), the smallest coefficients with the best fit are
 taken; a parent that does not vary gets 0. A residual variance below 1e-10 of the child's own (equal values, or values
 exactly on a line) is replaced by the average of all configurations, and if that is as small by 1e-10 of the child's
-variance, so that no density is infinite. The variance of a child with a single value c is 1e-10 c² (1e-10 if c is 0).
+variance, so that no density is infinite. The variance of a child with a single value c is 1e-10 c² (1e-10 if c is 0,
+or too small to square). Numbers that vary, but whose squares would overflow or underflow, are refused.
 
 References
 ----------
@@ -29,14 +30,14 @@ and some quantitative. Annals of Statistics 17, 31–57.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from tunbridge._core.check import check_number, listed
 from tunbridge._core.memory import check_memory
-from tunbridge.counts.moments import CrossMoments, cross_moments
+from tunbridge.counts.moments import LARGEST, SMALLEST, CrossMoments, check_squares, cross_moments
 from tunbridge.counts.radix import configuration_numbers
 from tunbridge.data import Table, Variable
 from tunbridge.errors import DataError
@@ -47,7 +48,6 @@ _FLOOR = 1e-10
 """The smallest variance, as a share of the child's; also the smallest share of a parent that others do not explain."""
 
 _ROUNDING = 4 * float(np.finfo(float).eps)
-_LARGEST = 1e150  # the square of anything larger overflows
 
 
 def gaussian_table(table: Table, child: str, parents: Sequence[str] = (), *, shrinkage: float = 0.0) -> LinearGaussian:
@@ -107,11 +107,28 @@ def family_moments(table: Table, child: str, parents: Sequence[str] = ()) -> Cro
     if table.weights is not None:
         whole &= table.weights > 0.0
     columns, codes = columns[:, whole], codes[:, whole]
-    if columns.size and not np.abs(columns).max() <= _LARGEST:
-        raise DataError(f"the numbers of the family of {child!r} must be below {_LARGEST:g}. Change their unit.")
+    if columns.size and not np.abs(columns).max() <= LARGEST:
+        raise DataError(f"the numbers of the family of {child!r} must be below {LARGEST:g}. Change their unit.")
     weights = None if table.weights is None else table.weights[whole]
     groups = configuration_numbers(codes.T, family.shape) if len(codes) else np.zeros(columns.shape[1], np.int64)
-    return cross_moments(columns, groups, q, weights)
+    moments = cross_moments(columns, groups, q, weights)
+    check_products(moments, family.numbers, columns.__getitem__)
+    return moments
+
+
+def check_products(
+    moments: CrossMoments, numbers: Sequence[Variable], values: Callable[[int], np.ndarray] | None = None
+) -> CrossMoments:
+    """Return the moments of all configurations together; raise where squares were lost (see ``check_squares``).
+
+    Without the values it is the means of the configurations that tell whether a number varies.
+    """
+    pooled = moments.pooled()
+    squares = np.diagonal(pooled.products[0])
+    means = moments.mean[moments.count > 0.0].T
+    count = np.broadcast_to(pooled.count, squares.shape)
+    check_squares([v.name for v in numbers], count, squares, values or means.__getitem__)
+    return pooled
 
 
 class _Family(NamedTuple):
@@ -216,7 +233,7 @@ def _slopes(moments: CrossMoments) -> np.ndarray:
         return np.zeros((moments.n_groups, 0))
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = np.sqrt(np.diagonal(moments.products, axis1=1, axis2=2) / moments.count[:, None])
-    varies = scale > _ROUNDING * np.abs(moments.mean)
+    varies = scale > np.maximum(_ROUNDING * np.abs(moments.mean), SMALLEST)
     unit = np.where(varies, scale, 1.0)
     n = np.where(moments.count > 0.0, moments.count, 1.0)
     correlations = moments.products / (unit[:, :, None] * unit[:, None, :] * n[:, None, None])
@@ -237,7 +254,7 @@ def least_variance(pooled: CrossMoments) -> float:
     """Return the smallest residual variance, from the moments of a child (the last column) as a whole."""
     middle, total = float(pooled.mean[0, -1]), float(pooled.products[0, -1, -1] / pooled.count[0])
     if not math.sqrt(total) > _ROUNDING * abs(middle):
-        return _FLOOR * (middle * middle or 1.0)
+        return _FLOOR * (middle * middle if abs(middle) > SMALLEST else 1.0)
     return _FLOOR * total
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from math import prod
 from typing import Any
 
@@ -17,6 +17,7 @@ from oracles.counts import count_cells, count_pairs, count_pairs_within
 from tunbridge.counts import Counter, Counts, columns, extensions, radix
 from tunbridge.data import Column, Table, Variable
 from tunbridge.data.columns import code_type
+from tunbridge.kernels.compiled import kernels_forced
 
 KERNELS = {"SMALL_CELLS": 0}
 NUMPY = {"SMALL_CELLS": 10**9}
@@ -53,7 +54,8 @@ def thresholds(path: str) -> Iterator[None]:
             for module in (radix, columns, extensions):
                 if hasattr(module, name):
                     patch.setattr(module, name, value)
-        yield
+        with kernels_forced() if PATHS[path].get("SMALL_CELLS", 1) <= 0 else nullcontext():
+            yield
 
 
 def make_table(n_rows: int, n_states: Sequence[int], missing: Sequence[float], weights: str, seed: int) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from tunbridge.counts import Counter, columns, information
 from tunbridge.counts.information import PairInformation, information_and_rows, pair_information
 from tunbridge.data import Column, Table, Variable
 from tunbridge.data.columns import code_type
+from tunbridge.kernels.compiled import kernels_forced
 from tunbridge.learning.scores.discrete import BIC, LogLikelihood
 from tunbridge.learning.searches import trees
 from tunbridge.learning.searches.trees import TAN, ChowLiu, _spanning_forest
@@ -47,7 +48,8 @@ def thresholds(path: str) -> Iterator[None]:
             for module in (columns, information):
                 if hasattr(module, name):
                     patch.setattr(module, name, value)
-        yield
+        with kernels_forced() if PATHS[path] else nullcontext():
+            yield
 
 
 def table_of(codes: Sequence[np.ndarray], n_states: Sequence[int]) -> Table:

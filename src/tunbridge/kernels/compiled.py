@@ -62,8 +62,8 @@ def is_numpy_quicker(size: int, module: str, kernel: str) -> bool:
 
     Small work does not even load Numba. Such a kernel takes 0.3 to 2 s to compile, and NumPy 5 to 10 ns a value.
     """
-    if size <= FEW:
-        return True
+    if size <= FEW or _forced:
+        return not _forced
     return size <= _COLD and not is_compiled(getattr(import_module(f"tunbridge.kernels.{module}"), kernel))
 
 

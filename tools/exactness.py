@@ -9,23 +9,37 @@ oracle inverts matrices).
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+from unittest import mock
+
+from tunbridge.inference import array_propagation
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from property import test_tiny_probabilities as tests
 
+
+def _without_kernels(test: Callable[..., None], seed: int) -> None:
+    """Run a test as before anything is compiled."""
+    with mock.patch.multiple(array_propagation, is_compiled=lambda kernel: False, _left=math.inf):
+        test(seed=seed)
+
+
 _PATHS = {
     "rows by components": partial(tests.test_rows.hypothesis.inner_test, largest_component=4096),
     "rows by the junction tree": partial(tests.test_rows.hypothesis.inner_test, largest_component=0),
     "single queries": tests.test_queries.hypothesis.inner_test,
+    "rows without kernels": tests.test_rows_without_kernels.hypothesis.inner_test,
+    "single queries without kernels": partial(_without_kernels, tests.test_queries.hypothesis.inner_test),
     "soft evidence": tests.test_soft_evidence.hypothesis.inner_test,
     "imputation": partial(tests.test_imputation.hypothesis.inner_test, most_entries=4096),
     "expected counts (EM)": tests.test_expected_counts.hypothesis.inner_test,

@@ -80,10 +80,11 @@ class Arrow:
 
 def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
     batch.validate(full=True)
-    for field in batch.schema:  # names are decoded when they are looked at, and may be damaged as well
+    names = batch.schema.names  # they are decoded when they are looked at, and may be damaged as well
+    for name, field in zip(names, batch.schema, strict=True):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         if pa.types.is_decimal(kind) and abs(kind.scale) > _MOST_PLACES:
-            what = f"column {shortened(field.name)!r} has a scale of {kind.scale}"
+            what = f"column {shortened(name)!r} has a scale of {kind.scale}"
             raise FormatError(f"decimals must have at most {_MOST_PLACES} places; {what}.")
     return batch
 

@@ -83,7 +83,7 @@ def main() -> None:
         target = TARGETS[given.target]
         for i, data in enumerate(target.seeds()):
             (seeds / f"{i}").write_bytes(data)
-            judge(target, data, folder)  # imports what reading needs
+            judge(target, data, folder, 0.0)  # imports what reading needs
 
     def try_one(data: bytes) -> None:
         (folder / "last").write_bytes(data)

@@ -41,11 +41,14 @@ class Failure(NamedTuple):
     data: bytes
 
 
-def judge(target: Target, data: bytes, folder: Path) -> str | None:
-    """Return the signature of the failure that an input causes; else None if it is refused, "" if it is accepted."""
+def judge(target: Target, data: bytes, folder: Path, seconds: float = SECONDS) -> str | None:
+    """Return the signature of the failure that an input causes; else None if it is refused, "" if it is accepted.
+
+    It may take so many seconds; with 0 any time, as the first inputs do, for which kernels are compiled.
+    """
     path = folder / f"input{target.suffix}"
     path.write_bytes(data)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         target.use(path)
     except TunbridgeError:
@@ -89,7 +92,7 @@ def work(name: str, seed: int, end: float, pipe: Connection) -> None:
     corpus = target.seeds()
     with TemporaryDirectory() as folder:
         for data in corpus:
-            if signature := judge(target, data, Path(folder)):  # also loads everything before memory is limited
+            if signature := judge(target, data, Path(folder), 0.0):  # also loads everything before memory is limited
                 pipe.send(Failure(name, f"{signature} (a seed)", data))
         _limited()
         n, n_seeds, most = 0, len(corpus), _peak() + MEMORY

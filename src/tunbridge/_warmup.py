@@ -11,9 +11,14 @@ its codes (int8, int16 or int32); so the tables here are of several kinds.
 
 from __future__ import annotations
 
+import os
 import pkgutil
+import subprocess
+import sys
+import threading
+import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -23,6 +28,7 @@ import pyarrow as pa
 import tunbridge as tb
 from tunbridge import kernels as kernel_package
 from tunbridge._core.registry import entries
+from tunbridge._core.threads import n_threads
 from tunbridge.data.formats.request import text_column
 from tunbridge.kernels.compiled import kernels_forced
 
@@ -40,28 +46,72 @@ def kernels() -> dict[str, Any]:
     return found
 
 
-def warm_up(report: Callable[[str], object] | None = None) -> int:
+def warm_up(report: Callable[[str], object] | None = None, *, n_jobs: int | None = 1) -> int:
     """Use everything once; return how many kernels there are.
 
-    ``report`` is called with the name of each part before it runs.
+    Parameters
+    ----------
+    report : callable, optional
+        Called with the name of each part when it is done.
+    n_jobs : int or None
+        Processes that compile side by side and leave the kernels on disk, where this process finds them; None: one for
+        each core.
     """
-    with warnings.catch_warnings(), kernels_forced():
-        warnings.simplefilter("ignore")
-        for name, part in _parts():
-            if report is not None:
-                report(name)
-            part()
+    if (n_processes := n_threads(n_jobs)) > 1:
+        _in_processes(n_processes, report)
+        report = None
+    for name in PARTS:
+        warm_part(name)
+        if report is not None:
+            report(name)
     return len(kernels())
 
 
-def _parts() -> Iterator[tuple[str, Callable[[], object]]]:
-    yield "counting", _count
-    yield "classifiers", _classify
-    yield "text", _read_texts
-    yield "sequences", _read_sequences
-    yield "inference", _ask
-    yield "structure learning", _learn
-    yield "missing values", _complete
+def warm_part(name: str) -> None:
+    """Use one of the parts once."""
+    with warnings.catch_warnings(), kernels_forced():
+        warnings.simplefilter("ignore")
+        PARTS[name]()
+
+
+def _in_processes(n: int, report: Callable[[str], object] | None) -> None:
+    """Use the parts in processes of their own, several at a time; what fails there is left to the caller."""
+    waiting = list(PARTS)
+    running: dict[str, subprocess.Popen[bytes]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < n:
+                name = waiting.pop(0)
+                running[name] = _process(f"warm_part({name!r})")
+            for name in [name for name, process in running.items() if process.poll() is not None]:
+                del running[name]
+                if report is not None:
+                    report(name)
+            time.sleep(0.05)
+    except OSError:  # no process can be started
+        return
+    finally:
+        for process in running.values():
+            process.kill()
+            process.wait()
+
+
+def _process(call: str) -> subprocess.Popen[bytes]:
+    """Start a call of this module in a process of its own, which ends with the caller."""
+    code = f"from tunbridge import _warmup; _warmup.end_with({os.getpid()}); _warmup.{call}"
+    null = subprocess.DEVNULL
+    return subprocess.Popen([sys.executable, "-c", code], stdin=null, stdout=null, stderr=null)
+
+
+def end_with(parent: int) -> None:
+    """End this process when its parent has ended."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _codes(n_rows: int = _ROWS, seed: int = 0) -> dict[str, np.ndarray]:
@@ -182,3 +232,15 @@ def _complete() -> None:
     net.impute(incomplete, jointly=False)
     net.impute(incomplete, "sample", random_state=0)
     net.posteriors(incomplete)
+
+
+PARTS: dict[str, Callable[[], None]] = {
+    "inference": _ask,
+    "counting": _count,
+    "classifiers": _classify,
+    "missing values": _complete,
+    "sequences": _read_sequences,
+    "structure learning": _learn,
+    "text": _read_texts,
+}
+"""What is warmed up, the longest first."""

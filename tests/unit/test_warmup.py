@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 
 import tunbridge as tb
+from tunbridge import _warmup
 from tunbridge._warmup import kernels, warm_up
 
 
@@ -111,6 +116,25 @@ def test_nothing_is_left_to_compile():
     before = signatures()
     work()
     assert {name: found - before[name] for name, found in signatures().items() if found - before[name]} == {}
+
+
+def test_parts_are_compiled_by_processes_and_then_loaded(monkeypatch):
+    done, started, reported = [], [], []
+    monkeypatch.setattr(_warmup, "PARTS", {name: partial(done.append, name) for name in "abc"})
+
+    def process(call):
+        started.append(call)
+        return subprocess.Popen([sys.executable, "-c", ""])
+
+    monkeypatch.setattr(_warmup, "_process", process)
+    warm_up(reported.append, n_jobs=2)
+    assert started == [f"warm_part({name!r})" for name in "abc"]
+    assert (done, sorted(reported)) == (["a", "b", "c"], ["a", "b", "c"])
+
+
+def test_a_process_of_the_warm_up_ends_with_its_parent():
+    code = "import time; from tunbridge import _warmup; _warmup.end_with(1); time.sleep(60)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 1
 
 
 def test_all_kernels_are_warm():

@@ -61,7 +61,7 @@ def _folder(tmp_path: Path) -> Path:
 
 
 def test_warmup_compiles_and_says_so(run, monkeypatch):
-    calls: list[int] = []
-    monkeypatch.setattr("tunbridge.cli.verbs.warmup.warm_up", lambda: calls.append(1))
+    calls: list[int | None] = []
+    monkeypatch.setattr("tunbridge.cli.verbs.warmup.warm_up", lambda report, n_jobs: calls.append(n_jobs))
     assert "All kernels are compiled; that took" in run("warmup").stdout
-    assert calls == [1]
+    assert calls == [None]  # every core

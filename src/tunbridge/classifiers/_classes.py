@@ -161,7 +161,9 @@ def _check_classes(values: np.ndarray) -> None:
         elif not (values == np.trunc(values)).all():
             wrong = "Unknown label type: continuous"
         elif len(values) > _FEW_ROWS and len(np.unique(values)) > len(values) / 2:
-            warn_user("more than half of the values of y are distinct; they may be quantities, not classes.", UserWarning)
+            warn_user(
+                "more than half of the values of y are distinct; they may be quantities, not classes.", UserWarning
+            )
     elif values.size and not isinstance(values[0], str):
         wrong = f"Unknown label type: {type(values[0]).__name__}"
     if wrong:

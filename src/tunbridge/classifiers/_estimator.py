@@ -61,7 +61,7 @@ class _Theirs:
 
 
 class Estimator:
-    """Base class of estimators whose parameters are the arguments of ``__init__``."""
+    """Base class of classifiers, whose parameters are the arguments of ``__init__``."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.
@@ -105,6 +105,12 @@ class Estimator:
         for name, values in inner.items():
             known[name].set_params(**values)
         return self
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy: the share of rows whose class is predicted."""
+        from sklearn.metrics import accuracy_score
+
+        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))  # type: ignore[attr-defined]
 
     def __repr__(self) -> str:
         text, half = _written(self, _WIDTH), _MOST_LETTERS // 2
@@ -155,8 +161,12 @@ def unfitted_copy(value: Any) -> Any:
         return type(value)(map(unfitted_copy, value))
     if type(value) is dict:
         return {key: unfitted_copy(each) for key, each in value.items()}
-    if not isinstance(value, Estimator):
+    if not hasattr(value, "get_params") or isinstance(value, type):
         return deepcopy(value)
+    if not isinstance(value, Estimator):
+        from sklearn.base import clone
+
+        return clone(value)
     copy = type(value)(**unfitted_copy(value.get_params(deep=False)))
     if "_metadata_request" in vars(value):
         vars(copy)["_metadata_request"] = deepcopy(vars(value)["_metadata_request"])

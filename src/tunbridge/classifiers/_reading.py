@@ -6,6 +6,7 @@ one byte each. Everything else comes column by column through :mod:`tunbridge.da
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 import pyarrow as pa
 from numpy.lib.stride_tricks import as_strided
-from scipy.sparse import issparse
 
 from tunbridge._core.check import did_you_mean, listed
 from tunbridge._core.threads import map_threads, row_pieces
@@ -234,12 +234,18 @@ def check_columns(what: str, given: Iterable[str], names: Sequence[str], rule: s
 
 def is_frame(X: object) -> bool:
     """Return whether X has named columns: a frame, table, dict or list of records, but no sparse matrix or Series."""
-    if issparse(X) or (hasattr(X, "iloc") and not hasattr(X, "columns")):  # a pandas Series is no frame
+    if _is_sparse(X) or (hasattr(X, "iloc") and not hasattr(X, "columns")):  # a pandas Series is no frame
         return False
     records = isinstance(X, list) and bool(X) and all(isinstance(row, Mapping) for row in X)
     return (
         records or isinstance(X, (Table, Mapping)) or hasattr(X, "__arrow_c_stream__") or hasattr(X, "collect_schema")
     )
+
+
+def _is_sparse(X: object) -> bool:
+    """Return whether X is a sparse matrix; nobody has one who has not imported SciPy's module of them."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(X))
 
 
 def is_known_frame(X: object) -> TypeGuard[pandas.DataFrame]:
@@ -323,7 +329,7 @@ def validated(estimator: Any, X: Frame, *, reset: bool) -> Any:
         columns = {c.variable.name: c for c in X} if isinstance(X, Table) else frame_columns(X)
         check_names(estimator, list(columns), reset=reset)
         return _with_rows(columns)
-    if issparse(X):
+    if _is_sparse(X):
         raise DataError("X must be a frame or an array; got a sparse matrix. Call .toarray() first.", parameter="X")
     if isinstance(X, np.ma.MaskedArray):
         mask, numeric = np.ma.getmaskarray(X), X.dtype.kind in "iuf"

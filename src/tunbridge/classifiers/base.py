@@ -479,11 +479,9 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
     @at_once
     def score(self, X: Frame, y: Labels = None, sample_weight: SampleWeight = None) -> float:
         """Return the accuracy: the share of rows whose class is predicted; y may be the name of a column."""
-        from sklearn.metrics import accuracy_score
-
         check_fitted(self)
         X, y, sample_weight, _ = self.reader().split(X, y, sample_weight, self.target_name_)
-        return float(accuracy_score(labels_of(y), self.predict(X), sample_weight=sample_weight))
+        return super().score(X, labels_of(y), sample_weight)
 
     def answers(self, rows: Rows, normalise: Finish) -> np.ndarray:
         """Return what rows that have been read are predicted: their :meth:`posteriors`."""

@@ -199,7 +199,7 @@ def sharing(owner: Any, kind: type | None = None) -> Any:
     It keeps that state when the other one is changed by :func:`replacing_state`.
     """
     kind = type(owner) if kind is None else kind
-    other = object.__new__(kind)
+    other: Any = object.__new__(kind)
     other.__dict__ = owner.__dict__
     return other
 

@@ -16,7 +16,7 @@ from inspect import signature
 from itertools import islice
 from pprint import pformat
 from types import MethodType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tunbridge._core.threads import sharing
 
@@ -63,6 +63,11 @@ class _Theirs:
 class Estimator:
     """Base class of classifiers, whose parameters are the arguments of ``__init__``."""
 
+    if TYPE_CHECKING:  # parameters, and what is learned, are those of the final class
+
+        def __init__(self, *args: Any, **parameters: Any) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.
 
@@ -72,7 +77,7 @@ class Estimator:
             Include the parameters of estimators that are parameters, as ``<parameter>__<name>``.
         """
         found = {}
-        for name in _defaults(type(self)):
+        for name in _defaults(self):
             value = found[name] = getattr(self, name)
             if deep and hasattr(value, "get_params") and not isinstance(value, type):
                 found.update({f"{name}__{inner}": each for inner, each in value.get_params().items()})
@@ -95,7 +100,7 @@ class Estimator:
         for path, value in params.items():
             name, _, rest = path.partition("__")
             if name not in known:
-                valid = list(_defaults(type(self)))
+                valid = list(_defaults(self))
                 raise ValueError(f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: {valid!r}.")
             if rest:
                 inner.setdefault(name, {})[rest] = value
@@ -110,7 +115,7 @@ class Estimator:
         """Return the accuracy: the share of rows whose class is predicted."""
         from sklearn.metrics import accuracy_score
 
-        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))  # type: ignore[attr-defined]
+        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
     def __repr__(self) -> str:
         text, half = _written(self, _WIDTH), _MOST_LETTERS // 2
@@ -173,9 +178,14 @@ def unfitted_copy(value: Any) -> Any:
     return copy
 
 
+def _defaults(estimator: Any) -> dict[str, Any]:
+    """Return the default of every parameter of an estimator, sorted by name."""
+    kind: Any = type(estimator)
+    return _defaults_of(kind)
+
+
 @cache
-def _defaults(kind: type) -> dict[str, Any]:
-    """Return the default of every parameter of a class of estimators, sorted by name."""
+def _defaults_of(kind: type) -> dict[str, Any]:
     found = signature(kind).parameters
     return {name: found[name].default for name in sorted(found)}
 
@@ -183,9 +193,10 @@ def _defaults(kind: type) -> dict[str, Any]:
 # The estimator as scikit-learn's own
 
 
-def _as_theirs(estimator: Estimator) -> Any:
+def _as_theirs(estimator: Any) -> Any:
     """Return an estimator that is scikit-learn's base class first, and has the attributes of ours: not a copy."""
-    return sharing(estimator, _their_class(type(estimator)))
+    kind: Any = type(estimator)
+    return sharing(estimator, _their_class(kind))
 
 
 @cache
@@ -202,7 +213,7 @@ def _their_class(kind: type) -> type:
 
 def _changed(estimator: Estimator) -> dict[str, Any]:
     """Return the parameters to show: those that are not the default, unless scikit-learn is set to show all."""
-    given, defaults = estimator.get_params(deep=False), _defaults(type(estimator))
+    given, defaults = estimator.get_params(deep=False), _defaults(estimator)
     sklearn: Any = sys.modules.get("sklearn")
     if sklearn is not None and not sklearn.get_config()["print_changed_only"]:
         return given
@@ -217,16 +228,15 @@ def _written(value: Any, width: int) -> str:
     line = f"{name}({', '.join(f'{key}={each!r}' for key, each in parameters.items())})"
     if len(line) <= width:
         return line
-    indent, lines = " " * (len(name) + 1), [""]
+    indent, lines = " " * (len(name) + 1), list[str]()
     for key, each in parameters.items():
         inner = _written(each, width - len(indent) - len(key) - 2)
         text = f"{key}={inner}".replace("\n", "\n" + " " * (len(key) + 1))
-        fits = len(lines[-1]) + len(text) + 2 < width - len(indent)
-        if lines[-1] and fits:
+        if lines and len(lines[-1]) + len(text) + 2 < width - len(indent):
             lines[-1] += f", {text}"
         else:
             lines.append(text)
-    inside = ",\n".join(lines[1:]).replace("\n", f"\n{indent}")
+    inside = ",\n".join(lines).replace("\n", f"\n{indent}")
     return f"{name}({inside})"
 
 

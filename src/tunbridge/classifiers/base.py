@@ -99,6 +99,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
     class_prior: ClassPrior
     categorical: Categorical
     statistics_: S
+    feature_names_in_: np.ndarray
 
     @property
     def kind(self) -> str:

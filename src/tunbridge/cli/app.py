@@ -158,7 +158,7 @@ class NoPandas:
             import pyarrow
 
             pyarrow.array([])
-        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        sys.meta_path.remove(self)
 
 
 def _children(group: str) -> dict[str, Entry | str]:

@@ -1,6 +1,6 @@
 """The front door for model files: one function that reads any of them.
 
-What a kind of model needs is imported when a file of that kind is read: a network does without scikit-learn.
+What a kind of model needs is imported when a file of that kind is read: tables do without texts and sequences.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tunbridge.errors import DataError, FileMissingError
 
@@ -94,16 +94,18 @@ def _error(what: str, message: str) -> DataError:
 def check_fitted(estimator: object) -> None:
     """Raise unless an estimator has been fitted; the error is scikit-learn's NotFittedError too.
 
-    Whoever has an estimator has imported scikit-learn; this room does not.
+    Whoever catches that error has imported scikit-learn; this room does not. Without it the error is what that one is
+    besides a ValueError: an AttributeError.
     """
-    sklearn: Any = sys.modules["sklearn"]
-    theirs = sklearn.exceptions.NotFittedError
-    try:
-        sklearn.utils.validation.check_is_fitted(estimator)
-    except theirs:
+    if hasattr(estimator, "__sklearn_is_fitted__"):
+        fitted = bool(estimator.__sklearn_is_fitted__())
+    else:
+        fitted = any(name.endswith("_") and not name.startswith("__") for name in vars(estimator))
+    if not fitted:
+        theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", AttributeError)
         kind = type("UnfittedError", (DataError, theirs), {"__reduce__": lambda e: (DataError, e.args)})
         name = type(estimator).__name__
-        raise kind(f"an estimator must be fitted first; this {name} is not fitted yet. Call fit.") from None
+        raise kind(f"an estimator must be fitted first; this {name} is not fitted yet. Call fit.")
 
 
 def check_choice(what: str, value: object, choices: Sequence[object]) -> None:

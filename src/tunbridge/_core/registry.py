@@ -10,8 +10,8 @@ and everything that lists names reads them here: the names of the package, ``loa
 choices and help of the command line, the warm-up. Adding a classifier, score, search or file format is one file.
 
 Entries are found without importing anything: the folder of a role is scanned for its decorator, and the module is
-imported by :meth:`Entry.load`. Scanning the forty files of a folder takes a few milliseconds; importing them would
-import scikit-learn. For this the decorator must stand at the start of a line above the class or function, and its
+imported by :meth:`Entry.load`. Scanning the forty files of a folder takes a few milliseconds; importing them takes a
+hundred times as long. For this the decorator must stand at the start of a line above the class or function, and its
 arguments must be literals. A class outside the package is registered when its module is imported.
 
 The other arguments of ``@classifier`` are

@@ -177,7 +177,7 @@ def replacing_state(owner: T) -> Iterator[T]:
     One thread at a time gets a copy; others wait. An error or an interruption leaves the object as it was.
     """
     with lock_of(owner):
-        changed = _sharing(owner)
+        changed: T = sharing(owner)
         changed.__dict__ = dict(owner.__dict__)
         yield changed
         owner.__dict__ = changed.__dict__
@@ -188,14 +188,18 @@ def at_once(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P
 
     @wraps(method)
     def run(self: T, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return method(_sharing(self), *args, **kwargs)
+        return method(sharing(self), *args, **kwargs)
 
     return run
 
 
-def _sharing(owner: T) -> T:
-    """Return an object with the state that another one has now; it keeps that state when the other one is changed."""
-    other = object.__new__(type(owner))
+def sharing(owner: Any, kind: type | None = None) -> Any:
+    """Return an object, of another class if wanted, with the state that another one has now.
+
+    It keeps that state when the other one is changed by :func:`replacing_state`.
+    """
+    kind = type(owner) if kind is None else kind
+    other: Any = object.__new__(kind)
     other.__dict__ = owner.__dict__
     return other
 

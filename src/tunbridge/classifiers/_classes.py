@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 
 from tunbridge._core.check import check_choice, counted, listed, shortened, warn_user
 from tunbridge._core.memory import check_memory
@@ -20,6 +18,8 @@ from tunbridge.errors import DataError, DataWarning
 
 Finish = Callable[[np.ndarray], np.ndarray]
 """What is done with each piece of log P(x, c), class × row."""
+
+_FEW_ROWS = 20
 
 
 # Labels and codes
@@ -120,11 +120,11 @@ def _class_array(y: Labels) -> np.ndarray:
     if values.dtype.kind in "mMc":
         got = "complex numbers" if values.dtype.kind == "c" else "dates or times"
         raise DataError(f"classes must be text, numbers or booleans; got {got}. Convert them to text.", parameter="y")
-    try:
-        values = column_or_1d(values, warn=True)
-    except (TypeError, ValueError):
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = _flattened(values)
+    if values.ndim != 1:
         got = f"an array of shape {y.shape}" if isinstance(y, np.ndarray) else shortened(repr(y))
-        raise DataError(f"y must be one label for each row; got {got}.", parameter="y") from None
+        raise DataError(f"y must be one label for each row; got {got}.", parameter="y")
     if values.dtype.kind == "O" and _is_all_text(values):
         return values
     if values.dtype.kind in "Of":
@@ -140,14 +140,37 @@ def _class_array(y: Labels) -> np.ndarray:
     return values
 
 
+def _flattened(column: np.ndarray) -> np.ndarray:
+    """Return a matrix of one column as an array, with scikit-learn's warning."""
+    from sklearn.exceptions import DataConversionWarning
+
+    warn_user(
+        "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, ), "
+        "for example using ravel().",
+        DataConversionWarning,
+    )
+    return column.reshape(-1)
+
+
 def _check_classes(values: np.ndarray) -> None:
-    try:
-        check_classification_targets(values)
-    except ValueError as error:
+    """Raise unless floats or objects are labels, also in scikit-learn's words, which its checks look for."""
+    wrong = ""
+    if values.dtype.kind == "f":
+        if np.isinf(values).any():
+            wrong = "Input y contains infinity or a value too large"
+        elif not (values == np.trunc(values)).all():
+            wrong = "Unknown label type: continuous"
+        elif len(values) > _FEW_ROWS and len(np.unique(values)) > len(values) / 2:
+            warn_user(
+                "more than half of the values of y are distinct; they may be quantities, not classes.", UserWarning
+            )
+    elif values.size and not isinstance(values[0], str):
+        wrong = f"Unknown label type: {type(values[0]).__name__}"
+    if wrong:
         raise DataError(
             f"classes must be a few labels that rows share; got {listed(values[:3].tolist())} and so on. Discretize "
-            f"numbers first. ({error})"
-        ) from error
+            f"numbers first. ({wrong})"
+        )
 
 
 def _check_missing(missing: np.ndarray) -> None:

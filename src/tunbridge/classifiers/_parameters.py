@@ -12,7 +12,6 @@ from dataclasses import Field, fields
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from tunbridge._core.registry import entries, file_entry
 from tunbridge.graph import DAG
@@ -35,7 +34,7 @@ def parameters_of(content: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _made(value) for name, value in content.items()}
 
 
-def fitted_content(estimator: BaseEstimator) -> dict[str, Any]:
+def fitted_content(estimator: Any) -> dict[str, Any]:
     """Return a fitted classifier, a part of another one, as content of a file."""
     return {"kind": estimator.kind, "content": estimator.to_content()}
 

@@ -6,6 +6,7 @@ one byte each. Everything else comes column by column through :mod:`tunbridge.da
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -13,10 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 import pyarrow as pa
 from numpy.lib.stride_tricks import as_strided
-from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
-from sklearn.utils.validation import validate_data
 
 from tunbridge._core.check import did_you_mean, listed
 from tunbridge._core.threads import map_threads, row_pieces
@@ -50,12 +47,12 @@ class TableReader:
         """Return features, classes, weights and the name of the target."""
         return split_target(X, y, sample_weight, known)
 
-    def learned(self, estimator: BaseEstimator, X: Frame, before: Learned | None) -> Table:
+    def learned(self, estimator: Any, X: Frame, before: Learned | None) -> Table:
         """Return rows to learn from; the kinds of columns stay those of the first rows."""
         known = None if before is None else before.variables
         return learn_table(estimator, X, categorical=estimator.categorical_columns(), known=known, n_jobs=self.n_jobs)
 
-    def known(self, estimator: BaseEstimator, X: Frame) -> Table:
+    def known(self, estimator: Any, X: Frame) -> Table:
         """Return rows to predict."""
         if is_one_row(X):
             X = _completed(estimator, X)
@@ -69,7 +66,7 @@ class TableReader:
 
 
 def learn_table(
-    estimator: BaseEstimator,
+    estimator: Any,
     X: Frame,
     *,
     categorical: Categorical,
@@ -92,7 +89,7 @@ def learn_table(
     return Table.of_valid(map_threads(lambda name: _column(data[name], name, asked[name]), names, n_jobs))
 
 
-def known_table(estimator: BaseEstimator, X: Frame, variables: Sequence[Variable], n_jobs: int | None) -> Table:
+def known_table(estimator: Any, X: Frame, variables: Sequence[Variable], n_jobs: int | None) -> Table:
     """Return the features of rows to predict; unseen categories are missing, with one warning."""
     data = validated(estimator, X, reset=False)
     if isinstance(data, np.ndarray):
@@ -237,12 +234,18 @@ def check_columns(what: str, given: Iterable[str], names: Sequence[str], rule: s
 
 def is_frame(X: object) -> bool:
     """Return whether X has named columns: a frame, table, dict or list of records, but no sparse matrix or Series."""
-    if issparse(X) or (hasattr(X, "iloc") and not hasattr(X, "columns")):  # a pandas Series is no frame
+    if _is_sparse(X) or (hasattr(X, "iloc") and not hasattr(X, "columns")):  # a pandas Series is no frame
         return False
     records = isinstance(X, list) and bool(X) and all(isinstance(row, Mapping) for row in X)
     return (
         records or isinstance(X, (Table, Mapping)) or hasattr(X, "__arrow_c_stream__") or hasattr(X, "collect_schema")
     )
+
+
+def _is_sparse(X: object) -> bool:
+    """Return whether X is a sparse matrix; nobody has one who has not imported SciPy's module of them."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(X))
 
 
 def is_known_frame(X: object) -> TypeGuard[pandas.DataFrame]:
@@ -260,13 +263,13 @@ def is_one_row(X: object) -> TypeGuard[Mapping[str, Any]]:
     return len(X) > 0 and all(isinstance(v, (str, bytes)) or not hasattr(v, "__len__") for v in X.values())
 
 
-def table_tags(tags: Tags) -> Tags:
+def table_tags(tags: Any) -> Any:
     """Return scikit-learn's tags of an estimator that takes tables: text, categories and missing values."""
     tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
     return tags
 
 
-def check_names(estimator: BaseEstimator, names: list[str], *, reset: bool) -> None:
+def check_names(estimator: Any, names: list[str], *, reset: bool) -> None:
     """Do for tables and dicts what scikit-learn does for the frames it knows."""
     if reset:
         estimator.feature_names_in_ = np.array(names, object)
@@ -292,7 +295,7 @@ def _position(column: object, place: Mapping[str, int]) -> int:
     raise DataError(f"categorical must name columns; got {column!r}. {hint}", parameter="categorical")
 
 
-def _completed(estimator: BaseEstimator, row: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _completed(estimator: Any, row: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Return one row as columns; features that it does not name are missing."""
     given, names = dict(row.items()), [v.name for v in estimator.variables_]
     check_columns("a row", [n for n in given if n != estimator.target_name_], names, "features")
@@ -302,7 +305,7 @@ def _completed(estimator: BaseEstimator, row: Mapping[str, Any]) -> dict[str, li
 # Frames
 
 
-def _of_kinds(estimator: BaseEstimator, table: Table, categorical: Categorical) -> Table:
+def _of_kinds(estimator: Any, table: Table, categorical: Categorical) -> Table:
     """Return a table with the kinds of columns that are asked for: itself, where it has them."""
     names = list(table.names)
     _with_rows(dict(zip(names, table.columns, strict=True)))
@@ -313,7 +316,7 @@ def _of_kinds(estimator: BaseEstimator, table: Table, categorical: Categorical) 
     return Table.of_valid([_column(c, c.variable.name, k) for c, k in zip(table, asked, strict=True)])
 
 
-def validated(estimator: BaseEstimator, X: Frame, *, reset: bool) -> Any:
+def validated(estimator: Any, X: Frame, *, reset: bool) -> Any:
     """Return columns by name for frames, or a two-dimensional array, checked against what was seen at fit."""
     if is_frame(X):
         if is_known_frame(X):
@@ -326,7 +329,7 @@ def validated(estimator: BaseEstimator, X: Frame, *, reset: bool) -> Any:
         columns = {c.variable.name: c for c in X} if isinstance(X, Table) else frame_columns(X)
         check_names(estimator, list(columns), reset=reset)
         return _with_rows(columns)
-    if issparse(X):
+    if _is_sparse(X):
         raise DataError("X must be a frame or an array; got a sparse matrix. Call .toarray() first.", parameter="X")
     if isinstance(X, np.ma.MaskedArray):
         mask, numeric = np.ma.getmaskarray(X), X.dtype.kind in "iuf"
@@ -354,8 +357,10 @@ def _matrix(X: Any) -> Any:
     return array
 
 
-def _check_features(estimator: BaseEstimator, X: Any, *, reset: bool, **settings: Any) -> Any:
+def _check_features(estimator: Any, X: Any, *, reset: bool, **settings: Any) -> Any:
     """Let scikit-learn note, or compare, the number and the names of the features; its errors come as ours."""
+    from sklearn.utils.validation import validate_data
+
     try:
         return validate_data(estimator, X, reset=reset, **settings)
     except (TypeError, ValueError) as error:
@@ -364,7 +369,7 @@ def _check_features(estimator: BaseEstimator, X: Any, *, reset: bool, **settings
         raise DataError(f"{_mismatch(estimator, X)} ({error})", parameter="X") from None
 
 
-def _mismatch(estimator: BaseEstimator, X: Any) -> str:
+def _mismatch(estimator: Any, X: Any) -> str:
     """Return how the columns of X differ from those at fit."""
     expected = [str(n) for n in getattr(estimator, "feature_names_in_", [])]
     given = [c for c in getattr(X, "columns", ()) if isinstance(c, str)]
@@ -377,7 +382,7 @@ def _mismatch(estimator: BaseEstimator, X: Any) -> str:
     return f"X must have the {estimator.n_features_in_} columns of the training data{names}; got {X.shape[1]}."
 
 
-def _expected_columns(estimator: BaseEstimator, X: pandas.DataFrame, *, reset: bool) -> pandas.DataFrame:
+def _expected_columns(estimator: Any, X: pandas.DataFrame, *, reset: bool) -> pandas.DataFrame:
     """Return the frame without columns that are no features; every feature must be present."""
     expected = [] if reset else [str(n) for n in getattr(estimator, "feature_names_in_", [])]
     surplus = len(X.columns) > len(expected) and set(expected) <= set(X.columns)
@@ -412,7 +417,7 @@ def _check_size(n_rows: int, n_columns: int) -> None:
         raise DataError(f"X must have at least one row; got 0 sample(s) {shape}", parameter="X")
 
 
-def _by_position(estimator: BaseEstimator, columns: dict[str, Any], variables: Sequence[Variable]) -> dict[str, Any]:
+def _by_position(estimator: Any, columns: dict[str, Any], variables: Sequence[Variable]) -> dict[str, Any]:
     """Return the columns as they are when names were seen at fit, else named like the variables in their order."""
     if not hasattr(estimator, "feature_names_in_"):
         if len(columns) != len(variables):

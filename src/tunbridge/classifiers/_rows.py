@@ -13,7 +13,6 @@ from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 
 from tunbridge.data import Column, Frame, Table, Variable
 
@@ -87,10 +86,10 @@ class Reader(Protocol):
     def split(self, X: Frame, y: Labels, sample_weight: SampleWeight, known: str | None) -> Split:
         """Return (X, classes, weights, target's name), where y may be the name of a column of X."""
 
-    def learned(self, estimator: BaseEstimator, X: Frame, before: Any) -> Any:
+    def learned(self, estimator: Any, X: Frame, before: Any) -> Any:
         """Return rows to learn from; ``before`` are the statistics so far, or None."""
 
-    def known(self, estimator: BaseEstimator, X: Frame) -> Any:
+    def known(self, estimator: Any, X: Frame) -> Any:
         """Return rows to predict, without the column of the target if there is one."""
 
     def is_one(self, X: object) -> bool:

@@ -21,8 +21,6 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 
 from tunbridge._core.check import check_choice, check_fitted, counted, listed, warn_user
 from tunbridge._core.memory import check_memory
@@ -39,6 +37,7 @@ from tunbridge.classifiers._classes import (
     posterior,
     series_name,
 )
+from tunbridge.classifiers._estimator import Estimator, available_if
 from tunbridge.classifiers._parameters import parameters_content, parameters_of
 from tunbridge.classifiers._reading import TableReader, table_tags
 from tunbridge.classifiers._rows import (
@@ -80,7 +79,7 @@ class Model(Protocol):
         """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); missing values are left out."""
 
 
-class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCMeta):
+class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
     """Base class of all classifiers; see :class:`tunbridge.NaiveBayesClassifier` for the simplest one."""
 
     registry_entry: ClassVar[Entry]
@@ -100,6 +99,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, Generic[S], metaclass=ABCM
     class_prior: ClassPrior
     categorical: Categorical
     statistics_: S
+    feature_names_in_: np.ndarray
 
     @property
     def kind(self) -> str:

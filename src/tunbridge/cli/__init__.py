@@ -18,8 +18,9 @@ def main() -> None:
     from tunbridge.cli.signals import leave, listen
 
     listen()
-    from tunbridge.cli.app import app
+    from tunbridge.cli.app import NoPandas, app
 
+    sys.meta_path.insert(0, NoPandas())
     try:
         app(prog_name="tunbridge")
     except SystemExit as end:

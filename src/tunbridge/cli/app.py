@@ -101,7 +101,10 @@ class Program(TyperGroup):
         if isinstance(found, str):
             return args[0], self.get_command(ctx, args[0]), args[1:]
         _mind_address_space()
-        return args[0], command_of(found), args[1:]
+        command = command_of(found)
+        for finder in [each for each in sys.meta_path if isinstance(each, NoPandas)]:
+            finder.retire()
+        return args[0], command, args[1:]
 
     def _hint(self, word: str) -> str:
         """Return which command was meant, or all commands, with a blank before it."""
@@ -135,6 +138,27 @@ def _mind_address_space() -> None:
             raise MemoryForecastError(
                 f"the address space (ulimit -v) must be at least 1 GiB; got {got}. Raise the limit."
             )
+
+
+class NoPandas:
+    """A finder of modules that finds no pandas, in the process of a command until its verb is imported.
+
+    Arrow imports pandas, where it is installed, to make its first array. That takes half a second, and a command is
+    given files, not frames. Arrow looks for it once; what needs frames later can import pandas.
+    """
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """Leave every module but pandas to the other finders."""
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is not imported by this command", name=name)
+
+    def retire(self) -> None:
+        """Let Arrow look now, if the verb needs Arrow, and find pandas from now on."""
+        if "pyarrow" in sys.modules:
+            import pyarrow
+
+            pyarrow.array([])
+        sys.meta_path.remove(self)
 
 
 def _children(group: str) -> dict[str, Entry | str]:

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import parquet
 
 import tunbridge as tb
 from tunbridge._core.check import listed
@@ -140,14 +139,19 @@ def load_network(path: Path, format: str | None = None) -> BayesianNetwork:
 
 def load_model(path: Path, *, swapped_with: Path | None = None) -> BayesClassifier:
     """Return the classifier in a file; raise with a hint if there is none."""
-    model = load_any(path, swapped_with=swapped_with)
-    if isinstance(model, tb.BayesianNetwork):
+    model: BayesClassifier = load_any(path, swapped_with=swapped_with)
+    if is_a("BayesianNetwork", model):
         hint = "Query it with tunbridge network query."
         raise DataError(f"the model must be a classifier; {str(path)!r} is a network. {hint}")
     return model
 
 
-def load_any(path: Path, *, swapped_with: Path | None) -> BayesClassifier | BayesianNetwork:
+def is_a(kind: str, model: object) -> bool:
+    """Return whether a model is of a class, which is not imported for this question."""
+    return kind in {each.__name__ for each in type(model).__mro__}
+
+
+def load_any(path: Path, *, swapped_with: Path | None) -> Any:
     """Return the classifier or the network in a file; raise with a hint if there is none, or it comes second."""
     check_exists("the model", path, "Make one with tunbridge learn.")
     try:
@@ -322,6 +326,8 @@ def _bytes(lines: pa.Array) -> bytes:
 
 
 def _write_parquet(file: Path, batches: Iterator[pa.Table]) -> None:
+    from pyarrow import parquet
+
     writer: Any = None
     try:
         for batch in batches:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tunbridge.classifiers.base import BayesClassifier
     from tunbridge.evaluation.labelled import Labelled
 else:
-    evaluation = LazyModule("tunbridge.evaluation")  # it imports scikit-learn, for which help must not wait
+    evaluation = LazyModule("tunbridge.evaluation")  # help must not wait for it
 
 _ONE_VALUE, _IDENTIFIER = "has only one value", "looks like an identifier"
 _FEW_ROWS, _MANY_STATES = 5, 10

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import DTypeLike
-from scipy.special import xlogy
 
+from tunbridge._core.lazy import LazyModule
 from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.counts.radix import SMALL_CELLS, joint_table
@@ -29,6 +29,8 @@ from tunbridge.kernels.compiled import is_numpy_quicker
 
 if TYPE_CHECKING:
     from tunbridge.kernels.counting.planes import Planes
+
+special = LazyModule("scipy.special")
 
 PLANE_STATES = 16
 """Columns with more states are counted by histogram: r² ANDs of N/64 words cost more than N additions."""
@@ -325,7 +327,7 @@ def information_by_planes(
     announce(fill_pair_information, "the counting of pairs")
     n, n_rows, margins = len(planes.first) - 1, int(planes.n_rows.sum()), count_margins(planes)
     counts = np.arange(min(n_rows + 1, len(planes.words) ** 2 // 8 + 1), dtype=np.float64)
-    known, terms = xlogy(counts, counts), np.empty((len(planes.n_rows), n))
+    known, terms = special.xlogy(counts, counts), np.empty((len(planes.n_rows), n))
     fill_margin_terms(planes, margins, known, terms)
     information, is_complete = np.empty((n, n), dtype), bool(np.isfinite(terms).all())
     to_fill = np.empty((0, 0)) if is_complete else np.empty((n, n))

@@ -17,8 +17,8 @@ from typing import overload
 
 import numpy as np
 from numpy.typing import DTypeLike
-from scipy.special import xlogy
 
+from tunbridge._core.lazy import LazyModule
 from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.counts.columns import Columns, build_planes, has_few_pairs, information_by_planes, offsets
@@ -27,6 +27,8 @@ from tunbridge.counts.radix import is_dense, joint_table, occurring_counts
 from tunbridge.counts.records import Counts, PairCounts
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
+
+special = LazyModule("scipy.special")
 
 _SMALL_MATRIX = 100_000
 """Up to so many cells NumPy does it at once, before any kernel has to be compiled or loaded."""
@@ -220,7 +222,7 @@ def pair_divergence(counter: Counter, model: Counter, report: Callable[[float], 
             q = theirs[cut : cut + rows[-1], cut:] + np.repeat(np.repeat(one_row, states[here], 0), states[later], 1)
             total, modelled, found = (
                 _sums_by_variable(rows, _sums_by_variable(columns, x, axis=1), axis=0)
-                for x in (p, q, xlogy(p, p) - xlogy(p, q))
+                for x in (p, q, special.xlogy(p, p) - special.xlogy(p, q))
             )
             found = np.divide(found, total, out=np.zeros_like(total), where=total > 0)
             found += np.log(np.divide(modelled, total, out=np.ones_like(total), where=total > 0))
@@ -315,4 +317,4 @@ def _sums_by_variable(first: np.ndarray, array: np.ndarray, axis: int) -> np.nda
 
 def n_log_n(n: np.ndarray) -> np.ndarray:
     """Return n log n, 0 at 0."""
-    return xlogy(n, n)
+    return special.xlogy(n, n)

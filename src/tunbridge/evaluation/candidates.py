@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils import get_tags
 
 from tunbridge._core.check import listed, shortened
 from tunbridge._core.threads import n_threads
+from tunbridge.classifiers._estimator import unfitted_copy
 from tunbridge.classifiers._rows import Frame
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.errors import DataError
 from tunbridge.evaluation.families import make_classifier
 from tunbridge.evaluation.labelled import Coded, Labelled, class_codes, weight_arguments
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 _MADE_OF_OTHERS = ("steps", "estimators", "estimator", "base_estimator", "transformers")
 _SEEDS = 2**32
 
 
-Models: TypeAlias = str | BaseEstimator | Iterable[str | BaseEstimator] | Mapping[str, str | BaseEstimator]
+Models: TypeAlias = "str | BaseEstimator | Iterable[str | BaseEstimator] | Mapping[str, str | BaseEstimator]"
 """Models by name, or estimators; one, several, or named."""
 
 
@@ -46,7 +48,7 @@ class Candidate:
 
     def fitted(self, rows: Labelled) -> BaseEstimator:
         """Return a new model, learned from rows."""
-        model = clone(self.estimator)
+        model = unfitted_copy(self.estimator)
         if self.takes_tables:
             return model.fit(rows.table, rows.target) if rows.is_named else model.fit(rows.features, rows.labels)
         return model.fit(rows.as_they_came(), rows.labels, **weight_arguments(model, rows.table.weights))
@@ -54,7 +56,7 @@ class Candidate:
     def fitted_on_all(self, rows: Labelled) -> BaseEstimator:
         """Return the model to keep: what came as an array without names is learned from as one."""
         if self.takes_tables and isinstance(rows.source, np.ndarray) and not rows.is_named:
-            return clone(self.estimator).fit(rows.source, rows.labels, sample_weight=rows.table.weights)
+            return unfitted_copy(self.estimator).fit(rows.source, rows.labels, sample_weight=rows.table.weights)
         return self.fitted(rows)
 
     def log_proba(self, model: BaseEstimator, rows: Labelled) -> np.ndarray:
@@ -122,7 +124,7 @@ def _candidate(name: str, model: str | BaseEstimator, random_state: int, n_jobs:
     ours = isinstance(estimator, BayesClassifier | Coded)
     if not ours and not _takes_any_rows(estimator):
         estimator, ours = Coded(estimator), True
-    return Candidate(name, _settled(clone(estimator), random_state, n_jobs), ours)
+    return Candidate(name, _settled(unfitted_copy(estimator), random_state, n_jobs), ours)
 
 
 def _checked(name: str, model: BaseEstimator) -> BaseEstimator:
@@ -141,6 +143,8 @@ def _takes_any_rows(estimator: BaseEstimator) -> bool:
     parameters = estimator.get_params(deep=False)
     if any(parameters.get(name) is not None for name in _MADE_OF_OTHERS):
         return True
+    from sklearn.utils import get_tags
+
     return bool(get_tags(estimator).input_tags.string)
 
 

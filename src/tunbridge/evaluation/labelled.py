@@ -17,13 +17,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import Tags
-from sklearn.utils.validation import has_fit_parameter
 
 from tunbridge._core.check import check_choice, check_fitted, check_number, did_you_mean
 from tunbridge._core.memory import check_memory
 from tunbridge.classifiers._classes import encode_target
+from tunbridge.classifiers._estimator import Estimator, unfitted_copy
 from tunbridge.classifiers._reading import is_frame, known_table, learn_table, numbers_of, split_target, table_tags
 from tunbridge.classifiers._rows import Categorical, Frame, Labels, SampleWeight
 from tunbridge.data import State, Table, Variable, as_table
@@ -178,7 +176,7 @@ def class_codes(classes: Iterable[State], values: Iterable[State]) -> np.ndarray
 
 
 @dataclass(eq=False, repr=False)
-class Coded(ClassifierMixin, BaseEstimator):
+class Coded(Estimator):
     """A scikit-learn classifier that takes frames, tables, text and missing values.
 
     Parameters
@@ -210,7 +208,7 @@ class Coded(ClassifierMixin, BaseEstimator):
     ['yes']
     """
 
-    estimator: BaseEstimator
+    estimator: Any
     _: KW_ONLY
     codes: str = "one-hot"
     class_share: float = 0.0
@@ -237,7 +235,7 @@ class Coded(ClassifierMixin, BaseEstimator):
         self.target_name_, self.variables_ = name, rows.variables
         self.classes_ = np.array(target.states)
         self.class_count_ = np.bincount(classes, weights, len(self.classes_)).astype(np.float64)
-        self.estimator_ = self._with_categories(clone(self.estimator), rows)
+        self.estimator_ = self._with_categories(unfitted_copy(self.estimator), rows)
         self.estimator_.fit(self._matrix(rows), classes, **weight_arguments(self.estimator_, weights))
         return self
 
@@ -256,7 +254,7 @@ class Coded(ClassifierMixin, BaseEstimator):
         check_fitted(self)
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
-    def _with_categories(self, estimator: BaseEstimator, rows: Table) -> BaseEstimator:
+    def _with_categories(self, estimator: Any, rows: Table) -> Any:
         """Return the estimator with the columns of the matrix that are categories, if it has such a parameter."""
         if self.codes == "ordinal" and "categorical_features" in estimator.get_params():
             mask = [v.is_categorical and v.n_states <= _MOST_CATEGORIES for v in rows.variables]
@@ -279,11 +277,11 @@ class Coded(ClassifierMixin, BaseEstimator):
                 out[:, stop - 1] = np.where(rows.columns[j] < 0, np.nan, rows.columns[j])
         return out
 
-    def __sklearn_tags__(self) -> Tags:
+    def __sklearn_tags__(self) -> Any:
         return table_tags(super().__sklearn_tags__())
 
 
-def weight_arguments(estimator: BaseEstimator, weights: np.ndarray | None) -> dict[str, Any]:
+def weight_arguments(estimator: Any, weights: np.ndarray | None) -> dict[str, Any]:
     """Return the argument of ``fit`` for weights, of an estimator or of the last one of a pipeline.
 
     Raises
@@ -293,6 +291,8 @@ def weight_arguments(estimator: BaseEstimator, weights: np.ndarray | None) -> di
     """
     if weights is None:
         return {}
+    from sklearn.utils.validation import has_fit_parameter
+
     if has_fit_parameter(estimator, "sample_weight"):
         return {"sample_weight": weights}
     if hasattr(estimator, "steps") and has_fit_parameter(estimator.steps[-1][1], "sample_weight"):

@@ -34,10 +34,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp, ndtr, ndtri
 
 from tunbridge._core.check import check_number, counted, listed, shortened
 from tunbridge._core.grid import data_frame, html_grid, text_grid
+from tunbridge._core.lazy import LazyModule
 from tunbridge.counts.moments import CrossMoments
 from tunbridge.counts.radix import configuration_codes
 from tunbridge.data import Variable
@@ -55,6 +55,8 @@ from tunbridge.probability.reading import (
 
 if TYPE_CHECKING:
     import pandas
+
+special = LazyModule("scipy.special")
 
 _HALVINGS = 200
 _LOG_ROOT = 0.5 * math.log(2.0 * math.pi)
@@ -465,7 +467,7 @@ class Mixture:
             if certain.any():
                 at = np.where(x[..., None] == self.means, np.inf, -np.inf)
                 terms = np.where(certain, at, terms)
-        return np.asarray(logsumexp(terms, axis=-1))
+        return np.asarray(special.logsumexp(terms, axis=-1))
 
     def cdf(self, x: ArrayLike) -> Any:
         """Return P(X ≤ x) for a number, or for each of an array."""
@@ -475,7 +477,7 @@ class Mixture:
         """Return the distribution function of each Gaussian."""
         with np.errstate(divide="ignore", invalid="ignore"):
             off = (x[..., None] - self.means) / np.sqrt(self.variances)
-        return ndtr(np.where(np.isnan(off), np.inf, off))  # 0/0: at the certain value
+        return special.ndtr(np.where(np.isnan(off), np.inf, off))  # 0/0: at the certain value
 
     def quantile(self, p: ArrayLike) -> Any:
         """Return the value x with P(X ≤ x) = p, for p from 0 to 1 or for each of an array."""
@@ -483,7 +485,9 @@ class Mixture:
         if not ((share >= 0.0) & (share <= 1.0)).all():
             raise DataError(f"p must be from 0 to 1; got {share[~((share >= 0.0) & (share <= 1.0))].ravel()[0]:g}.")
         with np.errstate(invalid="ignore"):
-            each = self.means + np.where(self.variances > 0.0, np.sqrt(self.variances) * ndtri(share)[..., None], 0.0)
+            each = self.means + np.where(
+                self.variances > 0.0, np.sqrt(self.variances) * special.ndtri(share)[..., None], 0.0
+            )
         # The quantile of the mixture is between those of the Gaussians.
         low, high = each.min(axis=-1), each.max(axis=-1)
         return _plain(self._bisected(share, low, high))
@@ -505,7 +509,7 @@ class Mixture:
         lower = (self.weights * self._steps(x)).sum(axis=-1) < share
         with np.errstate(divide="ignore", invalid="ignore"):
             off = (self.means - x[..., None]) / np.sqrt(self.variances)
-        tail = ndtr(np.where(np.isnan(off), -np.inf, off))
+        tail = special.ndtr(np.where(np.isnan(off), -np.inf, off))
         upper = (self.weights * tail).sum(axis=-1) > 1.0 - share
         return np.where(share > 0.5, upper, lower)
 

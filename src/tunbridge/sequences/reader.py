@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from sklearn.base import BaseEstimator
 
 from tunbridge._core.check import shortened, warn_user
 from tunbridge.classifiers._reading import chosen_column, is_list, split_column
@@ -74,7 +73,7 @@ class SequenceReader:
         """Return (X, classes, weights, name of the target), where y may be the name of a column of X."""
         return split_column(X, y, sample_weight, known, _WHAT)
 
-    def learned(self, estimator: BaseEstimator, X: Frame, before: SequenceStatistics | None) -> Sequences:
+    def learned(self, estimator: Any, X: Frame, before: SequenceStatistics | None) -> Sequences:
         """Return training sequences."""
         reader = self if before is None else replace(self, learned_column=before.column)
         rows = reader.read(X, None)
@@ -82,7 +81,7 @@ class SequenceReader:
             raise DataError("X must have at least one sequence; got 0 sample(s) while a minimum of 1 is required.")
         return rows
 
-    def known(self, estimator: BaseEstimator, X: Frame) -> Sequences:
+    def known(self, estimator: Any, X: Frame) -> Sequences:
         """Return sequences to predict; one warning names unseen symbols."""
         learned = inner_statistics(estimator.statistics_)
         reader = replace(self, learned_column=learned.column)

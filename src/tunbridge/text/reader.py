@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.base import BaseEstimator
 
 from tunbridge._core.check import shortened
 from tunbridge.classifiers._reading import chosen_column, split_column
@@ -48,11 +47,11 @@ class TextReader:
             raise DataError(f"{_RULE}; got an iterator of batches, but all are needed at once. Put them into a list.")
         return split_column(X, y, sample_weight, known, "documents")
 
-    def learned(self, estimator: BaseEstimator, X: Frame, before: TextStatistics | None) -> Documents:
+    def learned(self, estimator: Any, X: Frame, before: TextStatistics | None) -> Documents:
         """Return training documents."""
         return self.read(X, None, None if before is None else before.column)
 
-    def known(self, estimator: BaseEstimator, X: Frame) -> Documents:
+    def known(self, estimator: Any, X: Frame) -> Documents:
         """Return documents to predict."""
         if isinstance(X, os.PathLike):
             X = read_documents(X)["text"]

@@ -29,13 +29,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from tunbridge._core.check import check_integer, did_you_mean, listed, shortened
 from tunbridge._core.packing import FloatArray, unpack
 from tunbridge._core.registry import classifier
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge.classifiers._classes import Finish, check_answers, posterior, sorted_target
+from tunbridge.classifiers._estimator import unfitted_copy
 from tunbridge.classifiers._parameters import class_of, parameters_content, parameters_of
 from tunbridge.classifiers._reading import TableReader, seen_values
 from tunbridge.classifiers._rows import Categorical, Examples
@@ -89,7 +89,7 @@ class Hypotheses(Part):
 
     def fitted(self) -> tuple[BayesClassifier, ...]:
         """Return the hypotheses, fitted."""
-        return tuple(clone(m).adopt(s, None) for m, s in zip(self.makers, self.statistics, strict=True))
+        return tuple(unfitted_copy(m).adopt(s, None) for m, s in zip(self.makers, self.statistics, strict=True))
 
     def content(self) -> dict[str, Any]:
         """Return the hypotheses as content of a file."""
@@ -276,7 +276,7 @@ class BayesOptimalClassifier(BayesClassifier[Statistics]):
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return what every hypothesis learns, and how well it predicts."""
         estimators = named_estimators(self.estimators).values()
-        makers = tuple(clone(e).set_params(n_jobs=self.n_jobs) for e in estimators)
+        makers = tuple(unfitted_copy(e).set_params(n_jobs=self.n_jobs) for e in estimators)
         if self.prefit:
             return self._weighed(examples, makers)
         if before is not None:
@@ -314,7 +314,7 @@ class BayesOptimalClassifier(BayesClassifier[Statistics]):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TunbridgeWarning)  # all rows together give the same warnings
             for train, held_out in examples.splits(self.folds, entropy_of(self.random_state)):
-                total += self._log_likelihoods(held_out, [clone(m).fit_examples(train) for m in makers])
+                total += self._log_likelihoods(held_out, [unfitted_copy(m).fit_examples(train) for m in makers])
         return total
 
     def _log_likelihoods(self, examples: Examples, fitted: Sequence[BayesClassifier]) -> np.ndarray:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -36,12 +36,14 @@ from tunbridge.classifiers.explanation.importance import family_counts, informat
 from tunbridge.counts import Counter, Counts
 from tunbridge.counts.moments import CrossMoments, are_empty
 from tunbridge.data import Table, Variable
-from tunbridge.inference import Engine, batches
 from tunbridge.kernels.classifiers.records import FamilyTables
 from tunbridge.kernels.compiled import is_numpy_quicker
 from tunbridge.learning.parameters.backoff import BackOff
 from tunbridge.learning.parameters.priors import Prior, Rule, as_prior, tables_of
 from tunbridge.probability import CPT, ConditionalTable
+
+if TYPE_CHECKING:
+    from tunbridge.inference import Engine
 
 HIERARCHICAL = "hierarchical"
 _JOINED = 10_000
@@ -342,10 +344,14 @@ class FamilyModel(CodedModel):
 
     @cached_property
     def _engine(self) -> Engine:
+        from tunbridge.inference import Engine  # it loads Numba, which rows without missing values do not need
+
         return Engine(self.tables)
 
     def _summed_out(self, codes: np.ndarray) -> np.ndarray:
         """Return log P(x, c) of rows with missing parents: P(x) P(c | x), answered by the network."""
+        from tunbridge.inference import batches
+
         used = list(self.cpts)
         rows = np.concatenate([np.full((1, codes.shape[1]), -1, codes.dtype), codes[used]])
         found = batches.answer(self._engine, rows, [0], n_jobs=1)

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from sklearn.base import BaseEstimator
 
 from tunbridge._core.check import did_you_mean, listed, shortened
 from tunbridge._core.memory import check_memory
@@ -73,7 +72,7 @@ class Seen:
     tables: Callable[[], Iterator[Table]]
 
 
-def look(estimator: BaseEstimator, batches: Batches, *, missing: str, sample_rows: int, n_jobs: int | None) -> Seen:
+def look(estimator: Any, batches: Batches, *, missing: str, sample_rows: int, n_jobs: int | None) -> Seen:
     """Read all rows once for what has to be known before they are counted."""
     kept: Statistics | None = None
     target_name, n_rows, sample = None, 0, _Sample(sample_rows)
@@ -117,7 +116,7 @@ def sum_pairs(seen: Seen, n_jobs: int | None) -> PairCounts:
 
 
 def _tables(
-    estimator: BaseEstimator, batches: Batches, seen: Statistics, name: str | None, n_rows: int, n_jobs: int | None
+    estimator: Any, batches: Batches, seen: Statistics, name: str | None, n_rows: int, n_jobs: int | None
 ) -> Iterator[Table]:
     """Yield the rows as tables of codes; raise where they are not those of the first reading."""
     read, target = 0, seen.target

@@ -137,7 +137,7 @@ class Fitted(Protocol):
         """The joint distribution of class and features."""
 
     @property
-    def statistics_(self) -> Statistics:
+    def statistics_(self) -> Any:
         """What was learned."""
 
 

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from tunbridge._core.check import check_fitted
+from tunbridge._core.lazy import LazyModule
 from tunbridge._core.memory import check_memory
 from tunbridge.classifiers._statistics import MISSING_STATE, Encoding, Statistics, Structure, inner_statistics
 from tunbridge.classifiers.explanation.contributions import Fitted, Ranges, TableModel, compared_classes, difference_of
@@ -40,6 +40,8 @@ from tunbridge.data.table import natural_type
 from tunbridge.decisions.importance import Importance, importance
 from tunbridge.errors import DataError
 from tunbridge.probability.kernel_density import Points, log_density
+
+special = LazyModule("scipy.special")
 
 _FARTHEST, _STEPS = 9.0, 1801
 _BUMP, _NODES = 6.0, 25
@@ -181,7 +183,7 @@ def _summed(logs: np.ndarray, share: np.ndarray, weight: np.ndarray, c: int, met
         return 0.0
     used = others > 0
     terms = logs[used] + np.log(others[used] / others.sum())[:, None]
-    return float(prior[c] * (share * (logs[c] - logsumexp(terms, axis=0))).sum())
+    return float(prior[c] * (share * (logs[c] - special.logsumexp(terms, axis=0))).sum())
 
 
 def mean_gain(before: np.ndarray, after: np.ndarray, method: str) -> float:

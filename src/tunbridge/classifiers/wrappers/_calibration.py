@@ -5,7 +5,7 @@ class against all others,
 
     temperature   q_c ∝ P(c) [P(x | c)]^β                 one number: how much the evidence is worth
     Platt         q_c = 1/(1 + exp(−(a_c z_c + b_c)))     two numbers a class: a logistic regression on the log-odds
-    isotonic      q_c = f_c(z_c), f_c increasing          a step function (scikit-learn's IsotonicRegression)
+    isotonic      q_c = f_c(z_c), f_c increasing          an increasing step function, with lines between
 
 each class against the rest, and for more than two classes the q_c are made to sum to one. No map reverses an order:
 a and β are not below 0. Platt's map is our own Newton iteration: scikit-learn's ``_sigmoid_calibration`` is private.
@@ -30,9 +30,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, isotonic_regression
 from scipy.special import expit, log_expit
-from sklearn.isotonic import IsotonicRegression
 
 from tunbridge._core.packing import FloatArray
 from tunbridge.classifiers._classes import log_posterior
@@ -43,6 +42,7 @@ METHODS = ("none", "temperature", "platt", "isotonic")
 _LARGEST_POWER = 64.0
 _FARTHEST = 1e300  # log-odds beyond are none of rows
 _MOST_STEPS, _SMALLEST_GAIN = 200, 1e-12
+_SAME = 1e-15  # log-odds less apart are the same
 
 
 class HeldOut(NamedTuple):
@@ -229,14 +229,20 @@ def _logistic(x: np.ndarray, aim: np.ndarray, weights: np.ndarray, start: np.nda
 def _learn_isotonic(z: np.ndarray, own: np.ndarray, weights: np.ndarray) -> np.ndarray:
     if not weights[own].sum() > 0 or not weights[~own].sum() > 0:
         return np.empty((2, 0))
-    ends = np.array([z.min(), z.min(), z.max(), z.max()])
-    model = IsotonicRegression(out_of_bounds="clip")
-    model.fit(
-        np.concatenate([z, ends]),
-        np.concatenate([own.astype(np.float64), [0.0, 1.0, 0.0, 1.0]]),
-        np.concatenate([weights, np.ones(4)]),
-    )
-    return np.stack([model.X_thresholds_, model.y_thresholds_]).astype(np.float64)
+    some = weights > 0
+    ends = [z.min(), z.min(), z.max(), z.max()]
+    x = np.concatenate([z[some], ends])
+    y = np.concatenate([own[some], [0.0, 1.0, 0.0, 1.0]])
+    mass = np.concatenate([weights[some], np.ones(4)])
+    order = np.lexsort((y, x))
+    x, y, mass = x[order], y[order], mass[order]
+    first = np.diff(x, prepend=-np.inf) >= _SAME
+    place = np.cumsum(first) - 1
+    total = np.bincount(place, mass)
+    steps = isotonic_regression(np.bincount(place, y * mass) / total, weights=total).x
+    corner = np.ones(len(steps), bool)
+    corner[1:-1] = (steps[1:-1] != steps[:-2]) | (steps[1:-1] != steps[2:])
+    return np.stack([x[first][corner], steps[corner]])
 
 
 def _learn_power(evidence: np.ndarray, rows: HeldOut) -> np.ndarray:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, Self, TypeVar
 
 import numpy as np
-from sklearn.base import clone
 
 from tunbridge._core.check import check_fitted, shortened
 from tunbridge._core.threads import at_once
+from tunbridge.classifiers._estimator import unfitted_copy
 from tunbridge.classifiers._rows import Categorical, Labels, Reader, Rows
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.explanation.contributions import Compared
@@ -67,7 +67,7 @@ class WrapperClassifier(BayesClassifier[W]):
 
     def unfitted(self) -> BayesClassifier:
         """Return a new copy of the estimator."""
-        copy: BayesClassifier = NaiveBayesClassifier() if self.estimator is None else clone(self.estimator)
+        copy: BayesClassifier = NaiveBayesClassifier() if self.estimator is None else unfitted_copy(self.estimator)
         return copy.set_params(n_jobs=self.n_jobs)
 
     def check_estimator(self, hint: str = "") -> BayesClassifier:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import tunbridge as tb
 from tunbridge._core.registry import verb
 from tunbridge.cli.documents import read_folder
-from tunbridge.cli.files import is_network_name, load_any, load_network
+from tunbridge.cli.files import is_a, is_network_name, load_any, load_network
 from tunbridge.cli.networks import forecast_fields
 from tunbridge.cli.options import Reading
 from tunbridge.cli.output import counted, say, say_fields, say_table, shortlist
@@ -95,8 +95,8 @@ def _describe_network(path: Path, reading: Reading) -> None:
     for name in ("missing", "not_missing", "delimiter"):
         if getattr(reading, name):
             raise DataError(f"--{name.replace('_', '-')} must come with a table; {path.name!r} is a network.")
-    net = load_network(path, reading.format) if reading.format else load_any(path, swapped_with=None)
-    if not isinstance(net, tb.BayesianNetwork):
+    net: BayesianNetwork = load_network(path, reading.format) if reading.format else load_any(path, swapped_with=None)
+    if not is_a("BayesianNetwork", net):
         say(str(net))
         return
     sizes = [(len(net.nodes), "variable"), (net.dag.n_arcs, "arc"), (net.n_parameters, "parameter")]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tunbridge as tb
 from tunbridge._core.registry import verb
 from tunbridge.cli.documents import NOUNS, SEQUENCE, TEXT, Corpus, find_corpus, innermost
-from tunbridge.cli.files import check_model_output, is_network_name, model_name
+from tunbridge.cli.files import check_model_output, is_a, is_network_name, model_name
 from tunbridge.cli.models import ABOUT, AUTO, Choosing, Letters, TableChoosing, Words, say_comparison, text_model
 from tunbridge.cli.options import DataFile, From, Reading
 from tunbridge.cli.output import amount, counted, note, reporting, say, say_fields, say_next, shortlist
@@ -138,7 +138,7 @@ def _about_model(name: str, model: BayesClassifier, target: str) -> Fields:
 
 
 def _calibrated(model: BayesClassifier) -> str:
-    return f"by {model.method_}" if isinstance(model, tb.CalibratedClassifier) else ""
+    return f"by {model.method_}" if is_a("CalibratedClassifier", model) else ""
 
 
 def _features(model: BayesClassifier) -> str:
@@ -337,16 +337,16 @@ def _partly_labelled(model: BayesClassifier, weight: float | str, seed: int) -> 
 def _learned(candidate: Candidate, corpus: Corpus) -> tuple[BayesClassifier, int]:
     """Return the model, learned batch by batch if that is possible, and the number of empty documents."""
     model = candidate.estimator
-    if isinstance(model, tb.TextClassifier) and hasattr(model, "partial_fit") and corpus.can_be_streamed:
+    if is_a("TextClassifier", model) and hasattr(model, "partial_fit") and corpus.can_be_streamed:
         return model, corpus.fit(model)
     training = corpus.training()
-    is_partly = isinstance(model, tb.SemiSupervisedClassifier)
+    is_partly = is_a("SemiSupervisedClassifier", model)
     rows = evaluation.labelled.Labelled(training.whole, training.target) if is_partly else training.labelled()
     return candidate.fitted(rows), rows.table.missing.get(corpus.column, 0)
 
 
 def _document_summary(corpus: Corpus, n_empty: int, model: BayesClassifier, columns: Columns) -> Fields:
-    inner, partly = innermost(model), isinstance(model, tb.SemiSupervisedClassifier)
+    inner, partly = innermost(model), is_a("SemiSupervisedClassifier", model)
     where = f" in column {corpus.column}" if corpus.folder is None else ""
     return [
         ("Read", f"{corpus.path}: {counted(corpus.classes.whole.n_rows, NOUNS[corpus.kind])}{where}"),

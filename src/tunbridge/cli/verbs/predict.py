@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-import tunbridge as tb
 from tunbridge._core.check import did_you_mean, listed
 from tunbridge._core.registry import verb
 from tunbridge.cli.documents import check_files, is_loose
-from tunbridge.cli.files import is_typed, load_any, null_if_blank, table_output, write_batches
+from tunbridge.cli.files import is_a, is_typed, load_any, null_if_blank, table_output, write_batches
 from tunbridge.cli.networks import ImpossibleRows, NetworkTarget
 from tunbridge.cli.options import ModelFile, Reading, TableOutput, check_column
 from tunbridge.cli.output import counted, say, shortlist, tracked
@@ -216,7 +215,7 @@ class _Work:
 def _predictor(path: Path, rows: Path, target: str | None) -> BayesClassifier | NetworkTarget:
     """Return the classifier in a file, or the network in it with its target."""
     model = load_any(path, swapped_with=rows)
-    if isinstance(model, tb.BayesianNetwork):
+    if is_a("BayesianNetwork", model):
         return NetworkTarget.of(model, target, path)
     rule = f"--target must be left out with a classifier; {path.name} predicts {model.target_name_!r}."
     refuse((target not in (None, model.target_name_), rule))

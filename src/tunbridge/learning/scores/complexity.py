@@ -38,7 +38,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import logsumexp
+
+from tunbridge._core.lazy import LazyModule
+
+special = LazyModule("scipy.special")
 
 _SUMMED = 64
 """Below so many rows C(n, 2) is summed up; the series is exact to the last digit from here on."""
@@ -151,7 +154,7 @@ def _summed_over_terms(n: int, r: np.ndarray) -> np.ndarray:
     k = np.arange(n, dtype=np.float64)[:, np.newaxis]
     steps = np.log1p(-k / max(n, 1)) + np.log((r - 1.0 + k) / (k + 1.0))
     terms = np.concatenate([np.zeros((1, r.size)), np.cumsum(steps, axis=0)])
-    return logsumexp(terms, axis=0)
+    return special.logsumexp(terms, axis=0)
 
 
 def _saddle_point(n: int, r: np.ndarray) -> np.ndarray:

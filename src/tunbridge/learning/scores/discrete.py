@@ -33,15 +33,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from scipy.special import gammaln, xlogy
 
 from tunbridge._core.check import check_number, did_you_mean, shortened
+from tunbridge._core.lazy import LazyModule
 from tunbridge._core.registry import Entry, entries, score
 from tunbridge.errors import DataError
 from tunbridge.learning.scores.complexity import log_regret, log_regret_of_states, log_regret_table
 
 if TYPE_CHECKING:
     from tunbridge.kernels.counting.scores import Terms
+
+special = LazyModule("scipy.special")
 
 Sizes = float | np.ndarray
 """A number of configurations, or several."""
@@ -165,7 +167,7 @@ class LikelihoodScore(Score, ABC):
 
     def cell(self, n: np.ndarray, q: float, r: int) -> np.ndarray:
         """Return n log n."""
-        return xlogy(n, n)
+        return special.xlogy(n, n)
 
     def cell_table(self, n_rows: int, r: int) -> np.ndarray:
         """Return n log n for n = 0 … n_rows."""
@@ -178,7 +180,7 @@ class LikelihoodScore(Score, ABC):
 def _n_log_n_table(n_rows: int) -> np.ndarray:
     """Return n log n for n = 0 … n_rows; the array is shared."""
     n = np.arange(n_rows + 1.0)
-    return xlogy(n, n)
+    return special.xlogy(n, n)
 
 
 @score("loglik", rank=9)
@@ -422,7 +424,7 @@ class K2(Score):
 
     def cell(self, n: np.ndarray, q: float, r: int) -> np.ndarray:
         """Return log n!."""
-        return gammaln(np.asarray(n, np.float64) + 1.0)
+        return special.gammaln(np.asarray(n, np.float64) + 1.0)
 
     def row(self, n: np.ndarray, q: float, r: int) -> np.ndarray:
         """Return log (n + r − 1)!/(r − 1)!."""
@@ -457,12 +459,12 @@ class FNML(LikelihoodScore):
 
     def row(self, n: np.ndarray, q: float, r: int) -> np.ndarray:
         """Return n log n + log C(n, r)."""
-        return xlogy(n, n) + log_regret(n, r)
+        return special.xlogy(n, n) + log_regret(n, r)
 
     def row_table(self, n_rows: int, r: int) -> np.ndarray:
         """Return the terms of the sums 0 … n_rows."""
         n = np.arange(n_rows + 1.0)
-        return xlogy(n, n) + log_regret_table(n_rows, r)
+        return special.xlogy(n, n) + log_regret_table(n_rows, r)
 
 
 @score("qnml", rank=7)
@@ -532,4 +534,4 @@ def as_score(score: str | Score) -> Score:
 
 def _log_rising(n: np.ndarray, a: float) -> np.ndarray:
     """Return log Γ(a + n)/Γ(a)."""
-    return gammaln(np.asarray(n, np.float64) + a) - gammaln(a)
+    return special.gammaln(np.asarray(n, np.float64) + a) - special.gammaln(a)

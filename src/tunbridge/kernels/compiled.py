@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -102,7 +103,11 @@ def _uncompiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def announce(kernel: Kernel, what: str) -> None:
-    """Print in a terminal, once, that a kernel is being compiled; elsewhere do nothing."""
-    if not is_compiled(kernel) and sys.stderr.isatty():
-        hint = "this once; «tunbridge warmup» does it beforehand"
-        print(f"tunbridge: compiling {what} for this machine, which may take half a minute ({hint})", file=sys.stderr)
+    """Say in a terminal, a notebook and the log that a kernel is being compiled."""
+    if is_compiled(kernel):
+        return
+    text = f"compiling {what} for this machine, which may take half a minute"
+    hint = "this once; «tunbridge warmup» does it beforehand"
+    logging.getLogger("tunbridge").info(text)
+    if sys.stderr.isatty() or "ipykernel" in sys.modules:
+        print(f"tunbridge: {text} ({hint})", file=sys.stderr)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 import numpy as np
+import pytest
 from numba import njit
 
-from tunbridge.kernels.compiled import is_compiled, itself, kernels_forced, plain
+from tunbridge.kernels.compiled import announce, is_compiled, itself, kernels_forced, plain
 
 
 def _scaled_by(factor):
@@ -61,3 +63,14 @@ def test_forcing_kernels_nests():
             pass
         assert is_compiled(_total)
     assert not is_compiled(_total)
+
+
+@pytest.mark.parametrize(("terminal", "notebook"), [(True, False), (False, True), (False, False)])
+def test_a_wait_for_the_compiler_is_announced(monkeypatch, capsys, caplog, terminal, notebook):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    if notebook:
+        monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    with caplog.at_level("INFO", "tunbridge"):
+        announce(_total, "exact inference")
+    assert ("compiling exact inference for this machine" in capsys.readouterr().err) == (terminal or notebook)
+    assert caplog.messages == ["compiling exact inference for this machine, which may take half a minute"]

@@ -37,6 +37,7 @@ _NOTHING = np.empty(0, np.int64)
 _NO_LIKELIHOODS = np.empty((0, 1))
 _LOG_SMALL = -600.0
 _ORDERED, _SCHEDULED = 2e-3, 2e-4  # seconds in which Python finds an elimination order and a schedule, per variable
+_MOST_AT_ONCE = 2.0**25  # entries for which NumPy, which writes out whole cliques, takes little memory
 _LARGE = 2.0**22  # entries of the cliques for which a better elimination order is worth a compiler
 _UNDERFLOW_WAYS_OUT = "Replace very small probabilities (below 1e-100) by 0."
 
@@ -251,7 +252,8 @@ class Tree:
 
     def is_array_quicker(self, kernel: Kernel, lanes: int = 1, runs: int = 1) -> bool:
         """Return whether NumPy does some runs, each for several rows, before a kernel would be compiled."""
-        return is_quicker(runs * arrays.seconds(self.program, self.n_entries * lanes), kernel)
+        n_entries = self.n_entries * lanes
+        return n_entries <= _MOST_AT_ONCE and is_quicker(runs * arrays.seconds(self.program, n_entries), kernel)
 
     def _check_logarithms(self, findings: propagation.Evidence) -> None:
         """Raise MemoryForecastError where the tables that a run on logarithms takes would not fit."""

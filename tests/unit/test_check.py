@@ -10,6 +10,7 @@ import pytest
 
 from tunbridge._core.check import (
     check_choice,
+    check_integer,
     check_known,
     check_number,
     did_you_mean,
@@ -159,3 +160,8 @@ def test_a_missing_file_is_reported_with_the_nearest_name(tmp_path: Path) -> Non
     assert str(near).endswith(f"Did you mean {str(tmp_path / 'visits.csv')!r}?")
     assert str(missing_file(tmp_path / "xyz")) == f"path must be a file that exists; got {str(tmp_path / 'xyz')!r}."
     assert "there is no folder" in str(missing_file(tmp_path / "no" / "visits.csv"))
+
+
+def test_an_integer_that_python_does_not_write_is_still_an_error_of_ours():
+    with pytest.raises(DataError, match="n must be at least 1; got a larger integer than can be written"):
+        check_integer("n", -(10**5000), low=1)

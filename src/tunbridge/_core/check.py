@@ -221,4 +221,7 @@ def _common_start(one: str, other: str) -> int:
 
 
 def _repr(value: object) -> str:
-    return shortened(repr(value))
+    try:
+        return shortened(repr(value))
+    except ValueError:  # Python refuses to write so large an integer
+        return "a larger integer than can be written"

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from tunbridge._core.check import check_integer, check_number, counted, did_you_mean, listed, shortened, warn_user
 from tunbridge._core.grid import data_frame
+from tunbridge._core.memory import check_memory
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge.data import Column, State, Table, Variable, as_table, encode
 from tunbridge.data.columns import code_type, state_type
@@ -335,7 +336,9 @@ def _hidden_states(name: str, states: int | Sequence[State]) -> list[State]:
         rule = f"the states of hidden {name!r} must be a number or a list"
         raise DataError(f"{rule}; got {shortened(repr(states))}. Write hidden={{{name!r}: 2}}.")
     check_integer(f"the number of states of hidden {name!r}", states, low=1)
-    return [str(i) for i in range(int(states))]  # type: ignore[arg-type]
+    n_states = min(int(states), 2**62)  # type: ignore[arg-type]
+    check_memory(f"the states of hidden {name!r}", 100.0 * n_states, ways_out="Give it fewer states.")
+    return [str(i) for i in range(n_states)]
 
 
 def _empty(variable: Variable, n_rows: int) -> Column:

@@ -243,7 +243,7 @@ def is_frame(X: object) -> bool:
 
 
 def _is_sparse(X: object) -> bool:
-    """Return whether X is a sparse matrix; nobody has one who has not imported SciPy's module of them."""
+    """Return whether X is a sparse matrix, which it can be only after SciPy's module of them was imported."""
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(X))
 

@@ -9,7 +9,7 @@ full disk for example, is not used.
 A signal whose handler raises an exception, as Ctrl-C does, waits until the kernel is loaded or compiled: the callbacks
 of LLVM lose exceptions, and the kernel that is called afterwards would be one that was not loaded (a segmentation
 fault). When a kernel returns an array, Numba calls a function of Python, where such an exception is raised too. Its
-own code for tuples does not look whether that failed, and hands out a tuple with a hole (a SystemError, or a crash);
+own code for tuples does not look whether that failed, and hands out a tuple with an empty place (a SystemError, or a crash);
 the code for tuples here does.
 
 A process with a limit on its addresses (``ulimit -v``) ends without a word when LLVM gets none; so the room is looked

@@ -68,7 +68,7 @@ def main() -> None:
     if given.record:
         _record(counts, len(bad))
     if given.keep:
-        signal.signal(signal.SIGALRM, stop_slow)
+        signal.signal(signal.SIGPROF, stop_slow)
         for failure in bad.values():
             is_safe = not failure.signature.startswith(("the process", "no answer", "more than", "found by coverage"))
             print("kept", save(minimised(failure) if is_safe else failure).relative_to(ROOT))

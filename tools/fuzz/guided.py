@@ -98,7 +98,7 @@ def main() -> None:
         return target.mutate(data, rng)[:most]
 
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGALRM, stop_slow)
+    signal.signal(signal.SIGPROF, stop_slow)
     options = [f"-max_total_time={given.seconds}", f"-seed={given.seed + 1}", "-max_len=100000", "-print_final_stats=1"]
     options += ["-timeout=100000", "-rss_limit_mb=6000", f"-artifact_prefix={folder}/failed-"]
     atheris.Setup([sys.argv[0], *options, str(seeds)], try_one, custom_mutator=mutate)

@@ -30,7 +30,7 @@ _CORPUS = 200  # mutated inputs that are kept as seeds for further ones
 
 
 class TooSlowError(BaseException):
-    """An input took longer than it may."""
+    """An input took more processor time than it may."""
 
 
 class Failure(NamedTuple):
@@ -44,11 +44,12 @@ class Failure(NamedTuple):
 def judge(target: Target, data: bytes, folder: Path, seconds: float = SECONDS) -> str | None:
     """Return the signature of the failure that an input causes; else None if it is refused, "" if it is accepted.
 
-    It may take so many seconds; with 0 any time, as the first inputs do, for which kernels are compiled.
+    It may take so many seconds of processor time, which other programs do not use up; with 0 any time, as the first
+    inputs do, for which kernels are compiled.
     """
     path = folder / f"input{target.suffix}"
     path.write_bytes(data)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         target.use(path)
     except TunbridgeError:
@@ -58,7 +59,7 @@ def judge(target: Target, data: bytes, folder: Path, seconds: float = SECONDS) -
     except Exception as error:
         return f"{type(error).__name__} in {_place(error)}"
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     return ""
 
 
@@ -74,8 +75,8 @@ def stop_slow(*_: object) -> None:
 
 
 def _limited() -> None:
-    """Let alarms end slow inputs, and allocations far above the limit fail before the machine does."""
-    signal.signal(signal.SIGALRM, stop_slow)
+    """Let timers end slow inputs, and allocations far above the limit fail before the machine does."""
+    signal.signal(signal.SIGPROF, stop_slow)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_AS, (8 * MEMORY, 8 * MEMORY))  # of addresses: threads and pools reserve many
     warnings.simplefilter("ignore")

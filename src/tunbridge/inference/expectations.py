@@ -11,6 +11,7 @@ nothing observed below) are left out: such a row is not informative about their 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -20,10 +21,12 @@ import numpy as np
 from tunbridge._core.memory import check_memory, memory_limit
 from tunbridge._core.threads import map_threads, n_threads
 from tunbridge.inference.flat import FlatNetwork
+from tunbridge.inference.tree import find_order
 from tunbridge.kernels.compiled import announce, is_compiled, itself, plain
-from tunbridge.kernels.inference import elimination, expectations
+from tunbridge.kernels.inference import expectations
 from tunbridge.kernels.inference.elimination import MOST_ORDERS
-from tunbridge.kernels.inference.rows import Components, find_components
+from tunbridge.kernels.inference.expectations import Programs, Workspace
+from tunbridge.kernels.inference.rows import PARENTS, Components, Found, Network, Sequences, find_components
 
 _MOST_PIECES = 32
 _PIECES_ENTRIES = 2**25  # entries of the counts of all pieces together, each of which has its own
@@ -33,7 +36,9 @@ _BYTES_A_NUMBER = 12.0  # of what is kept of the rows, while the arrays grow
 _MANY_ROWS = "Pass fewer rows, or leave out columns with many missing values."
 _WIDE_ROW = "Leave out columns with many missing values, or give nodes fewer parents or states."
 
-# What is computed without compiling kernels, which takes 18 s: cells of the data, variables, entries of workspaces.
+_FEW = 256  # sequences for which there is room at first
+
+# What is computed without compiling kernels: cells of the data, variables, entries of workspaces.
 _FEW_CELLS, _FEW_VARIABLES, _FEW_ENTRIES = 20_000, 80, 50_000
 
 
@@ -85,33 +90,52 @@ class IncompleteRows:
 
     def _compile(self, rows: np.ndarray, weights: np.ndarray) -> None:
         """Find the hidden components of the rows, and write their programs."""
-        flat, network, n = self.flat, self.flat.network, self.flat.n_variables
-        scopes = flat.parent_start + np.arange(n + 1), np.insert(flat.parents, flat.parent_start[1:], np.arange(n))
+        flat, n = self.flat, self.flat.n_variables
         limit = max(memory_limit(), _LEAST_MEMORY)
         is_small = rows.size <= _FEW_CELLS and n <= _FEW_VARIABLES
         use = plain if is_small and not is_compiled(expectations.expect) else itself
-        n_orders = MOST_ORDERS if use is itself else 1  # in Python the first is good enough
         if use is itself:
             announce(expectations.expect, "expected counts")
-        _, order, *_ = use(elimination.find_order)(flat.n_states, np.zeros(n, np.int64), *scopes, n_orders)
+        starts = flat.parent_start + np.arange(n + 1)
+        scopes = np.insert(flat.parents, flat.parent_start[1:], np.arange(n))
+        order = find_order(flat.n_states, np.zeros(n, np.int64), starts, scopes, MOST_ORDERS).order
         self._complete = np.zeros(len(flat.tables))
-        starts, arena, components, n_rows = use(find_components)(
-            network, np.argsort(order), rows, weights, limit / _BYTES_A_NUMBER, self._complete
-        )
-        self._components = Components(*components)
-        if n_rows < len(rows):
-            share = f"the hidden parts of {len(rows)} rows (forecast from {n_rows} of them)"
-            check_memory(share, limit * len(rows) / max(1, n_rows) + 1.0, ways_out=_MANY_ROWS, limit=limit)
-        n_tasks = min(n_threads(self.n_jobs), max(1, len(self._components.weights)))
+        found = self._find(use(find_components), np.argsort(order), rows, weights, limit)
+        self._components = Components(found.components.starts, found.components.arena, found.weights)
+        n_tasks = min(n_threads(self.n_jobs), max(1, len(found.weights)))
         largest = limit / 8.0 / n_tasks
-        programs, sizes = use(expectations.compile_programs)(network, starts, arena, largest)
-        self._programs = expectations.Programs(*programs)
+        self._programs, sizes = _programs(use(expectations.compile_programs), flat.network, found.groups, largest)
         widest = float(sizes.max(initial=0.0))
         if widest > largest:
             what = "the junction tree of what is hidden in a row"
             check_memory(what, 8.0 * n_tasks * widest, ways_out=_WIDE_ROW, limit=limit)
         self._sizes = sizes[self._components.arena[self._components.starts[:-1]]]
         self._expect = use(expectations.expect) if self._sizes.sum() <= _FEW_ENTRIES else expectations.expect
+
+    def _find(
+        self, find: Callable[..., None], rank: np.ndarray, rows: np.ndarray, weights: np.ndarray, limit: float
+    ) -> Found:
+        """Return the hidden components of the rows; the arrays grow while they are found."""
+        n, done = self.flat.n_variables, np.zeros(3, np.int64)
+        found = Found(_sequences(_FEW, 3 * n), _sequences(_FEW, 2 * n), np.empty(_FEW))
+        while True:
+            find(self.flat.network, rank, rows, weights, found, self._complete, done)
+            n_groups, n_components, n_rows = done.tolist()
+            if n_rows == len(rows):
+                return Found(
+                    _first(found.groups, n_groups),
+                    _first(found.components, n_components),
+                    found.weights[:n_components].copy(),
+                )
+            n_entries = found.groups.starts[n_groups] + found.components.starts[n_components] + 4 * n_components
+            if _BYTES_A_NUMBER * n_entries > limit:
+                share = f"the hidden parts of {len(rows)} rows (forecast from {n_rows} of them)"
+                check_memory(share, limit * len(rows) / max(1, n_rows) + 1.0, ways_out=_MANY_ROWS, limit=limit)
+            found = Found(
+                _grown(found.groups, n_groups, n, 3 * n),
+                _grown(found.components, n_components, n, 2 * n),
+                np.append(found.weights[:n_components], np.empty(n_components + n)),
+            )
 
     @cached_property
     def _pieces(self) -> list[tuple[int, int]]:
@@ -139,3 +163,47 @@ class IncompleteRows:
             counts += part
             log_likelihood += log_part
         return ExpectedCounts(counts, log_likelihood)
+
+
+def _sequences(n: int, n_entries: int) -> Sequences:
+    """Return room for n sequences of so many entries in all."""
+    slots = np.full(1 << (2 * n - 1).bit_length(), -1, np.int64)
+    return Sequences(slots, np.empty(n, np.int64), np.zeros(n + 1, np.int64), np.empty(n_entries, np.int32))
+
+
+def _grown(kept: Sequences, n: int, n_more: int, n_entries: int) -> Sequences:
+    """Return the first n sequences with twice the room, and for so many more at least."""
+    end = int(kept.starts[n])
+    larger = _sequences(2 * n + n_more, 2 * end + n_entries)
+    larger.hashes[:n], larger.starts[: n + 1], larger.arena[:end] = (
+        kept.hashes[:n],
+        kept.starts[: n + 1],
+        kept.arena[:end],
+    )
+    return larger
+
+
+def _first(kept: Sequences, n: int) -> Sequences:
+    """Return the first n sequences without room for more."""
+    end = int(kept.starts[n])
+    return Sequences(kept.slots[:0], kept.hashes[:0], kept.starts[: n + 1].copy(), kept.arena[:end].copy())
+
+
+def _programs(
+    compile_programs: Callable[..., int], network: Network, groups: Sequences, largest: float
+) -> tuple[Programs, np.ndarray]:
+    """Return the programs of all groups of components, and the entries of their workspaces."""
+    n_groups, n = len(groups.starts) - 1, len(network.variables) - 1
+    n_members = np.flatnonzero(groups.arena == -1) - groups.starts[:-1]
+    m, n_tables = int(n_members.max(initial=1)), int((np.diff(groups.starts) - n_members).max(initial=1))
+    widest = int(np.diff(network.variables[:, PARENTS]).max(initial=0)) + 1
+    work = Workspace(
+        np.full(n, -1, np.int64), np.empty((m, m), np.uint8), np.empty((4, m), np.int64), np.empty((4, m), np.int64),
+        np.empty((2, m)), np.empty((2, n_tables), np.int64), np.empty((2, n_tables * widest), np.int64),
+    )  # fmt: skip
+    programs, sizes = Programs(np.zeros(n_groups + 1, np.int64), np.empty(64 * _FEW, np.int64)), np.empty(n_groups)
+    done = compile_programs(network, groups, work, largest, programs, sizes, 0)
+    while done < n_groups:
+        programs = Programs(programs.starts, np.append(programs.code, np.empty_like(programs.code)))
+        done = compile_programs(network, groups, work, largest, programs, sizes, done)
+    return programs._replace(code=programs.code[: programs.starts[-1]].copy()), sizes

@@ -87,11 +87,16 @@ def triangulate(
     most_orders : int
         How many orders are tried at most.
     """
-    n = len(potentials.n_states)
-    group = np.zeros(n, np.int64) if last is None else np.asarray(last, np.int64)
-    starts, scopes = _with_scope(potentials, together)
-    given = (potentials.n_states, group, starts, scopes)
-    if is_quicker(_ORDERED * n, elimination.best_order):
+    group = np.zeros(len(potentials.n_states), np.int64) if last is None else np.asarray(last, np.int64)
+    return find_order(potentials.n_states, group, *_with_scope(potentials, together), most_orders)
+
+
+def find_order(
+    n_states: np.ndarray, group: np.ndarray, scope_start: np.ndarray, scope_vars: np.ndarray, most_orders: int
+) -> Triangulation:
+    """Return a good elimination order for tables with these scopes; variables of group 1 come last."""
+    given = (n_states, group, scope_start, scope_vars)
+    if is_quicker(_ORDERED * len(n_states), elimination.best_order):
         n_entries, order, clique_start, nodes = plain(elimination.find_order)(*given, 1)
         if n_entries <= _LARGE:
             return Triangulation(n_entries, order, clique_start, nodes, group)

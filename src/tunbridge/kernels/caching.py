@@ -9,8 +9,8 @@ full disk for example, is not used.
 A signal whose handler raises an exception, as Ctrl-C does, waits until the kernel is loaded or compiled: the callbacks
 of LLVM lose exceptions, and the kernel that is called afterwards would be one that was not loaded (a segmentation
 fault). When a kernel returns an array, Numba calls a function of Python, where such an exception is raised too. Its
-own code for tuples does not look whether that failed, and hands out a tuple with an empty place (a SystemError, or a crash);
-the code for tuples here does.
+own code for tuples does not look whether that failed, and hands out a tuple with an empty place (a SystemError, or a
+crash); the code for tuples here does.
 
 A process with a limit on its addresses (``ulimit -v``) ends without a word when LLVM gets none; so the room is looked
 at before a kernel is compiled.
@@ -44,14 +44,32 @@ _RAISING = [  # signals whose handlers may raise an exception: Ctrl-C, time limi
 
 
 def njit(function: Callable[..., Any] | None = None, /, *, cache: bool = False, **options: Any) -> Any:
-    """Return a function compiled by Numba when it is first called, and kept on disk if it can be."""
+    """Return a function compiled by Numba when it is first called, and kept on disk if it can be.
+
+    A private kernel (``_name``) must be called by other kernels only: it is compiled into them, without the wrapper
+    that Python would call and without a file of its own, which saves a quarter of the time.
+    """
     if function is None:
         return partial(njit, cache=cache, **options)
-    kernel: Any = numba.njit(function, **options)
-    if hasattr(kernel, "py_func"):  # unless NUMBA_DISABLE_JIT is set
+    is_part = function.__name__.startswith("_")
+    kernel: Any = numba.njit(function, no_cfunc_wrapper=True, no_cpython_wrapper=is_part, **options)
+    if not hasattr(kernel, "py_func"):  # NUMBA_DISABLE_JIT is set
+        return kernel
+    if is_part:
+        kernel._compile_for_args, kernel._insert = _refuse, _forget
+    else:
         kernel._compile_for_args = _uninterrupted(kernel._compile_for_args)
         kernel._cache = _cache_of(function) if cache else _NoCache()
     return kernel
+
+
+def _refuse(*_: Any, **__: Any) -> None:
+    """Raise TypeError, in place of a crash: a private kernel has no entry for Python."""
+    raise TypeError("a private kernel must be called by a kernel; in Python call plain(kernel)")
+
+
+def _forget(*_: Any, **__: Any) -> None:
+    """Keep the missing entry of a private kernel from those that Python may call."""
 
 
 def _uninterrupted(load: Callable[..., Any]) -> Callable[..., Any]:

@@ -70,7 +70,7 @@ def is_numpy_quicker(size: int, module: str, kernel: str) -> bool:
 
 def ready(kernel: Kernel, size: int, few: int = FEW) -> Callable[..., Any]:
     """Return a kernel, or the Python function behind it where compiling would take longer than the work."""
-    return kernel if is_worth(kernel, size, few) else kernel.py_func
+    return kernel if is_worth(kernel, size, few) else plain(kernel)
 
 
 def itself(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,6 +13,7 @@ from tunbridge.errors import DataError, MemoryForecastError
 from tunbridge.inference.flat import flatten
 from tunbridge.inference.sampling import forward
 from tunbridge.inference.sampling.forward import BLOCK, code_table, sample_codes
+from tunbridge.kernels.compiled import plain
 from tunbridge.kernels.inference.sampling import LANES, ROWS, _fill_draws, _pick, fill_limits
 from tunbridge.probability import CPT
 
@@ -44,7 +45,7 @@ def test_generator_gives_the_published_numbers():
     stream = xoshiro([1, 2, 3, 4])
     assert [next(stream) for _ in known] == known
     state, draws = np.repeat(np.array([[1], [2], [3], [4]], np.uint64), LANES, axis=1), np.empty(6 * LANES, np.int64)
-    _fill_draws(state, draws)
+    plain(_fill_draws)(state, draws)
     np.testing.assert_array_equal(draws.reshape(6, LANES), np.array([[n >> 2] * LANES for n in known]))
 
 
@@ -55,7 +56,7 @@ def test_lanes_and_blocks_have_streams_of_their_own():
 
 def test_draws_are_uniform():
     draws = np.empty(2**20, np.int64)
-    _fill_draws(forward.stream(0, 0), draws)
+    plain(_fill_draws)(forward.stream(0, 0), draws)
     for low in (54, 27, 0):  # leading, middle and last bits
         counts = np.bincount((draws >> low) & 255, minlength=256)
         statistic = ((counts - 4096) ** 2 / 4096).sum()
@@ -81,7 +82,9 @@ def test_extreme_draws_never_give_an_impossible_state(row):
     draws = np.full(ROWS, WHOLE - 1)
     draws[: ROWS // 2] = 0
     out = np.empty(ROWS, np.int8)
-    _pick(limits_of(*map(float, row)), len(row), (draws, np.zeros(ROWS, np.uint32), np.zeros(ROWS, np.uint32)), out)
+    plain(_pick)(
+        limits_of(*map(float, row)), len(row), (draws, np.zeros(ROWS, np.uint32), np.zeros(ROWS, np.uint32)), out
+    )
     possible = np.flatnonzero(row)
     assert out[0] == possible[0]
     assert out[-1] == possible[-1]

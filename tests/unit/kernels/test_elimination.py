@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tunbridge.kernels.compiled import plain
 from tunbridge.kernels.inference import elimination
 
 RULES = [elimination.MIN_FILL, elimination.WEIGHTED_MIN_FILL, elimination.MIN_WEIGHT]
@@ -59,7 +60,7 @@ def test_the_graph_joins_what_stands_in_one_scope(seed):
 def test_orders_are_permutations_and_cliques_those_of_elimination(rule, noise, seed):
     n_states, scopes = random_scopes(seed)
     graph = graph_of(12, scopes)
-    cost, steps, *found = elimination._eliminate(
+    cost, steps, *found = plain(elimination._eliminate)(
         np.log(n_states), np.zeros(12, np.int64), *graph, elimination._Choice(rule, noise, np.int64(seed), np.inf)
     )
     assert cost == pytest.approx(check_elimination(n_states, neighbours_of(12, graph), *found), rel=1e-9)
@@ -83,8 +84,8 @@ def test_work_is_dropped_once_it_costs_too_much():
     n_states, scopes = random_scopes(1)
     graph, group = graph_of(12, scopes), np.zeros(12, np.int64)
     choice = elimination._Choice(elimination.MIN_FILL, 0.0, np.int64(0), np.inf)
-    cost = elimination._eliminate(np.log(n_states), group, *graph, choice)[0]
-    again = elimination._eliminate(np.log(n_states), group, *graph, choice._replace(bound=cost / 2))[0]
+    cost = plain(elimination._eliminate)(np.log(n_states), group, *graph, choice)[0]
+    again = plain(elimination._eliminate)(np.log(n_states), group, *graph, choice._replace(bound=cost / 2))[0]
     assert again == np.inf
 
 
@@ -98,7 +99,7 @@ def test_the_best_order_is_no_worse_than_the_plain_rules_and_always_the_same(see
     for a, b in zip(first, again, strict=True):
         np.testing.assert_array_equal(np.ravel(a)[:filled], np.ravel(b)[:filled])
     choice = elimination._Choice(elimination.WEIGHTED_MIN_FILL, 0.0, np.int64(0), np.inf)
-    weighted = elimination._eliminate(log_states, group, *graph, choice)
+    weighted = plain(elimination._eliminate)(log_states, group, *graph, choice)
     assert first[0] <= weighted[0]
     assert first[0] == pytest.approx(check_elimination(n_states, neighbours_of(30, graph), *first[1:]), rel=1e-9)
 

@@ -43,6 +43,11 @@ _TAIL = 64  # joint states that the last clique may have
 _TOO_SMALL = 1e-290  # products below are not trusted, and logarithms are added
 _MANY_TABLES = 200  # whose product would be too small anyway
 
+# Rows of Workspace.members: states, the clique that eliminates a member; the axes of a clique, strides by member.
+EXTENTS, HOMES, AXES, STRIDES = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
+# Rows of Workspace.cliques: the first member eliminated, the clique above, where table and message lie (−1: none).
+FIRSTS, ABOVE, TABLE_AT, MESSAGE_AT = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
+
 
 class Programs(NamedTuple):
     """The programs of all groups of components: program p is ``code[starts[p]:starts[p + 1]]``."""
@@ -51,334 +56,299 @@ class Programs(NamedTuple):
     code: np.ndarray
 
 
-class _Tree(NamedTuple):
-    """The cliques of a component while its program is written.
+class Workspace(NamedTuple):
+    """What is known of a component while its program is written, with room for the largest one.
 
     Parameters
     ----------
+    place : int64 array of shape (n,)
+        The number of each variable of the network in the component, −1 elsewhere.
     near : uint8 array of shape (m, m)
         near[i, j]: whether j > i is in the clique of i.
-    extents, firsts : int64 arrays
-        The states of each member, and the first member that each clique eliminates.
-    layout : float64 array of shape (n_cliques, 3)
-        The entries of a clique, of what it eliminates, and its parent (−1: none).
-    places : int64 array of shape (n_cliques, 2)
-        Where the table and the message of each clique lie in the workspace.
-    homes, held_start, held : int64 arrays
-        The clique of each table; where its members begin in ``held``, which has their numbers and strides.
+    members, cliques : int64 arrays of shape (4, m)
+        With the rows above.
+    sizes : float64 array of shape (2, m)
+        The entries of each clique, and of what it eliminates; floats, for there may be too many for memory.
+    tables : int64 array of shape (2, n_tables + 1)
+        The clique of each table, and where its members begin in ``held``.
+    held : int64 array of shape (2, …)
+        The members in each table and their strides.
     """
 
+    place: np.ndarray
     near: np.ndarray
-    extents: np.ndarray
-    firsts: np.ndarray
-    layout: np.ndarray
-    places: np.ndarray
-    homes: np.ndarray
-    held_start: np.ndarray
+    members: np.ndarray
+    cliques: np.ndarray
+    sizes: np.ndarray
+    tables: np.ndarray
     held: np.ndarray
+
+
+class _Run(NamedTuple):
+    """What runs programs: their code, the places where components read their tables, the workspace, and an odometer."""
+
+    code: np.ndarray
+    bases: np.ndarray
+    x: np.ndarray
+    at: np.ndarray
 
 
 # Programs
 
 
 @njit(cache=True, nogil=True)
-def _held_by(variables, relatives, f, place, locals_, strides):
-    """Write the hidden variables of the table of f, by local number, and their strides; return how many there are."""
-    n_held, stride = 0, 1
-    last = variables[f + 1, PARENTS]
-    for i in range(last, variables[f, PARENTS] - 1, -1):
-        u = f if i == last else relatives[i]
-        if place[u] >= 0:
-            locals_[n_held], strides[n_held] = place[u], stride
-            n_held += 1
-        stride *= variables[u, N_STATES]
-    return n_held
+def _hold(network, w, key, m, n_tables):
+    """Link the members that tables hold together: they are key[:m], the tables key[m + 1:]."""
+    variables, near, held, place = network.variables, w.near, w.held, w.place
+    for i in range(m):
+        w.members[EXTENTS, i], w.members[STRIDES, i] = variables[key[i], N_STATES], 0
+        for j in range(m):
+            near[i, j] = 0
+    at = 0
+    for t in range(n_tables):
+        f, stride, first = key[m + 1 + t], 1, at
+        w.tables[1, t] = first
+        last = variables[f + 1, PARENTS]
+        for i in range(last, variables[f, PARENTS] - 1, -1):
+            u = f if i == last else network.relatives[i]
+            if place[u] >= 0:
+                held[0, at], held[1, at] = place[u], stride
+                at += 1
+            stride *= variables[u, N_STATES]
+        for i in range(first, at):
+            for j in range(first, at):
+                near[held[0, i], held[0, j]] = i != j
+    w.tables[1, n_tables] = at
 
 
 @njit(cache=True, nogil=True)
-def _eliminate(near, extents, home):
+def _eliminate(w, m):
     """Eliminate members 0, 1, … in turn, linking what each leaves behind; return how many cliques there are.
 
-    near[i, j] is then 1 if j > i is in the clique of i; home[i] is the clique in which i is eliminated. The
-    last clique takes all members that are left once these have few joint states.
+    near[i, j] is then 1 if j > i is in the clique of i. The last clique takes all members that are left once these
+    have few joint states.
     """
-    left, n_cliques, m = 1.0, 0, extents.shape[0]
+    near, left, n_cliques = w.near, 1.0, 0
     for i in range(m):
-        left *= extents[i]
+        left *= w.members[EXTENTS, i]
     for i in range(m):
-        if left <= _TAIL or i == m - 1:
-            for j in range(i, m):
-                home[j] = n_cliques
-                for k in range(i, m):
-                    near[j, k] = j != k
-            return n_cliques + 1
-        home[i] = n_cliques
+        w.cliques[FIRSTS, n_cliques] = i
+        is_last = left <= _TAIL or i == m - 1
+        for j in range(i, m if is_last else i + 1):
+            w.members[HOMES, j] = n_cliques
         n_cliques += 1
-        left /= extents[i]
-        for j in range(i + 1, m):
-            if near[i, j]:
-                for k in range(i + 1, m):
-                    if near[i, k] and j != k:
+        for j in range(i + 1 - is_last, m):
+            if is_last or near[i, j]:
+                for k in range(i + 1 - is_last, m):
+                    if (is_last or near[i, k]) and j != k:
                         near[j, k] = 1
+        if is_last:
+            break
+        left /= w.members[EXTENTS, i]
     return n_cliques
 
 
 @njit(cache=True, nogil=True)
-def _clique_axes(near, home, first, axes):
-    """Write the members of the clique that begins with ``first`` as its axes, last eliminated outermost."""
-    n_axes, last = 0, home[first] == home[-1]
-    for j in range(home.shape[0] - 1, first, -1):
-        if last or near[first, j]:
-            axes[n_axes] = j
+def _set_axes(w, m, c, is_last):
+    """Set the axes of a clique, last eliminated outermost; return how many there are."""
+    n_axes, first = 0, w.cliques[FIRSTS, c]
+    for j in range(m - 1, first, -1):
+        if is_last or w.near[first, j]:
+            w.members[AXES, n_axes] = j
             n_axes += 1
-    axes[n_axes] = first
+    w.members[AXES, n_axes] = first
     return n_axes + 1
 
 
 @njit(cache=True, nogil=True)
-def _lay_out(near, home, extents, firsts, axes, layout):
-    """Fill layout[c] with the entries of a clique and of what it eliminates, and with its parent; return all entries.
-
-    Entries are floats: there may be too many for memory.
-    """
-    total, n_cliques = 0.0, firsts.shape[0]
+def _lay_out(w, m, n_cliques):
+    """Set the sizes of the cliques, and what is above each; return the entries of all tables and messages."""
+    total = 0.0
     for c in range(n_cliques):
-        n_axes = _clique_axes(near, home, firsts[c], axes)
-        size = 1.0
+        is_last = c == n_cliques - 1
+        n_axes, size = _set_axes(w, m, c, is_last), 1.0
         for a in range(n_axes):
-            size *= extents[axes[a]]
-        last = c == n_cliques - 1
-        layout[c, 0], layout[c, 1] = size, size if last else extents[firsts[c]]
-        layout[c, 2] = -1.0 if last else home[axes[n_axes - 2]]
-        total += size if last else size + size / extents[firsts[c]]
+            size *= w.members[EXTENTS, w.members[AXES, a]]
+        w.sizes[0, c], w.sizes[1, c] = size, size if is_last else w.members[EXTENTS, w.cliques[FIRSTS, c]]
+        w.cliques[ABOVE, c] = -1 if is_last else w.members[HOMES, w.members[AXES, n_axes - 2]]
+        total += size if is_last else size + size / w.sizes[1, c]
     return total
 
 
 @njit(cache=True, nogil=True)
-def _write_clique(code, at, c, tree, axes, strides):
-    """Write clique c, whose axes are given, behind ``at``; return where the next begins."""
-    near, extents, firsts, layout, places, homes, held_start, held = tree
-    m, n_axes, n_inputs, start = extents.shape[0], axes.shape[0], 0, at
+def _place(w, n_cliques, n_tables):
+    """Set the clique of each table, and where cliques and messages lie in the workspace; return its entries."""
+    for t in range(n_tables):
+        home = n_cliques
+        for i in range(w.tables[1, t], w.tables[1, t + 1]):
+            home = min(home, w.members[HOMES, w.held[0, i]])
+        w.tables[0, t] = home
+    end = 0
+    for c in range(n_cliques):
+        w.cliques[TABLE_AT, c] = end
+        end += np.int64(w.sizes[0, c])
+    for c in range(n_cliques):
+        w.cliques[MESSAGE_AT, c] = -1 if c == n_cliques - 1 else end
+        end += 0 if c == n_cliques - 1 else np.int64(w.sizes[0, c] / w.sizes[1, c])
+    return end
+
+
+@njit(cache=True, nogil=True)
+def _write_input(w, n_axes, slot, source, code, at):
+    """Write an input of the clique whose axes are set, and forget its strides; return where the next begins."""
+    code[at], code[at + 1] = slot, source
     for a in range(n_axes):
-        code[at + HEAD + a] = extents[axes[a]]
-    at += HEAD + n_axes
-    for t in range(homes.shape[0]):
-        if homes[t] != c:
-            continue
-        for i in range(held_start[t], held_start[t + 1]):
-            strides[held[0, i]] = held[1, i]
-        code[at], code[at + 1] = t, 0
-        for a in range(n_axes):
-            code[at + 2 + a] = strides[axes[a]]
-            strides[axes[a]] = 0
-        at += 2 + n_axes
-        n_inputs += 1
+        code[at + 2 + a] = w.members[STRIDES, w.members[AXES, a]]
+        w.members[STRIDES, w.members[AXES, a]] = 0
+    return at + 2 + n_axes
+
+
+@njit(cache=True, nogil=True)
+def _write_clique(w, m, n_tables, c, is_last, code, start):
+    """Write clique c; return where the next begins."""
+    n_axes, n_inputs, strides = _set_axes(w, m, c, is_last), 0, w.members[STRIDES]
+    at = start + HEAD + n_axes
+    for a in range(n_axes):
+        code[start + HEAD + a] = w.members[EXTENTS, w.members[AXES, a]]
+    for t in range(n_tables):
+        if w.tables[0, t] == c:
+            for i in range(w.tables[1, t], w.tables[1, t + 1]):
+                strides[w.held[0, i]] = w.held[1, i]
+            at = _write_input(w, n_axes, t, 0, code, at)
+            n_inputs += 1
     for b in range(c):
-        if layout[b, 2] != c:
-            continue
-        stride = 1
-        for j in range(firsts[b] + 1, m):  # the separator of b, first eliminated innermost
-            if near[firsts[b], j]:
-                strides[j] = stride
-                stride *= extents[j]
-        code[at], code[at + 1] = -1, places[b, 1]
-        for a in range(n_axes):
-            code[at + 2 + a] = strides[axes[a]]
-            strides[axes[a]] = 0
-        at += 2 + n_axes
-        n_inputs += 1
+        if w.cliques[ABOVE, b] == c:
+            stride, first = 1, w.cliques[FIRSTS, b]
+            for j in range(first + 1, m):  # the separator of b, first eliminated innermost
+                if w.near[first, j]:
+                    strides[j] = stride
+                    stride *= w.members[EXTENTS, j]
+            at = _write_input(w, n_axes, -1, w.cliques[MESSAGE_AT, b], code, at)
+            n_inputs += 1
     code[start + N_AXES], code[start + N_INPUTS] = n_axes, n_inputs
-    code[start + SIZE], code[start + INNER] = np.int64(layout[c, 0]), np.int64(layout[c, 1])
-    code[start + START], code[start + MESSAGE] = places[c, 0], places[c, 1]
+    code[start + SIZE], code[start + INNER] = np.int64(w.sizes[0, c]), np.int64(w.sizes[1, c])
+    code[start + START], code[start + MESSAGE] = w.cliques[TABLE_AT, c], w.cliques[MESSAGE_AT, c]
     return at
 
 
 @njit(cache=True, nogil=True)
-def _place_cliques(layout):
-    """Return where the table and the message of each clique lie in the workspace, and its length."""
-    n_cliques = layout.shape[0]
-    places, end = np.full((n_cliques, 2), -1, np.int64), 0
-    for c in range(n_cliques):
-        places[c, 0] = end
-        end += np.int64(layout[c, 0])
-    for c in range(n_cliques - 1):
-        places[c, 1] = end
-        end += np.int64(layout[c, 0] / layout[c, 1])
-    return places, end
+def compile_programs(network, groups, w, largest, programs, sizes, first):
+    """Write programs from number ``first`` on, and the entries of their workspaces; return the first without room.
 
-
-@njit(cache=True, nogil=True)
-def compile_programs(network, starts, arena, largest):
-    """Return the fields of :class:`Programs` for all groups of components, and the entries of their workspaces.
-
-    The network is a :class:`tunbridge.kernels.inference.rows.Network`. A program whose workspace would have more than
-    ``largest`` entries is not written.
+    The network is a :class:`tunbridge.kernels.inference.rows.Network`, the groups of components its
+    :class:`Sequences`. A program whose workspace would have more than ``largest`` entries is left empty.
     """
-    variables, relatives = network.variables, network.relatives
-    n, n_programs = variables.shape[0] - 1, starts.shape[0] - 1
-    code_starts, code, sizes = np.zeros(n_programs + 1, np.int64), np.empty(1024, np.int64), np.empty(n_programs)
-    place = np.full(n, -1, np.int64)
-    for p in range(n_programs):
-        key = arena[starts[p] : starts[p + 1]]
-        m = 0
+    for p in range(first, sizes.shape[0]):
+        key, m = groups.arena[groups.starts[p] : groups.starts[p + 1]], 0
         while key[m] >= 0:
-            place[key[m]] = m
+            w.place[key[m]] = m
             m += 1
-        n_tables, at = key.shape[0] - m - 1, code_starts[p]
-        near, home, extents = np.zeros((m, m), np.uint8), np.empty(m, np.int64), np.empty(m, np.int64)
+        n_tables, head = key.shape[0] - m - 1, programs.starts[p]
+        _hold(network, w, key, m, n_tables)
         for i in range(m):
-            extents[i] = variables[key[i], N_STATES]
-        held_start, n_most = np.zeros(n_tables + 1, np.int64), 0
-        for t in range(n_tables):
-            n_most += variables[key[m + 1 + t] + 1, PARENTS] - variables[key[m + 1 + t], PARENTS] + 1
-        held, axes, strides = np.empty((2, n_most), np.int64), np.empty(m, np.int64), np.zeros(m, np.int64)
-        for t in range(n_tables):
-            first = held_start[t]
-            n_held = _held_by(variables, relatives, key[m + 1 + t], place, held[0, first:], held[1, first:])
-            held_start[t + 1] = first + n_held
-            for i in range(first, first + n_held):
-                for j in range(first, first + n_held):
-                    near[held[0, i], held[0, j]] = i != j
-        n_cliques = _eliminate(near, extents, home)
-        firsts, layout, homes = np.empty(n_cliques, np.int64), np.empty((n_cliques, 3)), np.empty(n_tables, np.int64)
-        for i in range(m - 1, -1, -1):
-            firsts[home[i]] = i
-        sizes[p] = _lay_out(near, home, extents, firsts, axes, layout)
+            w.place[key[i]] = -1
+        n_cliques, at = _eliminate(w, m), head
+        sizes[p] = _lay_out(w, m, n_cliques)
         if sizes[p] <= largest:
-            places, end = _place_cliques(layout)
-            for t in range(n_tables):
-                homes[t] = home[held[0, held_start[t] : held_start[t + 1]].min()]
-            length = at + CLIQUES + n_cliques * (1 + HEAD + m) + (n_tables + n_cliques) * (2 + m)
-            if length > code.shape[0]:
-                longer = np.empty(max(length, 2 * code.shape[0]), np.int64)
-                longer[:at] = code[:at]
-                code = longer
-            tree = _Tree(near, extents, firsts, layout, places, homes, held_start, held)
-            head = at
-            code[head + N_CLIQUES], code[head + N_ENTRIES] = n_cliques, end
+            if head + CLIQUES + n_cliques * (1 + HEAD + m) + (n_tables + n_cliques) * (2 + m) > programs.code.shape[0]:
+                return p
+            programs.code[head + N_CLIQUES] = n_cliques
+            programs.code[head + N_ENTRIES] = _place(w, n_cliques, n_tables)
             at += CLIQUES + n_cliques
             for c in range(n_cliques):
-                code[head + CLIQUES + c] = at - head
-                n_axes = _clique_axes(near, home, firsts[c], axes)
-                at = _write_clique(code, at, c, tree, axes[:n_axes], strides)
-        code_starts[p + 1] = at
-        for i in range(m):
-            place[key[i]] = -1
-    return (code_starts, code[: code_starts[n_programs]].copy()), sizes
+                programs.code[head + CLIQUES + c] = at - head
+                at = _write_clique(w, m, n_tables, c, c == n_cliques - 1, programs.code, at)
+        programs.starts[p + 1] = at
+    return sizes.shape[0]
 
 
-# Runs
+# Runs. A clique begins at c of the code, one of its inputs at i; ``first`` is where the input begins in its source.
 
 
 @njit(cache=True, nogil=True)
-def _advance(at, extents, strides, entry):
-    """Move to the next configuration of all axes but the innermost."""
-    for a in range(extents.shape[0] - 2, -1, -1):
+def _advance(run, c, i, entry):
+    """Move to the next configuration of all axes but the innermost; return the input's entry there."""
+    code, at = run.code, run.at
+    for a in range(code[c + N_AXES] - 2, -1, -1):
         at[a] += 1
-        entry += strides[a]
-        if at[a] < extents[a]:
+        entry += code[i + 2 + a]
+        if at[a] < code[c + HEAD + a]:
             return entry
-        entry -= at[a] * strides[a]
+        entry -= at[a] * code[i + 2 + a]
         at[a] = 0
     return entry
 
 
 @njit(cache=True, nogil=True)
-def _clique(program, c):
-    """Return the numbers of clique c of a program."""
-    last = c == program[N_CLIQUES] - 1
-    return program[program[CLIQUES + c] : program.shape[0] if last else program[CLIQUES + c + 1]]
-
-
-@njit(cache=True, nogil=True)
-def _axes(clique, i):
-    """Return the extents of a clique's axes, and the strides of the input at i."""
-    n_axes = clique[N_AXES]
-    return clique[HEAD : HEAD + n_axes], clique[i + 2 : i + 2 + n_axes]
-
-
-@njit(cache=True, nogil=True)
-def _multiply(x, clique, i, source, at):
-    """Multiply a clique's table by the input at i, which begins with ``source``."""
-    extents, strides = _axes(clique, i)
-    inner, step, entry = extents[-1], strides[-1], 0
-    for j in range(clique[START], clique[START] + clique[SIZE], inner):
+def _multiply(run, c, i, source, first):
+    """Multiply a clique's table by an input."""
+    code, x, last = run.code, run.x, run.code[c + N_AXES] - 1
+    inner, step, entry = code[c + HEAD + last], code[i + 2 + last], first
+    for j in range(code[c + START], code[c + START] + code[c + SIZE], inner):
         for k in range(inner):
             x[j + k] *= source[entry + k * step]
-        entry = _advance(at, extents, strides, entry)
+        entry = _advance(run, c, i, entry)
 
 
 @njit(cache=True, nogil=True)
-def _multiply_checked(x, clique, i, source, at):
-    """Multiply a clique's table by the input at i; return whether a product of positive numbers is too small."""
-    extents, strides = _axes(clique, i)
-    inner, step, entry, is_lost = extents[-1], strides[-1], 0, False
-    for j in range(clique[START], clique[START] + clique[SIZE], inner):
+def _combine(run, c, i, source, first, mode):
+    """Multiply a clique's table by an input, or add logarithms; return whether a product of numbers is too small."""
+    code, x, last, is_lost = run.code, run.x, run.code[c + N_AXES] - 1, False
+    inner, step, entry = code[c + HEAD + last], code[i + 2 + last], first
+    for j in range(code[c + START], code[c + START] + code[c + SIZE], inner):
         for k in range(inner):
-            product = x[j + k] * source[entry + k * step]
-            is_lost |= (product < _TOO_SMALL) & (x[j + k] > 0.0) & (source[entry + k * step] > 0.0)
-            x[j + k] = product
-        entry = _advance(at, extents, strides, entry)
+            before, factor = x[j + k], source[entry + k * step]
+            x[j + k] = before + factor if mode == LOGARITHMS else before * factor
+            is_lost |= mode == CHECKED and x[j + k] < _TOO_SMALL and before > 0.0 and factor > 0.0
+        entry = _advance(run, c, i, entry)
     return is_lost
 
 
 @njit(cache=True, nogil=True)
-def _add(x, clique, i, source, at):
-    """Add the input at i, of logarithms, to a clique's table."""
-    extents, strides = _axes(clique, i)
-    inner, step, entry = extents[-1], strides[-1], 0
-    for j in range(clique[START], clique[START] + clique[SIZE], inner):
-        for k in range(inner):
-            x[j + k] += source[entry + k * step]
-        entry = _advance(at, extents, strides, entry)
-
-
-@njit(cache=True, nogil=True)
-def _scatter(x, clique, i, weight, out, at):
-    """Add a clique's table, times a weight, to the cells of the input at i."""
-    extents, strides = _axes(clique, i)
-    inner, step, entry = extents[-1], strides[-1], 0
-    for j in range(clique[START], clique[START] + clique[SIZE], inner):
+def _scatter(run, c, i, weight, out, first):
+    """Add a clique's table, times a weight, to the cells of an input."""
+    code, x, last = run.code, run.x, run.code[c + N_AXES] - 1
+    inner, step, entry = code[c + HEAD + last], code[i + 2 + last], first
+    for j in range(code[c + START], code[c + START] + code[c + SIZE], inner):
         for k in range(inner):
             out[entry + k * step] += weight * x[j + k]
-        entry = _advance(at, extents, strides, entry)
+        entry = _advance(run, c, i, entry)
 
 
 @njit(cache=True, nogil=True)
-def _fill_clique(clique, bases, tables, x, at, mode):
+def _fill_clique(run, c, base, tables, mode):
     """Fill a clique's table with the product of its inputs, or with the sum of those that are logarithms.
 
     Returns whether a product was found to be too small.
     """
-    is_lost = False
-    for j in range(clique[START], clique[START] + clique[SIZE]):
+    code, x, is_lost = run.code, run.x, False
+    for j in range(code[c + START], code[c + START] + code[c + SIZE]):
         x[j] = 0.0 if mode == LOGARITHMS else 1.0
-    i = HEAD + clique[N_AXES]
-    for _ in range(clique[N_INPUTS]):
-        slot = clique[i]
-        source = tables[bases[slot + 1] :] if slot >= 0 else x[clique[i + 1] :]
-        if mode == LOGARITHMS:
-            _add(x, clique, i, source, at)
-        elif mode == CHECKED:
-            is_lost |= _multiply_checked(x, clique, i, source, at)
+    i = c + HEAD + code[c + N_AXES]
+    for _ in range(code[c + N_INPUTS]):
+        is_table = code[i] >= 0
+        source = tables if is_table else x
+        first = np.int64(run.bases[base + 1 + code[i]]) if is_table else code[i + 1]
+        if mode == PRODUCTS:
+            _multiply(run, c, i, source, first)
         else:
-            _multiply(x, clique, i, source, at)
-        i += 2 + clique[N_AXES]
+            is_lost |= _combine(run, c, i, source, first, mode)
+        i += 2 + code[c + N_AXES]
     return is_lost
 
 
 @njit(cache=True, nogil=True)
-def _collect(program, bases, tables, x, at, mode):
+def _collect(run, p, base, tables, mode):
     """Send the messages of a program up; return ln P(observed).
 
     What is left of a clique's table is the distribution of what it eliminates given the rest. Returns −∞ where a
     product has become too small to be trusted, be it impossible or not.
     """
-    log_total = 0.0
-    for c in range(program[N_CLIQUES]):
-        clique = _clique(program, c)
-        is_lost = _fill_clique(clique, bases, tables, x, at, mode)
-        size, inner, start, message = clique[SIZE], clique[INNER], clique[START], clique[MESSAGE]
+    code, x, log_total = run.code, run.x, 0.0
+    for number in range(code[p + N_CLIQUES]):
+        c = p + code[p + CLIQUES + number]
+        is_lost = _fill_clique(run, c, base, tables, mode)
+        size, inner, start, message = code[c + SIZE], code[c + INNER], code[c + START], code[c + MESSAGE]
         total = 0.0
         for k in range(start, start + size):
             total += x[k]
@@ -397,13 +367,13 @@ def _collect(program, bases, tables, x, at, mode):
 
 
 @njit(cache=True, nogil=True)
-def _collect_logarithms(program, bases, log_tables, x, at):
+def _collect_logarithms(run, p, base, log_tables):
     """Send the messages of a program up as logarithms: slower, and nothing that is possible is lost."""
-    log_total = -np.inf
-    for c in range(program[N_CLIQUES]):
-        clique = _clique(program, c)
-        _fill_clique(clique, bases, log_tables, x, at, LOGARITHMS)
-        size, inner, start, message = clique[SIZE], clique[INNER], clique[START], clique[MESSAGE]
+    code, x, log_total = run.code, run.x, -np.inf
+    for number in range(code[p + N_CLIQUES]):
+        c = p + code[p + CLIQUES + number]
+        _fill_clique(run, c, base, log_tables, LOGARITHMS)
+        size, inner, start, message = code[c + SIZE], code[c + INNER], code[c + START], code[c + MESSAGE]
         for s in range(size // inner):
             largest, part, low, high = -np.inf, 0.0, start + s * inner, start + (s + 1) * inner
             for k in range(low, high):
@@ -420,39 +390,31 @@ def _collect_logarithms(program, bases, log_tables, x, at):
 
 
 @njit(cache=True, nogil=True)
-def _distribute(program, bases, weight, x, at, counts):
+def _distribute(run, p, base, weight, counts):
     """Turn the cliques' tables into probabilities, last to first, and add them, times a weight, to the counts.
 
     The place of a message gets, on the way, the probabilities of its axes.
     """
-    for c in range(program[N_CLIQUES] - 1, -1, -1):
-        clique = _clique(program, c)
-        inner, start, message = clique[INNER], clique[START], clique[MESSAGE]
+    code, x = run.code, run.x
+    for number in range(code[p + N_CLIQUES] - 1, -1, -1):
+        c = p + code[p + CLIQUES + number]
+        inner, start, message = code[c + INNER], code[c + START], code[c + MESSAGE]
         if message >= 0:
-            for s in range(clique[SIZE] // inner):
+            for s in range(code[c + SIZE] // inner):
                 for k in range(start + s * inner, start + (s + 1) * inner):
                     x[k] *= x[message + s]
-        i = HEAD + clique[N_AXES]
-        for _ in range(clique[N_INPUTS]):
-            slot = clique[i]
-            if slot >= 0:
-                _scatter(x, clique, i, weight, counts[bases[slot + 1] :], at)
+        i, n_axes = c + HEAD + code[c + N_AXES], code[c + N_AXES]
+        for _ in range(code[c + N_INPUTS]):
+            if code[i] >= 0:
+                _scatter(run, c, i, weight, counts, np.int64(run.bases[base + 1 + code[i]]))
             else:
-                _clear(x, clique, i)
-                _scatter(x, clique, i, 1.0, x[clique[i + 1] :], at)
-            i += 2 + clique[N_AXES]
-
-
-@njit(cache=True, nogil=True)
-def _clear(x, clique, i):
-    """Set the entries of the message at i to zero."""
-    extents, strides = _axes(clique, i)
-    size, start = 1, clique[i + 1]
-    for a in range(extents.shape[0]):
-        if strides[a] > 0:
-            size *= extents[a]
-    for k in range(start, start + size):
-        x[k] = 0.0
+                size = 1
+                for a in range(n_axes):
+                    size *= code[c + HEAD + a] if code[i + 2 + a] > 0 else 1
+                for k in range(code[i + 1], code[i + 1] + size):
+                    x[k] = 0.0
+                _scatter(run, c, i, 1.0, x, code[i + 1])
+            i += 2 + n_axes
 
 
 @njit(cache=True, nogil=True)
@@ -465,23 +427,23 @@ def expect(programs, components, piece, tables, log_tables, counts):
     """
     (code_starts, code), (starts, arena, weights), (first, last) = programs, components, piece
     most_entries, most_axes, log_sum, log_least = 1, 1, 0.0, 0.0
-    for p in log_tables:
-        log_least = p if -np.inf < p < log_least else log_least
+    for log_p in log_tables:
+        log_least = log_p if -np.inf < log_p < log_least else log_least
     for i in range(first, last):
-        program = code[code_starts[arena[starts[i]]] :]
-        most_entries = max(most_entries, program[N_ENTRIES])
-        for c in range(program[N_CLIQUES]):
-            most_axes = max(most_axes, program[program[CLIQUES + c] + N_AXES])
-    x, at = np.empty(most_entries), np.zeros(most_axes, np.int64)
+        p = code_starts[arena[starts[i]]]
+        most_entries = max(most_entries, code[p + N_ENTRIES])
+        for c in range(code[p + N_CLIQUES]):
+            most_axes = max(most_axes, code[p + code[p + CLIQUES + c] + N_AXES])
+    run = _Run(code, arena, np.empty(most_entries), np.zeros(most_axes, np.int64))
     for i in range(first, last):
-        bases, log_total = arena[starts[i] : starts[i + 1]], -np.inf
-        program = code[code_starts[bases[0]] : code_starts[bases[0] + 1]]
-        if bases.shape[0] <= _MANY_TABLES:  # no product is below the power of the least entry
-            mode = PRODUCTS if bases.shape[0] * log_least > np.log(_TOO_SMALL) else CHECKED
-            log_total = _collect(program, bases, tables, x, at, mode)
+        base, n_tables, log_total = starts[i], starts[i + 1] - starts[i], -np.inf
+        p = code_starts[arena[base]]
+        if n_tables <= _MANY_TABLES:  # no product is below the power of the least entry
+            mode = PRODUCTS if n_tables * log_least > np.log(_TOO_SMALL) else CHECKED
+            log_total = _collect(run, p, base, tables, mode)
         if log_total == -np.inf:
-            log_total = _collect_logarithms(program, bases, log_tables, x, at)
+            log_total = _collect_logarithms(run, p, base, log_tables)
         log_sum += weights[i] * log_total
         if log_total > -np.inf:
-            _distribute(program, bases, weights[i], x, at, counts)
+            _distribute(run, p, base, weights[i], counts)
     return log_sum

@@ -97,10 +97,33 @@ class Answers(NamedTuple):
 
 
 class Components(NamedTuple):
-    """Hidden components: where each begins in ``arena``, its program and where each table is read; its weight."""
+    """Hidden components: where each begins in ``arena``, its group and where each table is read; its weight."""
 
     starts: np.ndarray
     arena: np.ndarray
+    weights: np.ndarray
+
+
+class Sequences(NamedTuple):
+    """Different sequences, kept one behind the other: sequence i is ``arena[starts[i]:starts[i + 1]]``.
+
+    ``slots`` is a hash table of their numbers (−1: free), of a power of two; ``hashes`` has the hash of each.
+    """
+
+    slots: np.ndarray
+    hashes: np.ndarray
+    starts: np.ndarray
+    arena: np.ndarray
+
+
+class Found(NamedTuple):
+    """What ``find_components`` finds: the groups of components (their members, −1 and their tables), the components.
+
+    A component is the number of its group and where each table is read; its weight is that of all rows that have it.
+    """
+
+    groups: Sequences
+    components: Sequences
     weights: np.ndarray
 
 
@@ -172,7 +195,7 @@ def distinct_rows(codes, first):
 @njit(cache=True, nogil=True)
 def _new_row(n):
     """Return the arrays of a row of n variables."""
-    return _Row(np.empty(n, np.int64), np.zeros((3, n), np.uint8), np.empty((4, n), np.int64))
+    return _Row(np.empty(n, np.int64), np.empty((3, n), np.uint8), np.empty((4, n), np.int64))
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -381,18 +404,6 @@ def answer_rows(network, codes, rows, out_start, largest, answers):
 # Components of all rows
 
 
-class _Kept(NamedTuple):
-    """Different sequences, kept one behind the other: sequence i is ``arena[starts[i]:starts[i + 1]]``.
-
-    ``slots`` is a hash table of their numbers (−1: free), ``hashes`` has the hash of each.
-    """
-
-    slots: np.ndarray
-    hashes: np.ndarray
-    starts: np.ndarray
-    arena: np.ndarray
-
-
 @njit(cache=True, nogil=True)
 def _hash(key):
     mixed = np.uint64(0x9E3779B97F4A7C15)
@@ -426,46 +437,22 @@ def _intern(kept, n_kept, key):
 
 
 @njit(cache=True, nogil=True)
-def _longer(array, size):
-    """Return an array at least so long with the same beginning."""
-    if array.shape[0] >= size:
-        return array
-    other = np.empty(max(size, 2 * array.shape[0]), array.dtype)
-    for i in range(array.shape[0]):
-        other[i] = array[i]
-    return other
-
-
-@njit(cache=True, nogil=True)
-def _with_slots(slots, hashes, n_kept, n_more):
-    """Return slots that are at most half full when so many more are kept."""
-    size = slots.shape[0]
-    if 2 * (n_kept + n_more) <= size:
-        return slots
-    while 2 * (n_kept + n_more) > size:
-        size *= 2
-    other = np.full(size, -1, np.int64)
+def _fill_slots(kept, n_kept):
+    """Put the first sequences into the hash table, which is empty."""
+    slots, mask = kept.slots, kept.slots.shape[0] - 1
     for i in range(n_kept):
-        slot = hashes[i] & (size - 1)
-        while other[slot] >= 0:
-            slot = (slot + 1) & (size - 1)
-        other[slot] = i
-    return other
+        slot = kept.hashes[i] & mask
+        while slots[slot] >= 0:
+            slot = (slot + 1) & mask
+        slots[slot] = i
 
 
 @njit(cache=True, nogil=True)
-def _with_room(kept, n_kept, n_more, n_entries):
-    """Return the sequences with room for so many more, of so many entries in all."""
-    slots, hashes, starts, arena = kept
-    return _Kept(
-        _with_slots(slots, hashes, n_kept, n_more), _longer(hashes, n_kept + n_more),
-        _longer(starts, n_kept + n_more + 1), _longer(arena, starts[n_kept] + n_entries),
-    )  # fmt: skip
-
-
-@njit(cache=True, nogil=True)
-def _nothing_kept():
-    return _Kept(np.full(256, -1, np.int64), np.empty(64, np.int64), np.zeros(65, np.int64), np.empty(1024, np.int32))
+def _has_room(kept, n_kept, n_more, n_entries):
+    """Return whether so many more sequences, of so many entries in all, leave the hash table half empty."""
+    n = n_kept + n_more
+    has_entries = kept.starts[n_kept] + n_entries <= kept.arena.shape[0]
+    return has_entries and n <= min(kept.hashes.shape[0], kept.slots.shape[0] // 2)
 
 
 @njit(cache=True, nogil=True)
@@ -480,66 +467,60 @@ def _sort(values, n, rank):
 
 
 @njit(cache=True, nogil=True)
-def find_components(network, rank, codes, weights, most, complete):
-    """Find the hidden components of all rows, and add up what needs no inference.
+def find_components(network, rank, codes, weights, found, complete, done):
+    """Find the hidden components of rows, and add up what needs no inference.
 
     codes[row, v] is a state, −1 where it is missing; rank[v] is the place of a variable in the elimination order. The
-    weight of rows in which a family is complete is added to ``complete``, in the layout of the tables. Returns the
-    programs (where each begins, and its members, −1 and its tables), the fields of :class:`Components`, and how many
-    rows were processed: it stops where the components would have more than ``most`` entries.
+    weight of rows in which a family is complete is added to ``complete``, in the layout of the tables. ``done`` has the
+    numbers of groups, components and rows so far; it stops before a row for which there is no room. The hash tables
+    must be empty: they are filled at the start.
     """
-    n = network.variables.shape[0] - 1
-    row, numbers, out_start, key = _new_row(n), np.arange(n), np.full(n, -1), np.empty(2 * n + 1, np.int64)
+    groups, components, component_weights = found
+    n, n_groups, n_components = network.variables.shape[0] - 1, done[0], done[1]
+    row, numbers, key = _new_row(n), np.empty((2, n), np.int64), np.empty(2 * n + 1, np.int64)
     states, marks, members, tables = row.states, row.marks, row.lists[MEMBERS], row.lists[TABLES]
-    programs, components, component_weights = _nothing_kept(), _nothing_kept(), np.zeros(64)
-    n_programs, n_components, n_rows = 0, 0, 0
-    for r in range(codes.shape[0]):
-        weight = weights[r]
-        if programs.starts[n_programs] + components.starts[n_components] + 4 * n_components > most:
-            break
-        n_rows += 1
-        if weight == 0.0:
-            continue
-        n_hidden = 0
-        for v in range(n):
+    for v in range(n):
+        numbers[0, v], numbers[1, v] = v, -1
+    _fill_slots(groups, n_groups)
+    _fill_slots(components, n_components)
+    for r in range(done[2], codes.shape[0]):
+        weight, n_hidden = weights[r], 0
+        for v in range(n if weight != 0.0 else 0):
             states[v] = codes[r, v]
             n_hidden += states[v] < 0
             marks[ROLE, v] = marks[SEEN, v] = marks[USED, v] = 0
+        if not (_has_room(groups, n_groups, n_hidden, 3 * n) and _has_room(components, n_components, n_hidden, 2 * n)):
+            break
+        done[2] = r + 1
+        if weight == 0.0:
+            continue
         if n_hidden > 0:
-            _mark_barren(network, row, out_start)
-            programs = _with_room(programs, n_programs, n_hidden, 3 * n)
-            components = _with_room(components, n_components, n_hidden, 2 * n)
-            component_weights = _longer(component_weights, n_components + n_hidden)
+            _mark_barren(network, row, numbers[1])
             for v in range(n):
                 if states[v] >= 0 or marks[SEEN, v] or marks[ROLE, v]:
                     continue
                 n_members, n_tables = _grow(network, row, v)
                 _sort(members, n_members, rank)
-                _sort(tables, n_tables, numbers)
+                _sort(tables, n_tables, numbers[0])
                 for i in range(n_members):
                     key[i] = members[i]
                 key[n_members] = -1
                 for i in range(n_tables):
                     key[n_members + 1 + i] = tables[i]
-                found = _intern(programs, n_programs, key[: n_members + 1 + n_tables])
-                n_programs = max(n_programs, found + 1)
-                key[0] = found
+                kept = _intern(groups, n_groups, key[: n_members + 1 + n_tables])
+                n_groups = max(n_groups, kept + 1)
+                key[0] = kept
                 for i in range(n_tables):
                     key[i + 1] = _entry(network, states, tables[i])
-                found = _intern(components, n_components, key[: n_tables + 1])
-                if found == n_components:
-                    component_weights[found] = 0.0
+                kept = _intern(components, n_components, key[: n_tables + 1])
+                if kept == n_components:
+                    component_weights[kept] = 0.0
                     n_components += 1
-                component_weights[found] += weight
+                component_weights[kept] += weight
         for v in range(n):
             if not marks[USED, v] and not marks[ROLE, v]:
                 complete[_entry(network, states, v)] += weight
-    starts, arena = programs.starts[: n_programs + 1].copy(), programs.arena[: programs.starts[n_programs]].copy()
-    found = (
-        components.starts[: n_components + 1].copy(), components.arena[: components.starts[n_components]].copy(),
-        component_weights[:n_components].copy(),
-    )  # fmt: skip
-    return starts, arena, found, n_rows
+    done[0], done[1] = n_groups, n_components
 
 
 # Completions

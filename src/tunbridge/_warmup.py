@@ -15,7 +15,6 @@ import os
 import pkgutil
 import subprocess
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -98,20 +97,10 @@ def _in_processes(n: int, report: Callable[[str], object] | None) -> None:
 
 def _process(call: str) -> subprocess.Popen[bytes]:
     """Start a call of this module in a process of its own, which ends with the caller."""
-    code = f"from tunbridge import _warmup; _warmup.end_with({os.getpid()}); _warmup.{call}"
+    first = f"from tunbridge.kernels.beside import end_with; end_with({os.getpid()})"
+    code = f"{first}; from tunbridge import _warmup; _warmup.{call}"
     null = subprocess.DEVNULL
     return subprocess.Popen([sys.executable, "-c", code], stdin=null, stdout=null, stderr=null)
-
-
-def end_with(parent: int) -> None:
-    """End this process when its parent has ended."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def _codes(n_rows: int = _ROWS, seed: int = 0) -> dict[str, np.ndarray]:

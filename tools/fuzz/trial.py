@@ -140,6 +140,33 @@ def fuzz(name: str, seed: int, end: float) -> tuple[int, list[Failure]]:
     return count, failures
 
 
+def retried(name: str, data: bytes) -> Failure | None:
+    """Return what an input does in a process of its own where nothing is instrumented; None if that is not bad."""
+    reader, writer = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("spawn").Process(target=_retry, args=(name, data, writer))
+    process.start()
+    writer.close()
+    try:
+        signature = _received(reader, _TO_START + _TO_ANSWER)
+    except EOFError:
+        process.join()
+        signature = f"the process died ({process.exitcode})"
+    except TimeoutError:
+        signature = "no answer"
+    process.kill()
+    process.join()
+    return noted(Failure(name, str(signature), data)) if signature else None
+
+
+def _retry(name: str, data: bytes, pipe: Connection) -> None:
+    target = TARGETS[name]
+    with TemporaryDirectory() as folder:
+        for seed in target.seeds():
+            judge(target, seed, Path(folder), 0.0)
+        _limited()
+        pipe.send(judge(target, data, Path(folder)))
+
+
 def noted(failure: Failure) -> Failure:
     """Write a bad input to the temporary folder as soon as it is found: a campaign may be ended early."""
     path = save(failure, Path(gettempdir()) / "tunbridge-fuzz")
@@ -148,7 +175,7 @@ def noted(failure: Failure) -> Failure:
 
 
 def _received(reader: Connection, seconds: float) -> object:
-    if not reader.poll(seconds):
+    if not (reader.poll(seconds) or reader.poll(seconds)):  # twice: both processes may have been stopped for a while
         raise TimeoutError
     return reader.recv()
 

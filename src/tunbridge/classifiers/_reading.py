@@ -186,7 +186,14 @@ def split_target(
         raise DataError(f"the target must be a column of the data; got {name!r}. {hint}", parameter="y")
     if isinstance(X, Table):
         return X.select([n for n in names if n != name]), X.column(name), sample_weight, name
-    return _without(X, name), np.asarray(X[name]), sample_weight, name
+    return _without(X, name), _labels(X[name], name) if required else None, sample_weight, name
+
+
+def _labels(values: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except ValueError:  # lists of different lengths
+        raise DataError(f"the target must have one label in each row; column {name!r} holds lists.") from None
 
 
 def _without(X: pandas.DataFrame, name: str) -> Frame:

@@ -585,6 +585,8 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         model.adopt(statistics, unpack(str | None, content["target_name"]))
         if unpack(bool, content["has_feature_names"]):
             model.feature_names_in_ = np.array([v.name for v in statistics.variables], object)
+            if model.target_name_ in model.feature_names_in_.tolist():
+                raise ValueError("its target must not be one of its features")
         return model
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -23,6 +23,7 @@ from tunbridge._core.memory import memory_limit
 from tunbridge._core.threads import map_threads, n_threads, row_pieces
 from tunbridge.counts.columns import Columns, count_pairs, offsets
 from tunbridge.counts.radix import SMALL_CELLS, dense_cells, joint_codes, joint_table
+from tunbridge.kernels.compiled import is_numpy_quicker
 
 if TYPE_CHECKING:
     from tunbridge.kernels.counting.scores import Terms
@@ -54,6 +55,17 @@ def _kernels() -> tuple[ModuleType, ModuleType]:
     from tunbridge.kernels.counting import planes, scores
 
     return planes, scores
+
+
+def compile_beside_counting() -> None:
+    """Start to compile the kernel that extends families, the largest, in another process where that pays."""
+    from tunbridge.kernels.beside import compile_beside
+
+    planes, _ = _kernels()
+    integers, tables = np.zeros(1, np.int64), planes.Blocks(_NO_TABLE, _NOWHERE)
+    some = planes.Planes(np.zeros((1, 1), np.uint64), *[integers] * 4)
+    extension = planes.Extension(integers, integers, 1, 1)
+    compile_beside(planes.extend_family, some, np.zeros((1, 1), np.int8), extension, integers, tables, tables)
 
 
 class Tables(NamedTuple):
@@ -174,6 +186,9 @@ class Extensions:
         return Start(x, order, n_new, self._joint_counts((x, *order), n_joint), known)
 
     def _joint_counts(self, members: Members, n_joint: int) -> np.ndarray:
+        if is_numpy_quicker(len(members) * self.columns.n_rows, "counting.planes", "count_families"):
+            codes, n_states = self.columns.of_members(members)
+            return joint_table(codes, n_states, None, n_jobs=1).astype(np.int64)
         from tunbridge.kernels.counting.planes import WORD_BLOCK, FamilyList, count_families
 
         planes, counts = self.columns.planes, np.zeros(n_joint, np.int64)

@@ -22,6 +22,7 @@ from tunbridge._core.memory import check_memory, memory_limit
 from tunbridge._core.threads import map_threads, n_threads
 from tunbridge.inference.flat import FlatNetwork
 from tunbridge.inference.tree import find_order
+from tunbridge.kernels.beside import compile_beside
 from tunbridge.kernels.compiled import announce, is_compiled, itself, plain
 from tunbridge.kernels.inference import expectations
 from tunbridge.kernels.inference.elimination import MOST_ORDERS
@@ -40,6 +41,13 @@ _FEW = 256  # sequences for which there is room at first
 
 # What is computed without compiling kernels: cells of the data, variables, entries of workspaces.
 _FEW_CELLS, _FEW_VARIABLES, _FEW_ENTRIES = 20_000, 80, 50_000
+
+_INTEGERS, _NUMBERS = np.zeros(1, np.int64), np.zeros(1)
+_EXPECTED = (
+    Programs(_INTEGERS, _INTEGERS), Components(_INTEGERS, np.zeros(1, np.int32), _NUMBERS), (0, 1),
+    _NUMBERS, _NUMBERS, _NUMBERS,
+)  # fmt: skip
+"""Arguments of the types that ``expect`` is called with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +104,7 @@ class IncompleteRows:
         use = plain if is_small and not is_compiled(expectations.expect) else itself
         if use is itself:
             announce(expectations.expect, "expected counts")
+            compile_beside(expectations.expect, *_EXPECTED)
         starts = flat.parent_start + np.arange(n + 1)
         scopes = np.insert(flat.parents, flat.parent_start[1:], np.arange(n))
         order = find_order(flat.n_states, np.zeros(n, np.int64), starts, scopes, MOST_ORDERS).order

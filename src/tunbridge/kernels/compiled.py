@@ -34,6 +34,11 @@ def is_compiled(kernel: Kernel) -> bool:
     return _forced or kernel in _COMPILED
 
 
+def is_forced() -> bool:
+    """Return whether kernels are used whatever the size of the work."""
+    return _forced
+
+
 @contextmanager
 def kernels_forced() -> Iterator[None]:
     """Use kernels everywhere, also where NumPy would be done before a kernel is compiled (in all threads)."""

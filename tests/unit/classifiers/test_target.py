@@ -53,3 +53,10 @@ def test_the_pair_that_discretise_returns_is_named():
 def test_a_missing_class_among_whole_numbers_is_told():
     with pytest.raises(DataError, match="every row must have a class; 1 of 4 have none, row 2 first"):
         tb.NaiveBayesClassifier().fit(table([3, 7], (0, -1, 1, 0)), "y")
+
+
+def test_a_class_column_of_lists_is_refused_and_does_not_matter_for_predictions():
+    lists = {"a": ["u", "v"], "y": [[1], [1, 2]]}
+    with pytest.raises(DataError, match="the target must have one label in each row; column 'y' holds lists"):
+        tb.NaiveBayesClassifier().fit(lists, "y")
+    assert len(tb.NaiveBayesClassifier().fit(table([3, 7]), "y").predict(lists)) == 2

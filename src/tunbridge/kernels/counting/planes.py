@@ -271,7 +271,9 @@ def _count_tile(planes, c, tile, counts):
     Blocks of words come first, so that the planes stay in the cache.
     """
     p0, p1, q0, q1 = tile
-    counts[: p1 - p0, : q1 - q0] = 0
+    for i in range(p1 - p0):
+        for j in range(q1 - q0):
+            counts[i, j] = 0
     for w0 in range(planes.start[c], planes.start[c + 1], WORD_BLOCK):
         w1 = min(w0 + WORD_BLOCK, planes.start[c + 1])
         for q in range(q0, q1):
@@ -703,13 +705,17 @@ def extend_family(planes, codes, extension, chosen, known, tables):
     _count_by_planes(planes, chosen, joint_planes, which, tables)
     _fill_last(planes, chosen, counts, roles, tables)
     if n_listed > 0:
-        covered, plane = np.zeros(planes.words.shape[1], np.uint64), np.empty(planes.words.shape[1], np.uint64)
-        for m in range(n_planes):
-            covered |= joint_planes[m]
+        room = np.empty((2, planes.words.shape[1]), np.uint64)
+        covered, plane = room[0], room[1]
+        for w in range(covered.shape[0]):
+            covered[w] = 0
+            for m in range(n_planes):
+                covered[w] |= joint_planes[m, w]
         for j in range(counts.shape[0]):
             if roles[j] == _REST:
                 _fill_joint_plane(planes, members, j, plane)
-                covered |= plane
+                for w in range(covered.shape[0]):
+                    covered[w] |= plane[w]
         listed, joints = np.empty(n_listed, np.uint32), np.empty(n_listed, np.uint32)
         n_listed = _list_rows(planes, codes, members, covered, listed, joints)
         _count_listed(planes, codes, chosen, listed[:n_listed], joints[:n_listed], tables)

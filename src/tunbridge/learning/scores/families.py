@@ -23,7 +23,7 @@ from tunbridge._core.check import listed
 from tunbridge._core.threads import map_threads
 from tunbridge.counts import Counter
 from tunbridge.counts.columns import offsets
-from tunbridge.counts.extensions import Extensions, Start
+from tunbridge.counts.extensions import Extensions, Start, compile_beside_counting
 from tunbridge.counts.radix import SMALL_CELLS, dense_cells, is_dense, joint_table, occurring_counts
 from tunbridge.data import Table
 from tunbridge.errors import DataError
@@ -316,4 +316,5 @@ def _worth_kernels(table: Table) -> bool:
     if table.n_rows * table.n_columns <= _PATIENT_CELLS and not is_compiled(extend_family):
         return False
     announce(extend_family, "structure learning")
+    compile_beside_counting()
     return True

@@ -10,6 +10,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+os.environ.setdefault("TUNBRIDGE_BACKGROUND", "0")  # the tests use every core themselves
 
 
 @pytest.fixture(scope="session")

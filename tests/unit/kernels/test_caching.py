@@ -131,7 +131,7 @@ def test_signals_wait_until_a_kernel_is_loaded(number):
 
     before = signal.signal(number, raised)
     try:
-        kernel._compile_for_args = caching._uninterrupted(interrupted_load)
+        kernel._compile_for_args = caching._uninterrupted(interrupted_load, doubled)
         with pytest.raises(KeyboardInterrupt):
             kernel(4)
         assert steps == ["not interrupted"]

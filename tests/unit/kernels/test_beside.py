@@ -1,0 +1,72 @@
+"""A second process compiles a kernel; the call of the kernel finds it on disk."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numba
+import numpy as np
+import pytest
+
+import tunbridge as tb
+from tunbridge.inference import expectations
+from tunbridge.kernels import beside
+from tunbridge.kernels.compiled import kernels_forced
+from tunbridge.kernels.counting import planes
+from tunbridge.kernels.inference.expectations import expect
+
+CODE = """
+import numpy as np
+from tunbridge.kernels import beside
+from tunbridge.kernels.counting.scores import take_pairs
+
+integers = np.zeros(2, np.int64)
+arguments = np.zeros((2, 2), np.int64), np.array([0, 1, 2]), 0, integers[:1], integers, np.zeros(1, np.int32)
+beside.compile_beside(take_pairs, *arguments)
+print(len(beside._running))
+take_pairs(*arguments)
+print(len(beside._running), sum(take_pairs.stats.cache_hits.values()), sum(take_pairs.stats.cache_misses.values()))
+"""
+
+
+def run(folder, **environment):
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(folder), "TUNBRIDGE_BACKGROUND": "1", **environment}
+    return subprocess.run([sys.executable, "-c", CODE], env=env, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="one core")
+def test_a_kernel_is_loaded_that_another_process_compiled(tmp_path):
+    assert run(tmp_path).split() == ["1", "0", "1", "0"]
+    assert run(tmp_path).split() == ["0", "0", "1", "0"]  # nothing is left to compile
+
+
+def test_it_can_be_turned_off(tmp_path):
+    assert run(tmp_path, TUNBRIDGE_BACKGROUND="0").split() == ["0", "0", "0", "1"]
+
+
+def test_a_process_that_fails_is_no_obstacle(monkeypatch):
+    process = subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
+    monkeypatch.setitem(beside._running, test_it_can_be_turned_off, process)
+    beside.wait_for(test_it_can_be_turned_off)
+    assert process.returncode == 1
+
+
+def test_the_types_are_those_of_expected_counts():
+    net = tb.example_network("asia")
+    rows = net.sample(100, random_state=0).to_pandas()
+    with kernels_forced():
+        tb.fit_parameters(net.dag, rows.mask(np.random.default_rng(0).random(rows.shape) < 0.2), missing=tb.EM(max_iterations=2))
+    assert tuple(map(numba.typeof, expectations._EXPECTED)) in expect.overloads
+
+
+def test_the_types_are_those_of_extensions(monkeypatch):
+    asked = []
+    monkeypatch.setattr(beside, "compile_beside", lambda *given: asked.append(given))
+    with kernels_forced():
+        columns = {str(i): np.arange(30_000) % (i + 2) for i in range(9)}
+        tb.learn_structure(tb.as_table(columns, kinds="categorical"))
+    (kernel, *arguments) = asked[0]
+    assert kernel is planes.extend_family
+    assert tuple(map(numba.typeof, arguments)) in kernel.overloads

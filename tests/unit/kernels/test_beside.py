@@ -57,7 +57,9 @@ def test_the_types_are_those_of_expected_counts():
     net = tb.example_network("asia")
     rows = net.sample(100, random_state=0).to_pandas()
     with kernels_forced():
-        tb.fit_parameters(net.dag, rows.mask(np.random.default_rng(0).random(rows.shape) < 0.2), missing=tb.EM(max_iterations=2))
+        tb.fit_parameters(
+            net.dag, rows.mask(np.random.default_rng(0).random(rows.shape) < 0.2), missing=tb.EM(max_iterations=500)
+        )
     assert tuple(map(numba.typeof, expectations._EXPECTED)) in expect.overloads
 
 

@@ -827,7 +827,8 @@ def _choose_residual(program, evidence, space, c, chosen):
                 value += np.log(evidence.likelihoods[program.variables[residents[j], STATES] + states[j], 0])
         if value > largest:
             largest = value
-            best[:] = states
+            for k in range(residual):
+                best[k] = states[k]
         j = residual - 1
         while j >= 0:
             states[j] += 1

@@ -88,7 +88,8 @@ def improve_documents(problem, curvatures, order, tol, state):
         if rise > 0.0:
             gain += rise
             entropies[d] = entropy
-            own[:] = found
+            for c in range(n_classes):
+                own[c] = found[c]
             _add_document(problem, d, step, state)
     return gap, gain
 
@@ -167,7 +168,8 @@ def _solve(goal, curvature, mass, total, tol, solution, found, trial, step):
         if not lower:
             total = _fill_softmax(solution, found)  # rounding allows no lower value nearby
             break
-        solution[:] = trial
+        for c in range(goal.shape[0]):
+            solution[c] = trial[c]
         value = new
     entropy = total
     for c in range(goal.shape[0]):

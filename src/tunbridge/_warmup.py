@@ -15,10 +15,13 @@ import os
 import pkgutil
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,12 +29,21 @@ import pyarrow as pa
 
 import tunbridge as tb
 from tunbridge import kernels as kernel_package
+from tunbridge._core.memory import available_memory
 from tunbridge._core.registry import entries
 from tunbridge._core.threads import n_threads
 from tunbridge.data.formats.request import text_column
+from tunbridge.kernels.caching import cache_of
 from tunbridge.kernels.compiled import kernels_forced
 
+try:
+    import fcntl
+except ImportError:  # not POSIX
+    fcntl = None  # type: ignore[assignment]
+
 _ROWS = 30_000  # enough cells for the kernels
+_MOST_SECONDS = 1800.0  # that a warm-up for later may take
+_LEAST_MEMORY = 2**31  # bytes that must be free for it
 
 
 def kernels() -> dict[str, Any]:
@@ -53,17 +65,44 @@ def warm_up(report: Callable[[str], object] | None = None, *, n_jobs: int | None
     report : callable, optional
         Called with the name of each part when it is done.
     n_jobs : int or None
-        Processes that compile side by side and leave the kernels on disk, where this process finds them; None: one for
-        each core.
+        Processes that compile side by side and leave the kernels on disk, where others find them; None: one for each
+        core.
     """
-    if (n_processes := n_threads(n_jobs)) > 1:
-        _in_processes(n_processes, report)
-        report = None
-    for name in PARTS:
+    n_processes, left = n_threads(n_jobs), list(PARTS)
+    if n_processes > 1 and cache_of(warm_up).cache_path is not None:
+        left = _in_processes(n_processes, report)
+    for name in left:
         warm_part(name)
         if report is not None:
             report(name)
     return len(kernels())
+
+
+def warm_up_for_later(stamp: str) -> None:
+    """Compile all kernels at the lowest priority, then write the stamp; not while another process is doing it.
+
+    What the process that :func:`tunbridge.kernels.beside.compile_all` starts runs. It ends after half an hour at the
+    latest, and does nothing where memory is short.
+    """
+    clock = threading.Timer(_MOST_SECONDS, os._exit, [1])
+    clock.daemon = True
+    clock.start()
+    _step_back()
+    with suppress(BlockingIOError), open(stamp, "a") as file:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # released when the process ends, however it ends
+        if available_memory() >= _LEAST_MEMORY:
+            warm_up()
+            file.write("All kernels are compiled.\n")
+    clock.cancel()
+
+
+def _step_back() -> None:
+    """Leave the processor to others."""
+    with suppress(AttributeError, OSError):
+        os.nice(19)
+    with suppress(OSError):  # where Linux groups processes by session, priorities count within a group only
+        Path("/proc/self/autogroup").write_text("19")
 
 
 def warm_part(name: str) -> None:
@@ -73,26 +112,28 @@ def warm_part(name: str) -> None:
         PARTS[name]()
 
 
-def _in_processes(n: int, report: Callable[[str], object] | None) -> None:
-    """Use the parts in processes of their own, several at a time; what fails there is left to the caller."""
-    waiting = list(PARTS)
+def _in_processes(n: int, report: Callable[[str], object] | None) -> list[str]:
+    """Use the parts in processes of their own, several at a time; return those of which nothing came."""
+    waiting, left = list(PARTS), []
     running: dict[str, subprocess.Popen[bytes]] = {}
     try:
         while waiting or running:
             while waiting and len(running) < n:
-                name = waiting.pop(0)
-                running[name] = _process(f"warm_part({name!r})")
+                running[waiting[0]] = _process(f"warm_part({waiting[0]!r})")
+                del waiting[0]
             for name in [name for name, process in running.items() if process.poll() is not None]:
-                del running[name]
-                if report is not None:
+                if running.pop(name).returncode != 0:
+                    left.append(name)
+                elif report is not None:
                     report(name)
             time.sleep(0.05)
     except OSError:  # no process can be started
-        return
+        left += [*running, *waiting]
     finally:
         for process in running.values():
             process.kill()
             process.wait()
+    return left
 
 
 def _process(call: str) -> subprocess.Popen[bytes]:

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import tunbridge as tb
 from tunbridge import _warmup
@@ -118,18 +119,45 @@ def test_nothing_is_left_to_compile():
     assert {name: found - before[name] for name, found in signatures().items() if found - before[name]} == {}
 
 
-def test_parts_are_compiled_by_processes_and_then_loaded(monkeypatch):
+def test_parts_are_compiled_by_processes_and_here_if_these_fail(monkeypatch):
     done, started, reported = [], [], []
     monkeypatch.setattr(_warmup, "PARTS", {name: partial(done.append, name) for name in "abc"})
 
     def process(call):
         started.append(call)
-        return subprocess.Popen([sys.executable, "-c", ""])
+        return subprocess.Popen([sys.executable, "-c", f"raise SystemExit({'b' in call.removeprefix('warm_part')})"])
 
     monkeypatch.setattr(_warmup, "_process", process)
     warm_up(reported.append, n_jobs=2)
     assert started == [f"warm_part({name!r})" for name in "abc"]
-    assert (done, sorted(reported)) == (["a", "b", "c"], ["a", "b", "c"])
+    assert (done, sorted(reported)) == (["b"], ["a", "b", "c"])
+
+
+class TestForLater:
+    @pytest.fixture
+    def done(self, monkeypatch):
+        done = []
+        monkeypatch.setattr(_warmup, "PARTS", {"a": partial(done.append, "a")})
+        monkeypatch.setattr(_warmup, "_step_back", lambda: None)
+        return done
+
+    def test_the_stamp_is_written_at_the_end(self, done, tmp_path):
+        _warmup.warm_up_for_later(str(tmp_path / "stamp"))
+        assert done == ["a"]
+        assert (tmp_path / "stamp").stat().st_size > 0
+
+    def test_one_process_is_enough(self, done, tmp_path):
+        fcntl = pytest.importorskip("fcntl")
+        with open(tmp_path / "stamp", "a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            _warmup.warm_up_for_later(str(tmp_path / "stamp"))
+        assert done == []
+
+    def test_nothing_is_done_where_memory_is_short(self, done, tmp_path, monkeypatch):
+        monkeypatch.setattr(_warmup, "available_memory", lambda: 2**30)
+        _warmup.warm_up_for_later(str(tmp_path / "stamp"))
+        assert done == []
+        assert (tmp_path / "stamp").stat().st_size == 0
 
 
 def test_a_process_of_the_warm_up_ends_with_its_parent():

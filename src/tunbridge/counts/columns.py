@@ -25,7 +25,7 @@ from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.counts.radix import SMALL_CELLS, joint_table
 from tunbridge.data import Column, Table, Variable
 from tunbridge.data.columns import code_type
-from tunbridge.kernels.compiled import is_numpy_quicker
+from tunbridge.kernels.compiled import is_numpy_quicker, read_only
 
 if TYPE_CHECKING:
     from tunbridge.kernels.counting.planes import Planes
@@ -35,8 +35,8 @@ special = LazyModule("scipy.special")
 PLANE_STATES = 16
 """Columns with more states are counted by histogram: r² ANDs of N/64 words cost more than N additions."""
 
-_HOT_STATES, _HOT_CELLS = 1_000, 2**22
-"""States for which a product of 0/1 matrices is quick, and the entries of such a matrix."""
+_HOT_STATES, _HOT_CELLS, _HOT_ROWS = 1_000, 2**22, 2**23
+"""States for which a product of 0/1 matrices is quick; its entries; its rows, which single precision counts exactly."""
 _TILE, _STRIP = 8, 256
 """Planes that stay in the cache, and planes that are counted against them."""
 _WORDS_WORTH_A_THREAD = 500_000
@@ -205,7 +205,7 @@ def build_planes(
         if order is not None:
             codes = np.empty(64 * start[-1], np.int8)
             sort_codes(columns[v], order, ends, start, codes)
-        fill_planes(codes, words[first[v] : first[v + 1]])
+        fill_planes(read_only(codes), words[first[v] : first[v + 1]])
 
     narrow = np.flatnonzero(states).tolist()
     map_threads(fill, narrow, n_jobs if words.size > _WORDS_WORTH_A_THREAD else 1)
@@ -277,20 +277,23 @@ def has_few_pairs(part: Columns, n_states: int, kernel: str) -> bool:
 
 
 def _one_hot_pairs(part: Columns, chosen: Sequence[int], within: Within | None) -> np.ndarray:
-    """Return ZᵀWZ for the 0/1 matrix Z of all states, class by class: needs no kernel, and is exact without weights."""
+    """Return ZᵀWZ for the 0/1 matrix Z of all states, class by class: needs no kernel, and is exact without weights.
+
+    Single precision counts a piece of rows exactly, in a third of the time.
+    """
     columns, n_states = part.of_members(chosen)
     first, n_rows = offsets(n_states), part.n_rows if columns else 0
-    classes, n_classes = within or (np.zeros(n_rows, np.int8), 1)
+    classes, n_classes = within or (None, 1)
     found = np.zeros((n_classes, first[-1], first[-1]))
-    for low, high in row_pieces(n_rows, max(1, _HOT_CELLS // max(1, first[-1]))):
-        hot = np.zeros((high - low, first[-1]))
-        for codes, start in zip(columns, first[:-1], strict=True):
-            rows = np.flatnonzero(codes[low:high] >= 0)
-            hot[rows, start + codes[low:high][rows]] = 1.0
-        weighed = hot if part.weights is None else hot * part.weights[low:high, None]
+    for low, high in row_pieces(n_rows, max(1, min(_HOT_ROWS, _HOT_CELLS // max(1, first[-1])))):
+        hot = np.empty((first[-1], high - low), np.float32 if part.weights is None else np.float64)
+        for codes, start, r in zip(columns, first[:-1], n_states, strict=True):
+            for state in range(r):
+                np.equal(codes[low:high], state, out=hot[start + state], casting="unsafe")
+        weighed = hot if part.weights is None else hot * part.weights[low:high]
         for c in range(n_classes):
-            some = np.flatnonzero(classes[low:high] == c)
-            found[c] += hot[some].T @ weighed[some]
+            some = slice(None) if classes is None else np.flatnonzero(classes[low:high] == c)
+            found[c] += weighed[:, some] @ hot[:, some].T
     return found.astype(part.count_type)
 
 

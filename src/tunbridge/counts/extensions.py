@@ -65,7 +65,8 @@ def compile_beside_counting() -> None:
     integers, tables = np.zeros(1, np.int64), planes.Blocks(_NO_TABLE, _NOWHERE)
     some = planes.Planes(np.zeros((1, 1), np.uint64), *[integers] * 4)
     extension = planes.Extension(integers, integers, 1, 1)
-    compile_beside(planes.extend_family, some, np.zeros((1, 1), np.int8), extension, integers, tables, tables)
+    types = (some, np.zeros((1, 1), np.int8), extension, integers, tables, tables)
+    compile_beside((planes.extend_family, types))
 
 
 class Tables(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 
 from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import map_threads, row_pieces
-from tunbridge.kernels.compiled import is_numpy_quicker
+from tunbridge.kernels.compiled import is_numpy_quicker, read_only
 
 SMALL_CELLS = 20_000
 """Up to so many cells of data (rows × columns) NumPy counts at once, before any kernel has to be compiled or loaded."""
@@ -111,8 +111,8 @@ def _lane_table(
         rows[:] = 0
         for codes, n in zip(columns[:-1], n_states[:-1], strict=True):
             fold_codes(rows, codes[low:high], buffer.dtype.type(n))
-        some = None if weights is None else weights[low:high]
-        add_joint(rows, columns[-1][low:high], n_states[-1], some, out)
+        some = None if weights is None else read_only(weights[low:high])
+        add_joint(rows, read_only(columns[-1][low:high]), n_states[-1], some, out)
     return (out[0] if n_copies == 1 else out.sum(axis=0))[:-1]
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tunbridge.kernels.compiled import is_compiled
+from tunbridge.kernels.compiled import is_compiled, spend
 from tunbridge.kernels.inference.propagation import (
     AXES,
     BOUNDS,
@@ -69,7 +69,9 @@ def is_quicker(seconds: float, kernel: Kernel) -> bool:
 def _spend(run: _Run) -> None:
     global _left
     n_entries = sum(math.prod(run.n_states[v] for v in clique.variables) for clique in run.cliques)
-    _left -= _ENTRY * n_entries * run.lanes + _CLIQUE * len(run.cliques)
+    spent = _ENTRY * n_entries * run.lanes + _CLIQUE * len(run.cliques)
+    _left -= spent
+    spend(spent)
 
 
 class Algebra(NamedTuple):

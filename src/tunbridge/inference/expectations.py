@@ -104,7 +104,7 @@ class IncompleteRows:
         use = plain if is_small and not is_compiled(expectations.expect) else itself
         if use is itself:
             announce(expectations.expect, "expected counts")
-            compile_beside(expectations.expect, *_EXPECTED)
+            compile_beside((expectations.expect, _EXPECTED))
         starts = flat.parent_start + np.arange(n + 1)
         scopes = np.insert(flat.parents, flat.parent_start[1:], np.arange(n))
         order = find_order(flat.n_states, np.zeros(n, np.int64), starts, scopes, MOST_ORDERS).order

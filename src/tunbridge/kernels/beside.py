@@ -1,13 +1,20 @@
 """Kernels that a second process compiles while this one works: in one process Numba compiles one at a time.
 
-:func:`compile_beside` starts a process that compiles a kernel for the types of some arguments and leaves it on disk,
-where the call of the kernel finds it: :mod:`tunbridge.kernels.caching` waits for it there. If nothing came of it, the
-call compiles the kernel as ever. ``TUNBRIDGE_BACKGROUND=0`` turns it off.
+:func:`compile_beside` starts a process that compiles kernels for the types of some arguments and leaves them on disk,
+where their calls find them: :mod:`tunbridge.kernels.caching` waits for them there. If nothing came of it, the call
+compiles the kernel as ever.
+
+:func:`compile_all` starts a process that compiles everything for later, at the lowest priority, and outlives this one:
+once for each installation, version and kind of processor. A file among the kernels says that it is done, and is locked
+while it is being done. It is not for continuous integration (``CI``), whose machines are thrown away.
+
+``TUNBRIDGE_BACKGROUND=0`` turns both off.
 """
 
 from __future__ import annotations
 
 import atexit
+import hashlib
 import logging
 import os
 import pickle
@@ -18,32 +25,56 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numba
+from llvmlite.binding import get_host_cpu_name
 
+from tunbridge.kernels.caching import cache_of
 from tunbridge.kernels.compiled import is_compiled, is_forced
 
 _SECONDS = 120.0  # after which a process is given up
-_CODE = "from tunbridge.kernels import beside; beside.serve({parent})"
+_SOME = "from tunbridge.kernels import beside; beside.serve({parent})"
+_PAUSE = 20.0  # before everything is compiled: the cores are for those who wait for an answer now
+_ALL = "import time; time.sleep({pause}); from tunbridge._warmup import warm_up_for_later as run; run({stamp!r})"
 _PYTHON = re.compile(r"(?i)python[0-9.]*w?(\.exe)?")
 _running: dict[Callable[..., Any], subprocess.Popen[bytes]] = {}
+_for_later: list[subprocess.Popen[bytes]] = []  # kept, so that Python does not wonder what became of it
 
 
-def compile_beside(kernel: Any, *arguments: Any) -> None:
-    """Start to compile a kernel for arguments of these types in another process, if that pays."""
-    function = kernel.py_func if hasattr(kernel, "py_func") else None
-    if function is None or function in _running or is_forced() or is_compiled(kernel) or not _is_possible(kernel):
+def compile_beside(*calls: tuple[Any, tuple[Any, ...]]) -> None:
+    """Start to compile kernels in another process, if that pays; each is given with arguments of the right types."""
+    left = [(kernel.py_func, types) for kernel, types in calls if _is_left(kernel)]
+    if not left or is_forced():
         return
-    order = pickle.dumps((function.__module__, function.__name__, tuple(map(numba.typeof, arguments))))
+    order = pickle.dumps([(f.__module__, f.__name__, tuple(map(numba.typeof, types))) for f, types in left])
     with suppress(OSError, subprocess.SubprocessError):  # no process can be started
-        process = _start(order)
+        process = _start(_SOME.format(parent=os.getpid()), stdin=subprocess.PIPE)
+        assert process.stdin is not None
+        with process.stdin as pipe:
+            pipe.write(order)
         if not _running:
             atexit.register(_end_all)
-        _running[function] = process
-        logging.getLogger("tunbridge").info("%s is compiled in a process of its own", function.__name__)
+        for function, _ in left:
+            _running[function] = process
+            logging.getLogger("tunbridge").info("%s is compiled in a process of its own", function.__name__)
+
+
+@cache
+def compile_all() -> None:
+    """Start to compile all kernels for later, unless that is done, is being done, or may not be done here."""
+    if os.environ.get("CI") or not _is_allowed() or (stamp := _stamp()) is None or _is_written(stamp):
+        return
+    with suppress(OSError, subprocess.SubprocessError):
+        code = _ALL.format(pause=_PAUSE, stamp=str(stamp))
+        _for_later.append(_start(code, stdin=subprocess.DEVNULL, start_new_session=True, cwd=os.path.abspath(os.sep)))
+        logging.getLogger("tunbridge").info(
+            "all kernels are compiled for later, at low priority, by process %d; TUNBRIDGE_BACKGROUND=0 turns that off",
+            _for_later[-1].pid,
+        )
 
 
 def wait_for(function: Callable[..., Any]) -> None:
@@ -56,10 +87,10 @@ def wait_for(function: Callable[..., Any]) -> None:
 
 
 def serve(parent: int) -> None:
-    """Compile the kernel that is named on standard input: what the other process runs."""
+    """Compile the kernels that are named on standard input: what the other process runs."""
     end_with(parent)
-    module, name, types = pickle.load(sys.stdin.buffer)
-    getattr(import_module(module), name).compile(types)
+    for module, name, types in pickle.load(sys.stdin.buffer):
+        getattr(import_module(module), name).compile(types)
 
 
 def end_with(parent: int) -> None:
@@ -73,25 +104,40 @@ def end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _is_possible(kernel: Any) -> bool:
-    """Return whether a second process has a core, an interpreter, and a folder where this one finds the kernel."""
+def _is_left(kernel: Any) -> bool:
+    """Return whether a kernel is to be compiled, and another process may do it and leave it where this one finds it."""
+    if not hasattr(kernel, "py_func") or kernel.py_func in _running or is_compiled(kernel):
+        return False
+    return getattr(kernel.stats, "cache_path", None) is not None and _is_allowed()
+
+
+def _is_allowed() -> bool:
+    """Return whether a second process is wanted, and has a core and an interpreter."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     is_python = _PYTHON.fullmatch(Path(sys.executable or "").name) is not None  # not a program that embeds Python
-    is_kept = getattr(kernel.stats, "cache_path", None) is not None
-    return cores > 1 and is_python and is_kept and os.environ.get("TUNBRIDGE_BACKGROUND", "1") != "0"
+    return cores > 1 and is_python and os.environ.get("TUNBRIDGE_BACKGROUND", "1") != "0"
 
 
-def _start(order: bytes) -> subprocess.Popen[bytes]:
-    null, code = subprocess.DEVNULL, _CODE.format(parent=os.getpid())
-    paths = os.pathsep.join(path for path in sys.path if path)
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-c", code], stdin=subprocess.PIPE, stdout=null, stderr=null,
-        env={**os.environ, "PYTHONPATH": paths},
-    )  # fmt: skip
-    assert process.stdin is not None
-    with process.stdin as pipe:
-        pipe.write(order)
-    return process
+def _stamp() -> Path | None:
+    """Return the file that says that all kernels are compiled; None where they are not kept."""
+    folder = getattr(cache_of(_stamp), "cache_path", None)
+    newest = max(path.stat().st_mtime_ns for path in Path(__file__).parent.rglob("*.py"))
+    known = f"{sys.version} {numba.__version__} {get_host_cpu_name()} {newest}"
+    return Path(folder) / f"warm-{hashlib.sha256(known.encode()).hexdigest()[:16]}" if folder is not None else None
+
+
+def _is_written(path: Path) -> bool:
+    with suppress(OSError):
+        return path.stat().st_size > 0
+    return False
+
+
+def _start(code: str, **options: Any) -> subprocess.Popen[bytes]:
+    null = subprocess.DEVNULL
+    paths = os.pathsep.join(os.path.abspath(path) for path in sys.path if path)
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", code], stdout=null, stderr=null, env={**os.environ, "PYTHONPATH": paths}, **options
+    )
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

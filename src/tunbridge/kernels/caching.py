@@ -49,7 +49,8 @@ def njit(function: Callable[..., Any] | None = None, /, *, cache: bool = False, 
     """Return a function compiled by Numba when it is first called, and kept on disk if it can be.
 
     A private kernel (``_name``) must be called by other kernels only: it is compiled into them, without the wrapper
-    that Python would call and without a file of its own, which saves a quarter of the time.
+    that Python would call and without a file of its own, which saves a quarter of the time. Constants that kernels give
+    it are numbers like any other: Numba would compile it once more for each.
     """
     if function is None:
         return partial(njit, cache=cache, **options)
@@ -60,10 +61,22 @@ def njit(function: Callable[..., Any] | None = None, /, *, cache: bool = False, 
         return kernel
     if is_part:
         kernel._compile_for_args, kernel._insert = _refuse, _forget
+        kernel.get_call_template = _without_literals(kernel.get_call_template)
     else:
         kernel._compile_for_args = _uninterrupted(kernel._compile_for_args, function)
-        kernel._cache = _cache_of(function) if cache else _NoCache()
+        kernel._cache = cache_of(function) if cache else _NoCache()
     return kernel
+
+
+def _without_literals(template: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that finds the code of a call for the types of its constants, not for the constants."""
+
+    @wraps(template)
+    def run(args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        unliteral = numba.types.unliteral
+        return template(tuple(map(unliteral, args)), {name: unliteral(kind) for name, kind in kws.items()})
+
+    return run
 
 
 def _refuse(*_: Any, **__: Any) -> None:
@@ -160,7 +173,8 @@ def _mend_tuples() -> None:
             _boxers.functions[kind] = box
 
 
-def _cache_of(function: Callable[..., Any]) -> Any:
+def cache_of(function: Callable[..., Any]) -> Any:
+    """Return where the compiled kernels of a function are kept, one without ``cache_path`` if nowhere."""
     try:
         return _KernelCache(function)
     except RuntimeError:  # no folder can be written

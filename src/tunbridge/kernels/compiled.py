@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -23,8 +25,15 @@ FEW = 20_000
 """Bytes, symbols or words that take less time without a kernel than compiling one does."""
 
 _COLD = 2**25  # values for which NumPy takes no longer than the compiler
+_VALUE = 8e-9  # seconds that NumPy takes for each
+_MOST_COLD = 4 * _COLD  # values that NumPy takes in place of one kernel before this process has it compiled
+_PATIENCE = 0.5  # seconds of NumPy's work in place of kernels before a second process compiles all of them
+_LOOK_AGAIN = 2.0  # seconds after which it is looked again whether a kernel is on disk
 _forced = False  # whether kernels are used whatever the size of the work: the warm-up has small data
 _COMPILED: set[Any] = set()  # kernels known to be compiled: looking again costs more than a small network's answer
+_looked: dict[Any, float] = {}  # when it was looked on disk for a kernel that was not there
+_taken: dict[str, int] = {}  # values that NumPy has taken in place of each kernel
+_spent = 0.0  # seconds of NumPy's work in place of kernels
 
 
 def is_compiled(kernel: Kernel) -> bool:
@@ -50,8 +59,12 @@ def kernels_forced() -> Iterator[None]:
         _forced = before
 
 
-@cache
 def _is_on_disk(kernel: Kernel) -> bool:
+    """Return whether there is a file of a kernel; another process may write it at any time."""
+    now = time.monotonic()
+    if now < _looked.get(kernel, -math.inf) + _LOOK_AGAIN:
+        return False
+    _looked[kernel] = now
     function = kernel.py_func
     name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-*.nbi"
     folder = kernel.stats.cache_path
@@ -66,11 +79,30 @@ def is_worth(kernel: Kernel, size: int, few: int = FEW) -> bool:
 def is_numpy_quicker(size: int, module: str, kernel: str) -> bool:
     """Return whether NumPy does some work as fast as a kernel of a module here, or before that would be compiled.
 
-    Small work does not even load Numba. Such a kernel takes 0.3 to 2 s to compile, and NumPy 5 to 10 ns a value.
+    Small work does not even load Numba. Such a kernel takes 0.3 to 2 s to compile, and NumPy 5 to 10 ns a value. Who
+    asks again and again has the kernel compiled in the end.
     """
     if size <= FEW or _forced:
         return not _forced
-    return size <= _COLD and not is_compiled(getattr(import_module(f"tunbridge.kernels.{module}"), kernel))
+    name = f"{module}.{kernel}"
+    taken = _taken.get(name, 0) + size
+    if size > _COLD or taken > _MOST_COLD or is_compiled(getattr(import_module(f"tunbridge.kernels.{module}"), kernel)):
+        return False
+    _taken[name] = taken
+    spend(_VALUE * size)
+    return True
+
+
+def spend(seconds: float) -> None:
+    """Note that NumPy works so long in place of a kernel; after a while another process compiles all kernels."""
+    global _spent
+    _spent += seconds
+    if _spent >= _PATIENCE:
+        _compile_all()
+
+
+def _compile_all() -> None:
+    import_module("tunbridge.kernels.beside").compile_all()
 
 
 def ready(kernel: Kernel, size: int, few: int = FEW) -> Callable[..., Any]:
@@ -107,10 +139,18 @@ def _uncompiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
 
 
+def read_only(array: np.ndarray) -> np.ndarray:
+    """Return a view that is not written: for arrays that may be written Numba would compile a kernel once more."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def announce(kernel: Kernel, what: str) -> None:
     """Say in a terminal, a notebook and the log that a kernel is being compiled."""
     if is_compiled(kernel):
         return
+    _compile_all()  # who waits now will need the others, too
     text = f"compiling {what} for this machine, which may take half a minute"
     hint = "this once; «tunbridge warmup» does it beforehand"
     logging.getLogger("tunbridge").info(text)

@@ -160,14 +160,16 @@ def occurring(data: np.ndarray, n_jobs: int | None) -> np.ndarray:
     """Return the bytes that occur, sorted."""
     pieces = row_pieces(len(data), PIECE)
     marks, mark = np.zeros((max(1, len(pieces)), 256), np.bool_), ready(kernels.mark_bytes, len(data))
-    map_threads(lambda i: mark(data[slice(*pieces[i])], marks[i]), range(len(pieces)), n_jobs)
+    map_threads(lambda i: mark(compiled.read_only(data[slice(*pieces[i])]), marks[i]), range(len(pieces)), n_jobs)
     return np.flatnonzero(marks.any(axis=0))
 
 
 def translated(data: np.ndarray, lookup: np.ndarray, n_jobs: int | None) -> np.ndarray:
     """Return ``lookup[data]`` for bytes."""
     out, run = np.empty(len(data), np.uint8), ready(kernels.translate_bytes, len(data))
-    map_threads(lambda p: run(data[slice(*p)], lookup, out[slice(*p)]), row_pieces(len(data), PIECE), n_jobs)
+    map_threads(
+        lambda p: run(compiled.read_only(data[slice(*p)]), lookup, out[slice(*p)]), row_pieces(len(data), PIECE), n_jobs
+    )
     return out
 
 

@@ -209,3 +209,19 @@ for _ in range(3):
 def test_a_signal_while_a_kernel_runs_is_raised_where_it_returns():
     done = subprocess.run([sys.executable, "-c", RETURNED], capture_output=True, text=True)
     assert (done.stdout.split(), done.stderr, done.returncode) == (["interrupted"] * 3, "", 0)
+
+
+@caching.njit
+def _sum(x, y):
+    return x + y
+
+
+@caching.njit
+def sums(x):
+    """Return a sum of sums with different constants."""
+    return _sum(x, 1) + _sum(2, x) + _sum(x, x)
+
+
+def test_a_private_kernel_is_not_compiled_for_every_constant():
+    assert sums(5) == 23
+    assert len(_sum.overloads) == 1

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numba import njit
 
+from tunbridge.kernels import compiled
 from tunbridge.kernels.compiled import announce, is_compiled, itself, kernels_forced, plain
 
 
@@ -74,3 +76,26 @@ def test_a_wait_for_the_compiler_is_announced(monkeypatch, capsys, caplog, termi
         announce(_total, "exact inference")
     assert ("compiling exact inference for this machine" in capsys.readouterr().err) == (terminal or notebook)
     assert caplog.messages == ["compiling exact inference for this machine, which may take half a minute"]
+
+
+def test_who_asks_again_and_again_has_the_kernel_compiled(monkeypatch):
+    monkeypatch.setattr(compiled, "_taken", {})
+    monkeypatch.setattr(compiled, "_spent", -np.inf)  # no process for later
+    monkeypatch.setattr(compiled, "is_compiled", lambda kernel: False)
+    answers = [compiled.is_numpy_quicker(2**25, "counting.histograms", "add_joint") for _ in range(6)]
+    assert answers == [True, True, True, True, False, False]
+    assert not compiled.is_numpy_quicker(2**25 + 1, "counting.planes", "fill_planes")
+
+
+def test_kernels_of_other_processes_are_found_in_time(monkeypatch, tmp_path):
+    class Kernel:
+        py_func, signatures, stats = _total.py_func, (), SimpleNamespace(cache_path=str(tmp_path))
+
+    kernel = Kernel()
+    now = 100.0
+    monkeypatch.setattr(compiled.time, "monotonic", lambda: now)
+    assert not is_compiled(kernel)
+    (tmp_path / f"{__name__.rpartition('.')[2]}._total-32.py311.nbi").touch()
+    assert not is_compiled(kernel)  # the disk is not looked at for every call
+    now += 3.0
+    assert is_compiled(kernel)

@@ -40,6 +40,7 @@ from tunbridge.classifiers.averages._tries import STRENGTHS, TrieRows, flatten, 
 from tunbridge.counts import PairCounts
 from tunbridge.data import Variable
 from tunbridge.data.discretisation import Discretisation
+from tunbridge.kernels.beside import compile_beside
 from tunbridge.kernels.classifiers import forests
 from tunbridge.kernels.classifiers.records import Tries
 from tunbridge.learning.searches.trees import pairs_within
@@ -151,6 +152,17 @@ def training_rows(examples: Examples, log_prior: np.ndarray) -> Training:
     table = examples.rows
     bins = {j: bins_of(numbers_of(table, j), examples.mass) for j in numeric_features(table)}
     return Training(examples, log_prior, bins, missing_states(examples))
+
+
+def compile_beside_growing() -> None:
+    """Start to compile the kernels that come last, of exponents and of answers, in another process where that pays."""
+    integers, numbers, table = np.zeros(1, np.int64), np.zeros(1), np.zeros((1, 1))
+    terms = np.zeros((1, 1, 1))
+    compile_beside(
+        (forests.fill_shares, (terms, numbers, integers, numbers, numbers, table)),
+        (forests.add_derivatives, (terms, integers, numbers, table, numbers, table)),
+        (forests.add_log_estimates, (np.zeros((1, 1), np.int32), flatten([], numbers, []), table)),
+    )
 
 
 def grow_member(training: Training, settings: Settings, rng: np.random.Generator) -> Member:

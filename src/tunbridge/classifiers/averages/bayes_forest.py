@@ -35,6 +35,7 @@ from tunbridge.classifiers._statistics import ALL_ROWS, Encoding, Part, Statisti
 from tunbridge.classifiers.averages._members import (
     Member,
     Settings,
+    compile_beside_growing,
     grow_member,
     member_content,
     member_of,
@@ -223,6 +224,7 @@ class BayesForestClassifier(BayesClassifier[Statistics]):
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the networks, each grown from the distinct rows."""
         announce(forests.add_log_estimates, "Bayes forests")
+        compile_beside_growing()
         log_prior = log_class_prior(None, examples.target, examples.class_weight)
         which, weights = distinct_rows(examples)
         settings = Settings(self.max_parents, float(self.penalty), min(n_threads(self.n_jobs), self.n_networks))

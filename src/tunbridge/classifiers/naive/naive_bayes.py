@@ -40,7 +40,7 @@ from tunbridge.classifiers.explanation.contributions import Changes, Ranges, Tab
 from tunbridge.counts import Counter, Moments, moments_within
 from tunbridge.counts.moments import are_empty, check_squares
 from tunbridge.data import Table, Variable
-from tunbridge.kernels.compiled import is_numpy_quicker
+from tunbridge.kernels.compiled import is_numpy_quicker, read_only
 from tunbridge.probability.kernel_density import Points, bandwidth, log_density, points_of
 from tunbridge.probability.smoothing import Smoothing, as_smoothing, smooth
 
@@ -538,7 +538,7 @@ def _add_categorical(codes: np.ndarray, table: np.ndarray, out: np.ndarray) -> N
         return
     from tunbridge.kernels.classifiers.likelihood import add_categorical
 
-    add_categorical(codes, table, out)
+    add_categorical(read_only(codes), table, out)
 
 
 def _add_gaussian(block: np.ndarray, gaussian: Gaussian, out: np.ndarray) -> None:

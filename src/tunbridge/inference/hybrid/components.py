@@ -251,6 +251,14 @@ def n_bytes_of(component: Component, n_configurations: float) -> float:
     return 8.0 * each * n_configurations
 
 
+def too_far_apart(names: str) -> str:
+    """Return why continuous variables cannot be computed with."""
+    return (
+        f"the coefficients and standard deviations of {names} must not differ so much in size that numbers overflow "
+        "or vanish. Measure them in other units."
+    )
+
+
 def check_solution(
     part: ContinuousPart, component: Component, scope: Sequence[int], n_configurations: float | None = None
 ) -> None:
@@ -282,7 +290,17 @@ class _Equations:
             self.expressions[v][:, 1 + i] = 1.0
 
     def solved(self) -> Solution:
-        """Write down the equations, parents before children, and solve them."""
+        """Write down the equations, parents before children, and solve them; raise DataError if they overflow."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # looked for in the result
+            try:
+                found = self._written_down()
+            except np.linalg.LinAlgError:  # an entry that cannot be 0 has vanished, or one has overflowed
+                found = None
+        if found is None or not all(np.isfinite(a).all() for a in (found.log_scale, found.means, found.roots)):
+            raise DataError(too_far_apart(self.part.names(self.component.members)))
+        return found
+
+    def _written_down(self) -> Solution:
         rows, exact, log_scale = [], [], np.zeros(self.q)
         for v in self.component.members:
             predicted, deviation = self._predicted(v)

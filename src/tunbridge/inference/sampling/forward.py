@@ -42,7 +42,7 @@ from tunbridge.graph.walks import topological_order
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import Evidence, Given
 from tunbridge.inference.flat import FlatNetwork, starts_of
-from tunbridge.inference.hybrid.components import Solution, solve
+from tunbridge.inference.hybrid.components import Solution, solve, too_far_apart
 from tunbridge.inference.hybrid.evidence import Absorbed, absorb
 from tunbridge.inference.queries import impossible
 from tunbridge.inference.tree import Plan, Tree, compile_tree
@@ -327,5 +327,8 @@ def _fill_forward(
     j = _configurations(engine, engine.part.categories[v], codes, len(noise))
     coefficients = table.coefficients.reshape(table.n_configurations, len(causes))
     values[v][:] = table.intercepts.ravel()[j] + np.sqrt(table.variances.ravel())[j] * noise
-    for i, cause in enumerate(causes):
-        values[v][:] += coefficients[j, i] * values[cause]
+    with np.errstate(over="ignore", invalid="ignore"):
+        for i, cause in enumerate(causes):
+            values[v][:] += coefficients[j, i] * values[cause]
+    if not np.isfinite(values[v]).all():
+        raise DataError(too_far_apart(engine.part.names([v, *causes])))

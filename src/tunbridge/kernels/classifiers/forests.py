@@ -16,27 +16,28 @@ LEAST_SHARE = 2.0**-1022
 
 
 @njit(cache=True, nogil=True)
-def _entropy(weights):
-    """Return the entropy of weights, in bits."""
-    total, logs = 0.0, 0.0
-    for c in range(weights.shape[0]):
-        if weights[c] > 0.0:
-            total += weights[c]
-            logs += weights[c] * np.log2(weights[c])
-    return np.log2(total) - logs / total if total > 0.0 else 0.0
+def _weigh(cumulated, low, high):
+    """Return the weight of the bins low … high − 1, their entropy in bits, and how many classes occur in them."""
+    total, logs, n_classes = 0.0, 0.0, 0
+    for c in range(cumulated.shape[1]):
+        weight = cumulated[high, c] - cumulated[low, c]
+        if weight > 0.0:
+            total += weight
+            logs += weight * np.log2(weight)
+            n_classes += 1
+    return total, np.log2(total) - logs / total if total > 0.0 else 0.0, n_classes
 
 
 @njit(cache=True, nogil=True)
 def _best_cut(cumulated, low, high, least):
     """Return (gain, bin) of the purest cut of the bins low … high − 1, and bin −1 when there is none."""
-    whole = cumulated[high] - cumulated[low]
-    n, entropy = whole.sum(), _entropy(whole)
+    n, entropy, _ = _weigh(cumulated, low, high)
     best, at = -1.0, -1
     for i in range(low + 1, high):
-        left, right = cumulated[i] - cumulated[low], cumulated[high] - cumulated[i]
-        n_left = left.sum()
-        if n_left >= least and n - n_left >= least:
-            gain = entropy - (n_left * _entropy(left) + (n - n_left) * _entropy(right)) / n
+        n_left, entropy_left, _ = _weigh(cumulated, low, i)
+        n_right, entropy_right, _ = _weigh(cumulated, i, high)
+        if n_left >= least and n_right >= least:
+            gain = entropy - (n_left * entropy_left + n_right * entropy_right) / n
             if gain > best + 1e-12:
                 best, at = gain, i
     return best, at
@@ -45,11 +46,10 @@ def _best_cut(cumulated, low, high, least):
 @njit(cache=True, nogil=True)
 def _price(cumulated, low, at, high):
     """Return the information that a cut must gain to pay for itself (Fayyad & Irani 1993)."""
-    left, right = cumulated[at] - cumulated[low], cumulated[high] - cumulated[at]
-    whole = left + right
-    k, k_left, k_right = np.sum(whole > 0.0), np.sum(left > 0.0), np.sum(right > 0.0)
-    told = k * _entropy(whole) - k_left * _entropy(left) - k_right * _entropy(right)
-    n = whole.sum()
+    n, entropy, k = _weigh(cumulated, low, high)
+    _, entropy_left, k_left = _weigh(cumulated, low, at)
+    _, entropy_right, k_right = _weigh(cumulated, at, high)
+    told = k * entropy - k_left * entropy_left - k_right * entropy_right
     return (np.log2(max(n - 1.0, 1.0)) + k * np.log2(3.0) + np.log2(1.0 - 2.0 / 3.0**k) - told) / n
 
 
@@ -62,9 +62,10 @@ def cut_histogram(histogram, factor, least, most, is_cut):
     n_bins = histogram.shape[0]
     cumulated = np.zeros((n_bins + 1, histogram.shape[1]))
     for b in range(n_bins):
-        cumulated[b + 1] = cumulated[b] + histogram[b]
-    lows, highs = np.zeros(2 * n_bins + 1, np.int64), np.zeros(2 * n_bins + 1, np.int64)
-    highs[0], first, last, n_cuts = n_bins, 0, 1, 0
+        for c in range(histogram.shape[1]):
+            cumulated[b + 1, c] = cumulated[b, c] + histogram[b, c]
+    lows, highs = np.empty(2 * n_bins + 1, np.int64), np.empty(2 * n_bins + 1, np.int64)
+    lows[0], highs[0], first, last, n_cuts = 0, n_bins, 0, 1, 0
     while first < last and n_cuts < most - 1:
         low, high = lows[first], highs[first]
         first += 1
@@ -124,7 +125,8 @@ def grow_level(node, codes, n_states, weights, least, child):
 @njit(cache=True, nogil=True)
 def number_cells(node, codes, n_states, cell, row_cell):
     """Number the cells (node, state) that occur in ``cell[node · n_states + state]``, −1 else; return how many."""
-    cell[:] = -1
+    for j in range(cell.shape[0]):
+        cell[j] = -1
     n_cells = 0
     for i in range(node.shape[0]):
         row_cell[i] = -1
@@ -182,18 +184,22 @@ def add_log_estimates(codes, tries, out):
     The trie of a family is followed as far as the row's parents are known and the configuration occurs; each level
     mixes its own frequencies with the estimate of the level before, (n + s · estimate) / (n_j + s), for the classes
     that the node has. All in one function: handing twenty arrays on for every level would take longer than the level.
+    One feature after the other, so that its trie stays in the processor's cache.
     """
     node_start, node_class, node_total = tries.node_start, tries.node_class, tries.node_total
     cell_start, cell_class, cell_count = tries.cell_start, tries.cell_class, tries.cell_count
-    estimate = np.empty(out.shape[1])
-    for i in range(codes.shape[1]):
-        for f in range(tries.features.shape[0]):
-            x = codes[tries.features[f], i]
+    n_classes = out.shape[1]
+    estimate = np.empty(n_classes)
+    for f in range(tries.features.shape[0]):
+        own, exponent, n_states = tries.features[f], tries.exponents[f], tries.n_states[f]
+        low, high = tries.level_first[f], tries.level_first[f + 1]
+        for i in range(codes.shape[1]):
+            x, node = codes[own, i], 0
             if x < 0:
                 continue
-            estimate[:] = tries.base[tries.base_first[f] + x]
-            node = 0
-            for level in range(tries.level_first[f], tries.level_first[f + 1]):
+            for c in range(n_classes):
+                estimate[c] = tries.base[tries.base_first[f] + x]
+            for level in range(low, high):
                 code = codes[tries.parents[level], i] if tries.parents[level] >= 0 else 0
                 if code < 0:
                     break
@@ -201,7 +207,7 @@ def add_log_estimates(codes, tries, out):
                 if node < 0:
                     break
                 s, known = tries.strengths[level], tries.node_first[level] + node
-                at = tries.cell[tries.cell_first[level] + node * tries.n_states[f] + x]
+                at = tries.cell[tries.cell_first[level] + node * n_states + x]
                 for e in range(node_start[known], node_start[known + 1]):
                     estimate[node_class[e]] *= s
                 if at >= 0:
@@ -209,8 +215,8 @@ def add_log_estimates(codes, tries, out):
                         estimate[cell_class[e]] += cell_count[e]
                 for e in range(node_start[known], node_start[known + 1]):
                     estimate[node_class[e]] /= node_total[e] + s
-            for c in range(out.shape[1]):
-                out[i, c] += tries.exponents[f] * np.log(max(estimate[c], LEAST_SHARE))
+            for c in range(n_classes):
+                out[i, c] += exponent * np.log(max(estimate[c], LEAST_SHARE))
 
 
 # Exponents of features. No BLAS: several of these problems are solved at once by threads, and those of BLAS would
@@ -245,7 +251,8 @@ def add_derivatives(terms, classes, weights, shares, gradient, curvature):
     n_features = terms.shape[2]
     mean, apart = np.empty(n_features), np.empty(n_features)
     for i in range(terms.shape[0]):
-        mean[:] = 0.0
+        for f in range(n_features):
+            mean[f] = 0.0
         for c in range(terms.shape[1]):
             for f in range(n_features):
                 mean[f] += shares[i, c] * terms[i, c, f]

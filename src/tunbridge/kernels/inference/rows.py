@@ -413,7 +413,7 @@ def _hash(key):
     return np.int64(mixed >> np.uint64(1))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _intern(kept, n_kept, key):
     """Return the number of a sequence among those kept, n_kept when it is new: it is then kept."""
     slots, hashes, starts, arena = kept

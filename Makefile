@@ -11,7 +11,7 @@ NETWORKS ?= 1000
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
 
-install: $(VENV)/.test  ## Make .venv with the package and what its tests need
+install: $(VENV)/.warm  ## Make .venv with the package and what its tests need, its kernels compiled
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -20,6 +20,11 @@ $(VENV)/bin/python:
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+$(VENV)/.warm: $(VENV)/.test $(wildcard src/tunbridge/kernels/*.py src/tunbridge/kernels/*/*.py)
+	@echo "Compiling kernels for this machine, about 45 seconds on two cores."
+	@$(BIN)/tunbridge warmup
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml $(VENV)/.test
@@ -36,14 +41,14 @@ run: install  ## A classifier and a network: learned, asked, explained and saved
 test: lint types imports  ## Lint, types, import contracts, all tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-lint: install  ## Check style (ruff)
+lint: $(VENV)/.test  ## Check style (ruff)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: install  ## Check types (mypy)
+types: $(VENV)/.test  ## Check types (mypy)
 	$(BIN)/mypy
 
-imports: install  ## Check that every room imports only from rooms above it
+imports: $(VENV)/.test  ## Check that every room imports only from rooms above it
 	$(BIN)/lint-imports --no-cache
 
 bench: $(VENV)/.bench  ## Measure against other libraries and rewrite benchmarks/RESULTS.md
@@ -53,20 +58,20 @@ docs: $(VENV)/.docs  ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open site/index.html"
 
-house: install  ## Print the size of the house: lines, files, repeats, room changes
+house: $(VENV)/.test  ## Print the size of the house: lines, files, repeats, room changes
 	$(BIN)/python tools/house.py --rooms
 
-fuzz: install  ## Give mutated files and arguments to every reader (MINUTES=5)
+fuzz: $(VENV)/.test  ## Give mutated files and arguments to every reader (MINUTES=5)
 	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]' || echo "Without atheris: inputs are mutated, not guided by coverage."
 	$(BIN)/python -m tools.fuzz --minutes $(MINUTES) --keep
 
-exactness: install  ## Compare random networks, probabilities down to 1e-300, with enumeration (NETWORKS=1000)
+exactness: $(VENV)/.test  ## Compare random networks, probabilities down to 1e-300, with enumeration (NETWORKS=1000)
 	$(BIN)/python -m tools.exactness --networks $(NETWORKS)
 
-faults: install  ## Kill, interrupt and starve every command, and see what is left
+faults: $(VENV)/.test  ## Kill, interrupt and starve every command, and see what is left
 	$(BIN)/python -m tools.faults
 
-format: install  ## Format the code
+format: $(VENV)/.test  ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

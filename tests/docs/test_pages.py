@@ -15,7 +15,7 @@ from tunbridge.data import columns
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-LANGUAGES = {"python", "pycon", "console", "text", "json", "csv"}
+LANGUAGES = {"python", "pycon", "console", "text", "json", "csv", "dockerfile"}
 
 
 def name_of(page: Path) -> str:

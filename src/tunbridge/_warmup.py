@@ -16,12 +16,13 @@ import pkgutil
 import subprocess
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from tunbridge._core.memory import available_memory
 from tunbridge._core.registry import entries
 from tunbridge._core.threads import n_threads
 from tunbridge.data.formats.request import text_column
+from tunbridge.kernels.beside import end_with
 from tunbridge.kernels.caching import cache_of
 from tunbridge.kernels.compiled import kernels_forced
 
@@ -113,35 +115,73 @@ def warm_part(name: str) -> None:
 
 
 def _in_processes(n: int, report: Callable[[str], object] | None) -> list[str]:
-    """Use the parts in processes of their own, several at a time; return those of which nothing came."""
-    waiting, left = list(PARTS), []
-    running: dict[str, subprocess.Popen[bytes]] = {}
+    """Use the parts in ``n`` processes, each one part after the other; return those of which nothing came."""
+    left: list[str] = []
+    workers: list[_Worker] = []
+    idle: SimpleQueue[_Worker] = SimpleQueue()
+    for _ in range(n):
+        workers.append(_Worker())
+        idle.put(workers[-1])
+
+    def use(name: str) -> tuple[str, bool]:
+        worker = idle.get()
+        try:
+            return name, worker.use(name)
+        finally:
+            idle.put(worker)
+
     try:
-        while waiting or running:
-            while waiting and len(running) < n:
-                running[waiting[0]] = _process(f"warm_part({waiting[0]!r})")
-                del waiting[0]
-            for name in [name for name, process in running.items() if process.poll() is not None]:
-                if running.pop(name).returncode != 0:
+        with ThreadPool(n) as pool:
+            for name, is_done in pool.imap_unordered(use, PARTS):
+                if not is_done:
                     left.append(name)
                 elif report is not None:
                     report(name)
-            time.sleep(0.05)
-    except OSError:  # no process can be started
-        left += [*running, *waiting]
     finally:
-        for process in running.values():
-            process.kill()
-            process.wait()
+        for worker in workers:
+            worker.end()
     return left
 
 
-def _process(call: str) -> subprocess.Popen[bytes]:
-    """Start a call of this module in a process of its own, which ends with the caller."""
-    first = f"from tunbridge.kernels.beside import end_with; end_with({os.getpid()})"
-    code = f"{first}; from tunbridge import _warmup; _warmup.{call}"
-    null = subprocess.DEVNULL
-    return subprocess.Popen([sys.executable, "-c", code], stdin=null, stdout=null, stderr=null)
+class _Worker:
+    """A process that uses the parts it is told to, and ends with the caller; after one that failed, another process."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def use(self, name: str) -> bool:
+        """Use a part in the process; return whether it did."""
+        with suppress(OSError):  # no process can be started, or it has ended
+            if self._process is None:
+                self._process = _process()
+            assert self._process.stdin is not None
+            assert self._process.stdout is not None
+            self._process.stdin.write(f"{name}\n")
+            self._process.stdin.flush()
+            if self._process.stdout.readline() == f"{name}\n":
+                return True
+        self.end()
+        return False
+
+    def end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+        self._process = None
+
+
+def _process() -> subprocess.Popen[str]:
+    code = f"from tunbridge import _warmup; _warmup.serve({os.getpid()})"
+    pipe, null = subprocess.PIPE, subprocess.DEVNULL
+    return subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=null, text=True)
+
+
+def serve(parent: int) -> None:
+    """Use the parts whose names come on standard input, and repeat each name when it is done: what a worker runs."""
+    end_with(parent)
+    for line in sys.stdin:
+        warm_part(line.rstrip())
+        print(line, end="", flush=True)
 
 
 def _codes(n_rows: int = _ROWS, seed: int = 0) -> dict[str, np.ndarray]:
@@ -171,13 +211,13 @@ def _classify() -> None:
     words = tb.as_table(_codes(), kinds="categorical")
     numbers, y = rng.normal(size=(_ROWS, 3)), rng.integers(0, 3, _ROWS)
     for X in (numbers, numbers.astype(np.float32), np.asfortranarray(numbers), rng.integers(0, 300, (_ROWS, 3))):
-        for numeric in ("gaussian", "kernel", "discretise"):
-            tb.NaiveBayesClassifier(numeric=numeric).fit(X, y).predict_proba(X)
+        for numeric, n in (("gaussian", _ROWS), ("kernel", 1_000), ("discretise", _ROWS)):
+            tb.NaiveBayesClassifier(numeric=numeric).fit(X[:n], y[:n]).predict_proba(X[:n])
     whole = rng.integers(0, 300, (_ROWS, 5))
     tb.NaiveBayesClassifier(categorical="all").fit(whole, y, sample_weight=rng.random(_ROWS)).predict_proba(whole)
     tb.AODEClassifier(subsumption=100).fit(words, "class").predict_proba(words)
     words = words.take(slice(0, 10_000))
-    tables: list[tuple[Any, Any]] = [(words, "class"), (numbers[:10_000], y[:10_000])]
+    tables: list[tuple[Any, Any]] = [(words, "class"), (numbers[:1_000], y[:1_000])]
     for entry in entries("classifier").values():
         for rows, target in tables if entry.details.get("compared", True) else ():
             entry.load()().fit(rows, target).predict_proba(rows)
@@ -236,7 +276,7 @@ def _ask() -> None:
 
 
 def _learn() -> None:
-    table = tb.as_table(_codes(20_000, seed=6), kinds="categorical")
+    table = tb.as_table(_codes(2_000, seed=6), kinds="categorical")
     few = table.select(["a", "b", "c", "d", "class"])
     tb.learn_structure(_network(12).sample(2_000, random_state=0), search="exact", max_parents=2)
     wide = np.random.default_rng(8).integers(0, 2, (2_000, 600)).astype(str)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from functools import partial
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
@@ -120,17 +121,27 @@ def test_nothing_is_left_to_compile():
 
 
 def test_parts_are_compiled_by_processes_and_here_if_these_fail(monkeypatch):
-    done, started, reported = [], [], []
-    monkeypatch.setattr(_warmup, "PARTS", {name: partial(done.append, name) for name in "abc"})
+    done, reported, started = [], [], []
+    monkeypatch.setattr(_warmup, "PARTS", {name: partial(done.append, name) for name in "abcd"})
+    code = "import sys\nfor line in sys.stdin:\n  if line == 'b\\n': break\n  print(line, end='', flush=True)"
 
-    def process(call):
-        started.append(call)
-        return subprocess.Popen([sys.executable, "-c", f"raise SystemExit({'b' in call.removeprefix('warm_part')})"])
+    def process():
+        started.append(subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, text=True))
+        return started[-1]
 
     monkeypatch.setattr(_warmup, "_process", process)
     warm_up(reported.append, n_jobs=2)
-    assert started == [f"warm_part({name!r})" for name in "abc"]
-    assert (done, sorted(reported)) == (["b"], ["a", "b", "c"])
+    assert (done, sorted(reported)) == (["b"], ["a", "b", "c", "d"])
+    assert len(started) <= 3
+    assert all(each.poll() is not None for each in started)
+
+
+def test_all_parts_are_compiled_here_if_no_process_can_be_started(monkeypatch):
+    done = []
+    monkeypatch.setattr(_warmup, "PARTS", {name: partial(done.append, name) for name in "abc"})
+    monkeypatch.setattr(_warmup.subprocess, "Popen", Mock(side_effect=BlockingIOError))
+    warm_up(n_jobs=2)
+    assert sorted(done) == ["a", "b", "c"]
 
 
 class TestForLater:

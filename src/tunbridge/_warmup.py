@@ -144,7 +144,7 @@ def _in_processes(n: int, report: Callable[[str], object] | None) -> list[str]:
 
 
 class _Worker:
-    """A process that uses the parts it is told to, and ends with the caller; after one that failed, another process."""
+    """A process that uses the parts it is given, and ends with the caller; one that failed is started again."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None

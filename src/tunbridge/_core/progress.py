@@ -1,4 +1,4 @@
-"""Progress of long work: reported to the caller's function, or shown on the last line of a terminal."""
+"""Progress of long work: reported to the caller's function, or shown on one line of a terminal or notebook."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Report = Callable[[str, float], None]
 """Called with a short text about the current work and a number: the score so far, or the share that is done."""
 
 Progress = Report | Literal[False] | None
-"""A function to call with progress, False for none, or None for a line in the terminal."""
+"""A function to call with progress, False for none, or None for a line in a terminal or notebook."""
 
 _FIRST_SECONDS, _SECONDS_BETWEEN = 1.0, 0.1
 _WIDTH = 79
@@ -23,21 +23,21 @@ _WIDTH = 79
 
 @contextmanager
 def watched(progress: Progress, line: Callable[[str, float], str], number: str) -> Iterator[Report | None]:
-    """Yield the function to report progress to: the caller's, one that writes a terminal line, or None.
+    """Yield the function to report progress to: the caller's, one that writes a line for people, or None.
 
     Parameters
     ----------
     progress : callable, False or None
         As the user gave it.
     line : callable
-        What a terminal shows for a text and a number.
+        What people read for a text and a number.
     number : str
         What the number is, for the error message.
     """
     if progress is not None and progress is not False and not callable(progress):
         rule = f"progress must be a function of a text and a {number}, False or None"
         raise DataError(f"{rule}; got {shortened(repr(progress))}.", parameter="progress")
-    if progress is False or (progress is None and not sys.stderr.isatty()):
+    if progress is False or (progress is None and not _is_read()):
         yield None
     elif progress is not None:
         yield progress
@@ -49,8 +49,13 @@ def watched(progress: Progress, line: Callable[[str, float], str], number: str) 
             terminal.clear()
 
 
+def _is_read() -> bool:
+    """Return whether a person reads the standard error as it is written: a terminal or a notebook."""
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
 class _Line:
-    """The last line of the terminal, written once the work has taken a second."""
+    """The last line of the terminal or of a cell's output, written once the work has taken a second."""
 
     def __init__(self, line: Callable[[str, float], str]) -> None:
         self._line, self._next, self._shown = line, monotonic() + _FIRST_SECONDS, False

@@ -327,7 +327,7 @@ def information_by_planes(
     from tunbridge.kernels.compiled import announce
     from tunbridge.kernels.counting.planes import Margins, fill_margin_terms, fill_pair_information
 
-    announce(fill_pair_information, "the counting of pairs")
+    announce(fill_pair_information, "the counting of pairs", 2)
     n, n_rows, margins = len(planes.first) - 1, int(planes.n_rows.sum()), count_margins(planes)
     counts = np.arange(min(n_rows + 1, len(planes.words) ** 2 // 8 + 1), dtype=np.float64)
     known, terms = special.xlogy(counts, counts), np.empty((len(planes.n_rows), n))

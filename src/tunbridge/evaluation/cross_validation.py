@@ -79,8 +79,8 @@ def compare_classifiers(
     n_jobs : int, optional
         Threads of models that have such a parameter; ``None`` for all cores. Times depend on it, results do not.
     progress : callable or False, optional
-        Called with a short text and the share of the work that is done. Default: a bar in a terminal, nothing
-        elsewhere.
+        Called with a short text and the share of the work that is done. Default: a bar in a terminal or
+        notebook.
 
     Returns
     -------

@@ -9,7 +9,7 @@ The program of a tree (:mod:`tunbridge.kernels.inference.propagation`) is run wi
 
 (Jensen, Lauritzen and Olesen 1990). With logarithms a product is a sum, and a sum is taken beside its largest term.
 
-It serves two cases. As long as the kernels are not compiled it answers first: to compile them takes half a minute, and
+It serves two cases. As long as the kernels are not compiled it answers first: to compile them takes 20 seconds, and
 a posterior of ANDES (223 variables) takes NumPy 0.1 s. And where products of probabilities leave the range of a double,
 the run is repeated on logarithms: a state that has vanished beside another could not come back, whatever later factors
 say. On tables of a few entries it is some hundred times as slow as the kernels, on large ones about three times.
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 _TOO_SMALL = 1e-290  # a product below is not trusted
 _ENTRY, _CLIQUE = 4e-8, 2e-4  # seconds that a run takes for each entry of its tables, and for each clique
-_left = 15.0  # seconds of work that this process does with NumPy before it has the kernels compiled, in half a minute
+_left = 15.0  # seconds of work that this process does with NumPy before it has the kernels compiled, in 20 seconds
 
 Axes = tuple[int, ...]
 

@@ -136,7 +136,7 @@ def answer(engine: Engine, rows: Rows | np.ndarray, asked: Sequence[int], *, n_j
     if engine.is_array_quicker(kernels.answer_rows, n_rows, _LANES):
         log_evidence, marginals = engine.run_rows(codes, asked, lanes=_LANES, n_jobs=1)
         return Answers(marginals, log_evidence)
-    announce(kernels.answer_rows, "exact inference for rows")
+    announce(kernels.answer_rows, "exact inference for rows", 20)
     first = np.empty(n_rows, np.int64)
     kernels.distinct_rows(codes, first)
     distinct, where = np.unique(first, return_inverse=True)

@@ -103,7 +103,7 @@ class IncompleteRows:
         is_small = rows.size <= _FEW_CELLS and n <= _FEW_VARIABLES
         use = plain if is_small and not is_compiled(expectations.expect) else itself
         if use is itself:
-            announce(expectations.expect, "expected counts")
+            announce(expectations.expect, "expected counts", 9)
             compile_beside((expectations.expect, _EXPECTED))
         starts = flat.parent_start + np.arange(n + 1)
         scopes = np.insert(flat.parents, flat.parent_start[1:], np.arange(n))

@@ -388,7 +388,7 @@ def _complete(
     flat = engine.flat
     check_states(flat)
     check_memory("the logarithms of the tables", 8.0 * flat.tables.size, ways_out="Give nodes fewer parents.")
-    announce(kernels.complete_rows, "imputation")
+    announce(kernels.complete_rows, "imputation", 4)
     with np.errstate(divide="ignore"):
         network = flat.network._replace(tables=np.log(flat.tables))
     status = np.empty(n_rows, np.int8)

@@ -217,7 +217,7 @@ class Tree:
         if self.is_array_quicker(propagation.propagate, findings.codes.shape[1]):
             arrays.propagate(self.program, run.x, run.at, findings, wanted, joint)
         else:
-            announce(propagation.propagate, "exact inference")
+            announce(propagation.propagate, "exact inference", 20)
             propagation.propagate(self.program, run.x, findings, wanted, joint)
         if not run.x[SAFE]:
             self.propagate_logarithms(run, _with_logarithms(findings), wanted, joint)
@@ -234,7 +234,7 @@ class Tree:
         if self.is_array_quicker(propagation.maximise):
             found = arrays.maximise(self.program, run.x, run.at, findings, is_maximised, chosen)
         else:
-            announce(propagation.maximise, "most probable states")
+            announce(propagation.maximise, "most probable states", 20)
             found = propagation.maximise(self.program, run.x, findings, is_maximised, chosen)
         if not run.x[SAFE]:
             findings = _with_logarithms(findings)
@@ -247,7 +247,7 @@ class Tree:
         if self.is_array_quicker(propagation.condition):
             found = arrays.condition(self.program, run.x, run.at, findings, table_start, tables)
         else:
-            announce(propagation.condition, "sampling given evidence")
+            announce(propagation.condition, "sampling given evidence", 20)
             found = propagation.condition(self.program, run.x, findings, table_start, tables)
         if not run.x[SAFE]:
             findings = _with_logarithms(findings)

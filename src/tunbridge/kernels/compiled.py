@@ -146,13 +146,13 @@ def read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def announce(kernel: Kernel, what: str) -> None:
-    """Say in a terminal, a notebook and the log that a kernel is being compiled."""
+def announce(kernel: Kernel, what: str, seconds: int) -> None:
+    """Say in a terminal, a notebook and the log that a kernel is being compiled, and about how long that takes."""
     if is_compiled(kernel):
         return
     _compile_all()  # who waits now will need the others, too
-    text = f"compiling {what} for this machine, which may take half a minute"
-    hint = "this once; «tunbridge warmup» does it beforehand"
+    text = f"compiling {what} for this machine, which takes about {seconds} s"
+    hint = "once; «tunbridge warmup» compiles everything beforehand"
     logging.getLogger("tunbridge").info(text)
     if sys.stderr.isatty() or "ipykernel" in sys.modules:
         print(f"tunbridge: {text} ({hint})", file=sys.stderr)

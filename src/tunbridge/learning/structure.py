@@ -65,8 +65,8 @@ def learn_structure(
     n_jobs : int, optional
         The number of threads; default: all cores.
     progress : callable or False, optional
-        A function that is called with a short text and the current score. Default: a line in the terminal; ``False``
-        shows nothing.
+        A function that is called with a short text and the current score. Default: a line in a terminal or
+        notebook; ``False`` shows nothing.
 
     Returns
     -------

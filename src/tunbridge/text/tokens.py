@@ -96,7 +96,7 @@ class Tokens:
         if not len(texts) or not compiled.is_worth(split, n_bytes):
             pieces = [self._plain(small.to_pylist())]
         else:
-            compiled.announce(split, "the tokeniser")
+            compiled.announce(split, "the tokeniser", 1)
             pieces = map_threads(self._counted, list(_pieces(small)), n_jobs)
         return self._joined(pieces, texts)
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 
 import numpy as np
 import pandas as pd
@@ -316,8 +317,11 @@ def test_progress_is_told():
         tb.compare_classifiers(rows(), "y", "nb", progress=True)
 
 
-def test_the_terminal_shows_a_bar(monkeypatch, capsys):
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+@pytest.mark.parametrize("where", ["terminal", "notebook"])
+def test_people_see_a_bar(monkeypatch, capsys, where):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: where == "terminal")
+    if where == "notebook":
+        monkeypatch.setitem(sys.modules, "ipykernel", sys)
     monkeypatch.setattr("tunbridge._core.progress._FIRST_SECONDS", 0.0)
     monkeypatch.setattr("tunbridge._core.progress._SECONDS_BETWEEN", 0.0)
     tb.compare_classifiers(rows(), "y", ["nb", "tan"], folds=2)

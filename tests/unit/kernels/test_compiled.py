@@ -73,9 +73,9 @@ def test_a_wait_for_the_compiler_is_announced(monkeypatch, capsys, caplog, termi
     if notebook:
         monkeypatch.setitem(sys.modules, "ipykernel", sys)
     with caplog.at_level("INFO", "tunbridge"):
-        announce(_total, "exact inference")
+        announce(_total, "exact inference", 20)
     assert ("compiling exact inference for this machine" in capsys.readouterr().err) == (terminal or notebook)
-    assert caplog.messages == ["compiling exact inference for this machine, which may take half a minute"]
+    assert caplog.messages == ["compiling exact inference for this machine, which takes about 20 s"]
 
 
 def test_who_asks_again_and_again_has_the_kernel_compiled(monkeypatch):

@@ -223,7 +223,7 @@ class BayesForestClassifier(BayesClassifier[Statistics]):
 
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the networks, each grown from the distinct rows."""
-        announce(forests.add_log_estimates, "Bayes forests")
+        announce(forests.add_log_estimates, "Bayes forests", 3)
         compile_beside_growing()
         log_prior = log_class_prior(None, examples.target, examples.class_weight)
         which, weights = distinct_rows(examples)

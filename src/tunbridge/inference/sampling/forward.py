@@ -135,7 +135,7 @@ def sample_codes(
         f"{n} rows of {flat.n_variables} variables", padded * flat.n_variables * np.dtype(widest).itemsize,
         ways_out=_WAYS_OUT,
     )  # fmt: skip
-    announce(fill_samples, "sampling")
+    announce(fill_samples, "sampling", 1)
     codes = np.empty((flat.n_variables, padded), widest)
     network, entropy = limits_of(flat, flat.tables), entropy_of(random_state)
 

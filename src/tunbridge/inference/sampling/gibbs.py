@@ -125,7 +125,7 @@ def sample_gibbs(
     checked_size(burn_in, "burn_in")
     n_chains = checked_size(n_chains, "n_chains", low=2)
     chosen, entropy = checked_targets(flat, targets), entropy_of(random_state)
-    announce(sweep, "Gibbs sampling")
+    announce(sweep, "Gibbs sampling", 2)
     tilted, _ = tilt(flat, chosen, likelihoods)
     blankets = _blankets(flat, tilted.order, chosen, likelihoods)
     chains = _started(flat, tilted, blankets, likelihoods, n_chains, entropy)

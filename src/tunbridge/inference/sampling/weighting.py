@@ -149,7 +149,7 @@ def weigh_likelihoods(
     check_number("precision", precision, above=0)
     most = -(-checked_size(max_samples, "max_samples", low=1) // BLOCK)
     chosen = checked_targets(flat, targets)
-    announce(sum_weighted, "likelihood weighting")
+    announce(sum_weighted, "likelihood weighting", 3)
     (tilted, log_scale), entropy = tilt(flat, chosen, likelihoods), entropy_of(random_state)
     done, sums = 0, _Sums(np.zeros((2, sum_starts(flat, chosen)[-1] + 1)), -math.inf, 0)
     while done < most:

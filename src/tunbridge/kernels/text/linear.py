@@ -112,7 +112,8 @@ def sum_divergences(problem, state, start, stop):
 @njit(cache=True, nogil=True)
 def _fill_scores(problem, d, state, scores):
     """Fill scores[c] = b_c + Σ_f x_f v_fc of one document."""
-    scores[:] = state.intercept
+    for c in range(scores.shape[0]):
+        scores[c] = state.intercept[c]
     for k in range(problem.indptr[d], problem.indptr[d + 1]):
         x, row = problem.data[k], state.weights[problem.indices[k]]
         for c in range(scores.shape[0]):
@@ -134,7 +135,9 @@ def _add_document(problem, d, step, state):
 @njit(cache=True, nogil=True)
 def _fill_softmax(scores, out):
     """Fill out ∝ exp(scores) and return log Σ exp(scores)."""
-    top, total = scores.max(), 0.0
+    top, total = scores[0], 0.0
+    for c in range(1, scores.shape[0]):
+        top = max(top, scores[c])
     for c in range(scores.shape[0]):
         out[c] = np.exp(scores[c] - top)
         total += out[c]

@@ -69,8 +69,8 @@ def fit_parameters(
     n_jobs : int, optional
         The number of threads; the result does not depend on it.
     progress : callable or False, optional
-        A function that is called with a short text and the current objective. Default: a line in the terminal;
-        ``False`` shows nothing.
+        A function that is called with a short text and the current objective. Default: a line in a terminal or
+        notebook; ``False`` shows nothing.
 
     Returns
     -------

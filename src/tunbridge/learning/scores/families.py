@@ -27,6 +27,7 @@ from tunbridge.counts.extensions import Extensions, Start, compile_beside_counti
 from tunbridge.counts.radix import SMALL_CELLS, dense_cells, is_dense, joint_table, occurring_counts
 from tunbridge.data import Table
 from tunbridge.errors import DataError
+from tunbridge.kernels.compiled import is_numpy_quicker
 from tunbridge.learning.scores.discrete import MOST_CONFIGURATIONS, Score, has_enough_rows
 
 if TYPE_CHECKING:
@@ -38,8 +39,7 @@ Parents = tuple[int, ...]
 _REMEMBERED_BYTES = 256 * 2**20
 _REMEMBERED_SCORES = 1_000_000
 _ENTRY_BYTES = 200
-_PATIENT_CELLS = 400_000
-"""Up to so many cells NumPy counts as long as the kernels have not been compiled."""
+_PASSES = 80  # over every cell of a table: what NumPy takes for a search
 
 
 class Families(ABC):
@@ -310,11 +310,11 @@ def _worth_kernels(table: Table) -> bool:
     """Return whether kernels score a table faster than NumPy, the time to compile them included."""
     if table.weights is not None or table.n_rows * table.n_columns <= SMALL_CELLS:
         return False
-    from tunbridge.kernels.compiled import announce, is_compiled
+    if is_numpy_quicker(_PASSES * table.n_rows * table.n_columns, "counting.planes", "extend_family"):
+        return False
+    from tunbridge.kernels.compiled import announce
     from tunbridge.kernels.counting.planes import extend_family
 
-    if table.n_rows * table.n_columns <= _PATIENT_CELLS and not is_compiled(extend_family):
-        return False
-    announce(extend_family, "structure learning")
+    announce(extend_family, "structure learning", 3)
     compile_beside_counting()
     return True

@@ -116,7 +116,7 @@ def count_lattice(families: DiscreteFamilies, max_size: int, *, most: float = np
     from tunbridge.kernels.learning.subsets import fill_terms
 
     columns, score = families.columns, families.criterion
-    announce(fill_terms, "exact search")
+    announce(fill_terms, "exact search", 3)
     data, ranks = _distinct_rows(columns), _Ranks.of(families.n, max_size)
     tables, kinds, ess = _tables(score, columns)
     out = np.full((max(1, len(tables)), ranks.first[-1]), np.nan)

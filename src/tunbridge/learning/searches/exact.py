@@ -234,7 +234,7 @@ def _large_best_graphs(sets: list[np.ndarray], scores: list[np.ndarray], tell: C
     from tunbridge.kernels.compiled import announce
     from tunbridge.kernels.learning.subsets import fill_best_graphs
 
-    announce(fill_best_graphs, "exact search")
+    announce(fill_best_graphs, "exact search", 3)
     n = len(sets)
     low = min(n, _LOW_BITS)
     grouped = _grouped(sets, scores, low)

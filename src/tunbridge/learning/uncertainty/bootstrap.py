@@ -100,7 +100,7 @@ def bootstrap_structure(
         The number of threads, each of which learns from its own replicate; default: all cores.
     progress : callable or False, optional
         A function that is called after each replicate with a short text and the score of its graph. Default: a line in
-        the terminal; ``False`` shows nothing.
+        a terminal or notebook; ``False`` shows nothing.
 
     Returns
     -------

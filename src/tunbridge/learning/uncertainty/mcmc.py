@@ -345,7 +345,7 @@ def _advanced(families: _Families, running: Sequence[_Chain], n_sweeps: int, thi
     from tunbridge.kernels.compiled import announce
     from tunbridge.kernels.learning.partitions import ARC_DRAWS, STEP_DRAWS, run_sweeps
 
-    announce(run_sweeps, "the sampling of structures")
+    announce(run_sweeps, "the sampling of structures", 5)
     n = len(families.first) - 1
     n_steps, n_draws = 2 * n, 2 * n * STEP_DRAWS + n + n * ARC_DRAWS
 

@@ -34,7 +34,7 @@ from tunbridge._core.memory import available_memory
 from tunbridge._core.registry import entries
 from tunbridge._core.threads import n_threads
 from tunbridge.data.formats.request import text_column
-from tunbridge.kernels.beside import end_with
+from tunbridge.kernels.beside import end_with, mark_all, start_python
 from tunbridge.kernels.caching import cache_of
 from tunbridge.kernels.compiled import kernels_forced
 
@@ -77,11 +77,12 @@ def warm_up(report: Callable[[str], object] | None = None, *, n_jobs: int | None
         warm_part(name)
         if report is not None:
             report(name)
+    mark_all()
     return len(kernels())
 
 
 def warm_up_for_later(stamp: str) -> None:
-    """Compile all kernels at the lowest priority, then write the stamp; not while another process is doing it.
+    """Compile all kernels at the lowest priority, once; not while another process is doing it.
 
     What the process that :func:`tunbridge.kernels.beside.compile_all` starts runs. It ends after half an hour at the
     latest, and does nothing where memory is short.
@@ -94,8 +95,9 @@ def warm_up_for_later(stamp: str) -> None:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # released when the process ends, however it ends
         if available_memory() >= _LEAST_MEMORY:
+            file.write("Tried.\n")  # not again and again where it fails or takes too long
+            file.flush()
             warm_up()
-            file.write("All kernels are compiled.\n")
     clock.cancel()
 
 
@@ -172,8 +174,7 @@ class _Worker:
 
 def _process() -> subprocess.Popen[str]:
     code = f"from tunbridge import _warmup; _warmup.serve({os.getpid()})"
-    pipe, null = subprocess.PIPE, subprocess.DEVNULL
-    return subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=null, text=True)
+    return start_python(code, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def serve(parent: int) -> None:
@@ -294,7 +295,7 @@ def _complete() -> None:
     net = _network()
     table = net.sample(300, random_state=7)
     rng = np.random.default_rng(7)
-    frame = {name: np.where(rng.random(300) < 0.3, None, table.to_pandas()[name]) for name in table.names}
+    frame = {name: np.where(rng.random(300) < 0.3, None, table.to_arrow()[name].to_pylist()) for name in table.names}
     incomplete = tb.as_table(frame, kinds="categorical")
     for rows in (incomplete, incomplete.with_weights(np.ones(300))):
         net = tb.fit_parameters(net.dag, rows, missing=tb.EM(max_iterations=3))

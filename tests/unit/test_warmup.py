@@ -176,6 +176,22 @@ def test_a_process_of_the_warm_up_ends_with_its_parent():
     assert subprocess.run([sys.executable, "-c", code]).returncode == 1
 
 
+def test_it_does_without_pandas():
+    code = """
+import sys
+
+class NoPandas:
+    def find_spec(self, name, path=None, target=None):
+        if name == "pandas":
+            raise ModuleNotFoundError("No module named 'pandas'")
+
+sys.meta_path.insert(0, NoPandas())
+from tunbridge import _warmup
+_warmup.warm_part("missing values")
+"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
 def test_all_kernels_are_warm():
     assert warm_up() == len(kernels()) >= 17
     assert all(signatures().values())

@@ -74,11 +74,10 @@ def discard_unfinished() -> None:
 
 def _give_permissions(descriptor: int, replaced: os.stat_result) -> None:
     """Give a file the owner, where that is permitted, and the permissions of the one that it replaces."""
-    if hasattr(os, "fchmod"):
-        with suppress(OSError):
-            os.fchown(descriptor, replaced.st_uid, replaced.st_gid)
-        with suppress(OSError):  # a file system without permissions
-            os.fchmod(descriptor, stat.S_IMODE(replaced.st_mode))
+    with suppress(OSError, AttributeError):  # not everywhere
+        os.fchown(descriptor, replaced.st_uid, replaced.st_gid)
+    with suppress(OSError, AttributeError):  # a file system without permissions
+        os.fchmod(descriptor, stat.S_IMODE(replaced.st_mode))
 
 
 def _opened(folder: str, mode: int) -> tuple[str, int]:

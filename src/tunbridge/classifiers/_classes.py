@@ -135,9 +135,16 @@ def _class_array(y: Labels) -> np.ndarray:
         _check_missing(missing)
     if values.dtype.kind == "O":
         sorted_labels(values.tolist())
+        values = _whole_labels(values)
     if values.dtype.kind not in "iubU":
         _check_classes(values)
     return values
+
+
+def _whole_labels(values: np.ndarray) -> np.ndarray:
+    """Return objects that all are integers, or all are booleans, in the type that they have in common."""
+    plain = plain_labels(values)
+    return plain if plain.dtype.kind in "iub" else values
 
 
 def _flattened(column: np.ndarray) -> np.ndarray:

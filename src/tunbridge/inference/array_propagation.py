@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 _TOO_SMALL = 1e-290  # a product below is not trusted
 _ENTRY, _CLIQUE = 4e-8, 2e-4  # seconds that a run takes for each entry of its tables, and for each clique
+_MOST_PYTHON = 3.0  # seconds that Python takes for a part of the work; its kernels are compiled in about as long
+_COPIES = 7  # of the largest table that NumPy has at once, for products and what is possible
 _left = 15.0  # seconds of work that this process does with NumPy before it has the kernels compiled, in 20 seconds
 
 Axes = tuple[int, ...]
@@ -66,12 +68,26 @@ def is_quicker(seconds: float, kernel: Kernel) -> bool:
     return seconds <= _left and not is_compiled(kernel)
 
 
-def _spend(run: _Run) -> None:
+def is_python_quicker(seconds: float, kernel: Kernel) -> bool:
+    """Return whether Python does a part of the work, of so many seconds, before its kernel would be compiled."""
+    if seconds > _MOST_PYTHON or not is_quicker(seconds, kernel):
+        return False
+    _spend(seconds)
+    return True
+
+
+def _spend(seconds: float) -> None:
+    """Note that work was done without kernels, for which they are needed the sooner."""
     global _left
-    n_entries = sum(math.prod(run.n_states[v] for v in clique.variables) for clique in run.cliques)
-    spent = _ENTRY * n_entries * run.lanes + _CLIQUE * len(run.cliques)
-    _left -= spent
-    spend(spent)
+    _left -= seconds
+    spend(seconds)
+
+
+def peak(program: Program, lanes: int) -> float:
+    """Return about how many bytes a run takes: all tables, and several of the largest one at once."""
+    n_states = program.variables[:, N_STATES].tolist()
+    sizes = [math.prod(n_states[v] for v in clique.variables) for clique in _cliques(program)]
+    return 8.0 * lanes * (sum(sizes) + _COPIES * max(sizes, default=0))
 
 
 class Algebra(NamedTuple):
@@ -162,7 +178,9 @@ class _Run:
         self._table_starts = program.potentials[:, TABLE].tolist()
         self._up: list[np.ndarray] = []
         self._down: dict[int, np.ndarray] = {}
-        _spend(self)
+        if algebra is PROBABILITIES:  # there are no kernels for logarithms
+            n_entries = sum(math.prod(self.n_states[v] for v in clique.variables) for clique in self.cliques)
+            _spend(seconds(program, float(n_entries) * self.lanes))
 
     def about(self, v: int) -> np.ndarray | None:
         """Return the evidence about a variable as an array of (states, lanes); None where there is none."""

@@ -31,7 +31,7 @@ from tunbridge._core.memory import check_memory
 from tunbridge.data import Variable
 from tunbridge.errors import DataError
 from tunbridge.graph.walks import topological_order
-from tunbridge.inference.array_propagation import is_quicker
+from tunbridge.inference.array_propagation import is_python_quicker
 from tunbridge.kernels.compiled import plain
 from tunbridge.kernels.inference.junction import reduce_potentials
 from tunbridge.kernels.inference.rows import Network
@@ -229,7 +229,7 @@ class Potentials(NamedTuple):
     def observed(self, codes: np.ndarray, keep: np.ndarray) -> tuple[np.ndarray, Potentials, float]:
         """Return the kept potentials without the observed variables: (the variables left, potentials, log factor)."""
         reduce = reduce_potentials
-        if is_quicker(_REDUCED * len(self.tables), reduce):
+        if is_python_quicker(_REDUCED * len(self.tables), reduce):
             reduce = plain(reduce)
         variables, *parts, log_factor = reduce(*self, codes, keep)
         return variables, Potentials(self.n_states[variables], *parts), log_factor

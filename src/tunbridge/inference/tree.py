@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tunbridge._core.memory import check_memory
+from tunbridge._core.memory import check_memory, memory_limit
 from tunbridge.inference import array_propagation as arrays
-from tunbridge.inference.array_propagation import LOGARITHMS, is_quicker
+from tunbridge.inference.array_propagation import LOGARITHMS, is_python_quicker, is_quicker
 from tunbridge.inference.evidence import Evidence
 from tunbridge.inference.flat import Potentials
 from tunbridge.kernels.compiled import announce, is_compiled, plain, ready
@@ -37,6 +37,7 @@ _NOTHING = np.empty(0, np.int64)
 _NO_LIKELIHOODS = np.empty((0, 1))
 _LOG_SMALL = -600.0
 _ORDERED, _SCHEDULED = 2e-3, 2e-4  # seconds in which Python finds an elimination order and a schedule, per variable
+_FEW = 2.0**16  # entries that take little memory however they are multiplied
 _MOST_AT_ONCE = 2.0**25  # entries for which NumPy, which writes out whole cliques, takes little memory
 _LARGE = 2.0**22  # entries of the cliques for which a better elimination order is worth a compiler
 _UNDERFLOW_WAYS_OUT = "Replace very small probabilities (below 1e-100) by 0."
@@ -96,7 +97,7 @@ def find_order(
 ) -> Triangulation:
     """Return a good elimination order for tables with these scopes; variables of group 1 come last."""
     given = (n_states, group, scope_start, scope_vars)
-    if is_quicker(_ORDERED * len(n_states), elimination.best_order):
+    if is_python_quicker(_ORDERED * len(n_states), elimination.best_order):
         n_entries, order, clique_start, nodes = plain(elimination.find_order)(*given, 1)
         if n_entries <= _LARGE:
             return Triangulation(n_entries, order, clique_start, nodes, group)
@@ -258,11 +259,13 @@ class Tree:
     def is_array_quicker(self, kernel: Kernel, lanes: int = 1, runs: int = 1) -> bool:
         """Return whether NumPy does some runs, each for several rows, before a kernel would be compiled."""
         n_entries = self.n_entries * lanes
-        return n_entries <= _MOST_AT_ONCE and is_quicker(runs * arrays.seconds(self.program, n_entries), kernel)
+        if n_entries > _MOST_AT_ONCE or not is_quicker(runs * arrays.seconds(self.program, n_entries), kernel):
+            return False
+        return n_entries <= _FEW or arrays.peak(self.program, lanes) <= memory_limit()
 
     def _check_logarithms(self, findings: propagation.Evidence) -> None:
         """Raise MemoryForecastError where the tables that a run on logarithms takes would not fit."""
-        n_bytes = 24.0 * self.n_entries * findings.codes.shape[1]
+        n_bytes = arrays.peak(self.program, findings.codes.shape[1])
         check_memory("exact inference with logarithms", n_bytes, ways_out=_UNDERFLOW_WAYS_OUT)
 
     def _layout(self, lanes: int) -> Layout:
@@ -286,7 +289,7 @@ def compile_tree(
     """Return the compiled tree, which takes memory for its structure only."""
     starts, scopes = _with_scope(potentials, together)
     compile_program = junction.compile_program
-    if is_quicker(_SCHEDULED * len(potentials.n_states), compile_program):
+    if is_python_quicker(_SCHEDULED * len(potentials.n_states), compile_program):
         compile_program = plain(compile_program)
     fields = compile_program(potentials.n_states, starts, scopes, potentials.n_potentials, triangulation)
     return Tree(Program(*fields), triangulation.n_entries, shelf)

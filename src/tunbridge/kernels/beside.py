@@ -5,8 +5,8 @@ where their calls find them: :mod:`tunbridge.kernels.caching` waits for them the
 compiles the kernel as ever.
 
 :func:`compile_all` starts a process that compiles everything for later, at the lowest priority, and outlives this one:
-once for each installation, version and kind of processor. A file among the kernels says that it is done, and is locked
-while it is being done. It is not for continuous integration (``CI``), whose machines are thrown away.
+once for each installation, version and kind of processor. A file among the kernels says that it was done or tried,
+and is locked while it is being done. It is not for continuous integration (``CI``), whose machines are thrown away.
 
 ``TUNBRIDGE_BACKGROUND=0`` turns both off.
 """
@@ -42,7 +42,6 @@ _PAUSE = 20.0  # before everything is compiled: the cores are for those who wait
 _ALL = "import time; time.sleep({pause}); from tunbridge._warmup import warm_up_for_later as run; run({stamp!r})"
 _PYTHON = re.compile(r"(?i)python[0-9.]*w?(\.exe)?")
 _running: dict[Callable[..., Any], subprocess.Popen[bytes]] = {}
-_for_later: list[subprocess.Popen[bytes]] = []  # kept, so that Python does not wonder what became of it
 
 
 def compile_beside(*calls: tuple[Any, tuple[Any, ...]]) -> None:
@@ -52,7 +51,7 @@ def compile_beside(*calls: tuple[Any, tuple[Any, ...]]) -> None:
         return
     order = pickle.dumps([(f.__module__, f.__name__, tuple(map(numba.typeof, types))) for f, types in left])
     with suppress(OSError, subprocess.SubprocessError):  # no process can be started
-        process = _start(_SOME.format(parent=os.getpid()), stdin=subprocess.PIPE)
+        process = start_python(_SOME.format(parent=os.getpid()), stdin=subprocess.PIPE)
         assert process.stdin is not None
         with process.stdin as pipe:
             pipe.write(order)
@@ -63,25 +62,39 @@ def compile_beside(*calls: tuple[Any, tuple[Any, ...]]) -> None:
             logging.getLogger("tunbridge").info("%s is compiled in a process of its own", function.__name__)
 
 
-@cache
 def compile_all() -> None:
-    """Start to compile all kernels for later, unless that is done, is being done, or may not be done here."""
-    if os.environ.get("CI") or not _is_allowed() or (stamp := _stamp()) is None or _is_written(stamp):
-        return
+    """Start to compile all kernels for later, unless that is done, was tried, or may not be done here."""
+    if not is_forced():
+        _compile_all()
+
+
+@cache
+def _compile_all() -> None:
     with suppress(OSError, subprocess.SubprocessError):
+        if os.environ.get("CI") or not _is_allowed() or (stamp := _stamp()) is None or _is_written(stamp):
+            return
         code = _ALL.format(pause=_PAUSE, stamp=str(stamp))
-        _for_later.append(_start(code, stdin=subprocess.DEVNULL, start_new_session=True, cwd=os.path.abspath(os.sep)))
+        process = start_python(code, stdin=subprocess.DEVNULL, start_new_session=True, cwd=os.path.abspath(os.sep))
+        threading.Thread(target=process.wait, daemon=True).start()  # or it would stay in the list of processes
         logging.getLogger("tunbridge").info(
             "all kernels are compiled for later, at low priority, by process %d; TUNBRIDGE_BACKGROUND=0 turns that off",
-            _for_later[-1].pid,
+            process.pid,
         )
+
+
+def mark_all() -> None:
+    """Note on disk that all kernels are compiled."""
+    with suppress(OSError):
+        if (stamp := _stamp()) is not None:
+            stamp.write_text("All kernels are compiled.\n")
 
 
 def wait_for(function: Callable[..., Any]) -> None:
     """Wait for the process that compiles a function, if there is one."""
     if (process := _running.pop(function, None)) is not None:
         try:
-            process.wait(_SECONDS)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_SECONDS)
         finally:
             _end(process)
 
@@ -121,9 +134,11 @@ def _is_allowed() -> bool:
 def _stamp() -> Path | None:
     """Return the file that says that all kernels are compiled; None where they are not kept."""
     folder = getattr(cache_of(_stamp), "cache_path", None)
-    newest = max(path.stat().st_mtime_ns for path in Path(__file__).parent.rglob("*.py"))
+    if folder is None:
+        return None
+    newest = max((path.stat().st_mtime_ns for path in Path(__file__).parent.rglob("*.py")), default=0)
     known = f"{sys.version} {numba.__version__} {get_host_cpu_name()} {newest}"
-    return Path(folder) / f"warm-{hashlib.sha256(known.encode()).hexdigest()[:16]}" if folder is not None else None
+    return Path(folder) / f"warm-{hashlib.sha256(known.encode()).hexdigest()[:16]}"
 
 
 def _is_written(path: Path) -> bool:
@@ -132,12 +147,11 @@ def _is_written(path: Path) -> bool:
     return False
 
 
-def _start(code: str, **options: Any) -> subprocess.Popen[bytes]:
-    null = subprocess.DEVNULL
+def start_python(code: str, **options: Any) -> subprocess.Popen[Any]:
+    """Start Python with the same modules as here, and none from the current folder; it prints nothing by default."""
     paths = os.pathsep.join(os.path.abspath(path) for path in sys.path if path)
-    return subprocess.Popen(
-        [sys.executable, "-P", "-c", code], stdout=null, stderr=null, env={**os.environ, "PYTHONPATH": paths}, **options
-    )
+    options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL} | options
+    return subprocess.Popen([sys.executable, "-P", "-c", code], env={**os.environ, "PYTHONPATH": paths}, **options)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import pickle
 import signal
 import stat
 import sys
@@ -32,6 +33,7 @@ from functools import cache, partial, wraps
 from typing import Any
 
 import numba
+from llvmlite.binding import get_host_cpu_name
 from numba.core import caching
 
 _NOT_WRITABLE = "neither the package folder nor the user's cache folder can be written"
@@ -65,6 +67,7 @@ def njit(function: Callable[..., Any] | None = None, /, *, cache: bool = False, 
     else:
         kernel._compile_for_args = _uninterrupted(kernel._compile_for_args, function)
         kernel._cache = cache_of(function) if cache else _NoCache()
+        kernel.is_on_disk = kernel._cache.has_kernels
     return kernel
 
 
@@ -233,6 +236,13 @@ class _KernelCache(caching.FunctionCache):
             _mend_tuples()
         return found
 
+    def has_kernels(self) -> bool:
+        """Return whether there are compiled kernels of this source, by this version of Numba, for this processor."""
+        cpu = os.environ.get("NUMBA_CPU_NAME") or get_host_cpu_name()
+        with suppress(OSError, EOFError, ValueError, pickle.PickleError):
+            return any(repr(cpu) in repr(key) for key in self._cache_file._load_index())
+        return False
+
     @contextmanager
     def _guard_against_spurious_io_errors(self) -> Iterator[None]:
         try:
@@ -243,6 +253,10 @@ class _KernelCache(caching.FunctionCache):
 
 class _NoCache(caching.NullCache):
     """No compiled kernels on disk."""
+
+    def has_kernels(self) -> bool:
+        """Return False."""
+        return False
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         _check_room()

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -60,15 +59,12 @@ def kernels_forced() -> Iterator[None]:
 
 
 def _is_on_disk(kernel: Kernel) -> bool:
-    """Return whether there is a file of a kernel; another process may write it at any time."""
+    """Return whether a file has a kernel of this version; another process may write it at any time."""
     now = time.monotonic()
     if now < _looked.get(kernel, -math.inf) + _LOOK_AGAIN:
         return False
     _looked[kernel] = now
-    function = kernel.py_func
-    name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-*.nbi"
-    folder = kernel.stats.cache_path
-    return folder is not None and any(Path(folder).glob(name))
+    return bool(getattr(kernel, "is_on_disk", bool)())
 
 
 def is_worth(kernel: Kernel, size: int, few: int = FEW) -> bool:

@@ -273,3 +273,10 @@ class TestListsOfRows:
     def test_text_stays_text(self):
         model = tb.TANClassifier().fit([["1", "nan"], ["2", "u"]], ["x", "y"])
         assert [v.states for v in model.variables_] == [("1", "2"), ("nan", "u")]
+
+
+@pytest.mark.parametrize("labels", [[1, 2, 1, 2], [True, False, True, False]])
+def test_integers_and_booleans_among_objects_are_classes(labels):
+    clf = tb.NaiveBayesClassifier().fit({"x": list("abab")}, np.array(labels, object))
+    assert clf.classes_.tolist() == sorted(set(labels))
+    assert clf.predict({"x": ["a"]}).tolist() == [labels[0]]

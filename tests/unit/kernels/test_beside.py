@@ -96,16 +96,16 @@ class TestAllForLater:
 
         def start(code, **options):
             started.append(options | {"code": code})
-            return SimpleNamespace(pid=1)
+            return SimpleNamespace(pid=1, wait=int)
 
-        monkeypatch.setattr(beside, "_start", start)
+        monkeypatch.setattr(beside, "start_python", start)
         monkeypatch.setattr(beside, "_stamp", lambda: tmp_path / "stamp")
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
         monkeypatch.delenv("CI", raising=False)
         monkeypatch.setenv("TUNBRIDGE_BACKGROUND", "1")
-        beside.compile_all.cache_clear()
+        beside._compile_all.cache_clear()
         yield started
-        beside.compile_all.cache_clear()
+        beside._compile_all.cache_clear()
 
     def test_a_process_that_outlives_this_one(self, started, tmp_path, caplog):
         with caplog.at_level("INFO", "tunbridge"):
@@ -125,11 +125,11 @@ class TestAllForLater:
         beside.compile_all()
         monkeypatch.delenv("CI")
         monkeypatch.setenv("TUNBRIDGE_BACKGROUND", "0")
-        beside.compile_all.cache_clear()
+        beside._compile_all.cache_clear()
         beside.compile_all()
         monkeypatch.setenv("TUNBRIDGE_BACKGROUND", "1")
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
-        beside.compile_all.cache_clear()
+        beside._compile_all.cache_clear()
         beside.compile_all()
         assert started == []
 
@@ -144,6 +144,30 @@ class TestAllForLater:
         assert started == []
         compiled.spend(0.3)
         assert len(started) == 1
+
+    def test_not_while_everything_is_compiled(self, started):
+        with kernels_forced():
+            beside.compile_all()
+        assert started == []
+
+
+def test_a_process_that_hangs_is_given_up(monkeypatch):
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    monkeypatch.setattr(beside, "_SECONDS", 0.1)
+    monkeypatch.setitem(beside._running, expect.py_func, process)
+    beside.wait_for(expect.py_func)
+    assert process.poll() is not None
+
+
+def test_processes_import_nothing_from_the_current_folder(monkeypatch, tmp_path):
+    (tmp_path / "numba.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+    assert beside.start_python("import numba").wait(60) == 0
+
+
+def test_an_installation_without_source_files(monkeypatch, tmp_path):
+    monkeypatch.setattr(beside, "__file__", str(tmp_path / "beside.pyc"))
+    assert beside._stamp().name.startswith("warm-")
 
 
 def test_the_stamp_is_beside_the_kernels():

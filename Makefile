@@ -61,14 +61,14 @@ docs: $(VENV)/.docs  ## Build the documentation into site/
 house: $(VENV)/.test  ## Print the size of the house: lines, files, repeats, room changes
 	$(BIN)/python tools/house.py --rooms
 
-fuzz: $(VENV)/.test  ## Give mutated files and arguments to every reader (MINUTES=5)
+fuzz: $(VENV)/.warm  ## Give mutated files and arguments to every reader (MINUTES=5)
 	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]' || echo "Without atheris: inputs are mutated, not guided by coverage."
 	$(BIN)/python -m tools.fuzz --minutes $(MINUTES) --keep
 
-exactness: $(VENV)/.test  ## Compare random networks, probabilities down to 1e-300, with enumeration (NETWORKS=1000)
+exactness: $(VENV)/.warm  ## Compare random networks, probabilities down to 1e-300, with enumeration (NETWORKS=1000)
 	$(BIN)/python -m tools.exactness --networks $(NETWORKS)
 
-faults: $(VENV)/.test  ## Kill, interrupt and starve every command, and see what is left
+faults: $(VENV)/.warm  ## Kill, interrupt and starve every command, and see what is left
 	$(BIN)/python -m tools.faults
 
 format: $(VENV)/.test  ## Format the code

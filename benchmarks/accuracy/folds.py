@@ -12,7 +12,7 @@ import numpy as np
 
 import tunbridge as tb
 from benchmarks.accuracy.sets import Labelled
-from tunbridge.evaluation import candidates, cross_validation, folds
+from tunbridge.evaluation import candidates, cross_validation
 from tunbridge.evaluation.labelled import labelled
 
 FOLDS = 10
@@ -31,7 +31,7 @@ class Scored(NamedTuple):
 def cross_validated(data: Labelled, models: Mapping[str, Any]) -> dict[str, Scored]:
     """Return the scores of models on one data set; accuracy in per cent, over all rows as Weka counts it."""
     rows = labelled(data.table, data.target)
-    fold_of = folds.assign_folds(rows.codes, FOLDS, SEED)
+    fold_of = cross_validation.assign_folds(rows.codes, FOLDS, SEED)
     found = {}
     for candidate in candidates.as_candidates(models, random_state=0):
         began = time.perf_counter()

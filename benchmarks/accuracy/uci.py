@@ -21,7 +21,8 @@ KEPT = Path(__file__).parent / "uci.json"
 
 MODELS = {
     "NB": tb.NaiveBayesClassifier(numeric="discretise"),
-    "NB Gaussian": tb.NaiveBayesClassifier(),
+    "NB Gaussian": tb.NaiveBayesClassifier(numeric="gaussian"),
+    "NB auto": tb.NaiveBayesClassifier(),
     "TAN": tb.TANClassifier(smoothing=0.5),
     "TAN smoothed": tb.TANClassifier(smoothing=tb.MEstimate(5, "marginal")),
     "TAN hierarchical": tb.TANClassifier(),

@@ -50,7 +50,7 @@ def test_gaussian(seed, n_rows, n_features, offset, scale):
     missing[:4] = False  # two values of each class are always there
     X[missing] = np.nan
     rows = [[None if np.isnan(v) else v for v in row] for row in X.tolist()]
-    clf = tb.NaiveBayesClassifier(variance_floor=0).fit(X, y)
+    clf = tb.NaiveBayesClassifier(numeric="gaussian", variance_floor=0).fit(X, y)
     for row, found in zip(rows, clf.predict_proba(X), strict=True):
         expected = gaussian_posterior(rows, y.tolist(), row)
         # An offset of 1e5 deviations leaves eleven digits of each deviation.

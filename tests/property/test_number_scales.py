@@ -66,9 +66,10 @@ EXACT = {  # these need no squares, or scale them: they answer in every unit
 }
 LEARNERS = {
     **EXACT,
-    "gaussian": of(tb.NaiveBayesClassifier),
-    "gaussian, no floor": of(tb.NaiveBayesClassifier, variance_floor=0.0),
-    "gaussian, row by row": row_by_row(tb.NaiveBayesClassifier, categorical=["g"]),
+    "auto": of(tb.NaiveBayesClassifier),
+    "gaussian": of(tb.NaiveBayesClassifier, numeric="gaussian"),
+    "gaussian, no floor": of(tb.NaiveBayesClassifier, numeric="gaussian", variance_floor=0.0),
+    "gaussian, row by row": row_by_row(tb.NaiveBayesClassifier, numeric="gaussian", categorical=["g"]),
     "tan": of(tb.TANClassifier, numeric="gaussian"),
     "kdb": of(tb.KDBClassifier, numeric="gaussian"),
     "network classifier": of(tb.BayesNetClassifier, numeric="gaussian"),
@@ -93,7 +94,7 @@ def answer(name, unit, weights=None):
         return str(error)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", sorted(set(LEARNERS) - {"auto"}))  # the folds depend on the numbers
 @given(exponent=st.integers(-300, 140))
 @example(-300)
 @example(-162)
@@ -133,10 +134,12 @@ def test_extreme_weights(name, exponents, unit):
 
 @pytest.mark.parametrize("weight", [1e-290, 1e-100, 1e100, 1e300])
 def test_equal_weights_that_are_extreme(weight):
-    found = tb.NaiveBayesClassifier(variance="mle", categorical=[]).fit(
+    found = tb.NaiveBayesClassifier(numeric="gaussian", variance="mle", categorical=[]).fit(
         {"x": BASE, "z": OTHER}, CLASS, sample_weight=np.full(N, weight)
     )
-    plain = tb.NaiveBayesClassifier(variance="mle", categorical=[]).fit({"x": BASE, "z": OTHER}, CLASS)
+    plain = tb.NaiveBayesClassifier(numeric="gaussian", variance="mle", categorical=[]).fit(
+        {"x": BASE, "z": OTHER}, CLASS
+    )
     X = {"x": BASE, "z": OTHER}
     np.testing.assert_allclose(found.predict_proba(X), plain.predict_proba(X), rtol=1e-9)
 

@@ -55,7 +55,7 @@ NAMES = ["anna", "nina", "maria", "otto", "hugo", "bruno"]
 SEXES = ["f", "f", "f", "m", "m", "m"]
 
 CLASSIFIERS: dict[str, Callable[[], Any]] = {
-    "naive-bayes": lambda: tb.NaiveBayesClassifier(),
+    "naive-bayes": lambda: tb.NaiveBayesClassifier(numeric="gaussian"),
     "naive-bayes-kernel": lambda: tb.NaiveBayesClassifier(numeric="kernel", smoothing=tb.MEstimate(2)),
     "naive-bayes-discretise": lambda: tb.NaiveBayesClassifier(numeric="discretise", class_prior="uniform"),
     "selective-naive-bayes": lambda: tb.SelectiveNaiveBayesClassifier(),
@@ -71,8 +71,14 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "a2de": lambda: tb.A2DEClassifier(),
     "bayes-net": lambda: tb.BayesNetClassifier(search=tb.Tabu(length=5), criterion=tb.BDeu(ess=5)),
     "bayes-forest": lambda: tb.BayesForestClassifier(n_networks=3, random_state=0),
-    "bayes-optimal": lambda: tb.BayesOptimalClassifier(),
-    "calibrated": lambda: tb.CalibratedClassifier(tb.NaiveBayesClassifier(), method="platt"),
+    "bayes-optimal": lambda: tb.BayesOptimalClassifier(
+        {
+            "naive Bayes": tb.NaiveBayesClassifier(numeric="gaussian"),
+            "TAN": tb.TANClassifier(),
+            "k-DB": tb.KDBClassifier(),
+        }
+    ),
+    "calibrated": lambda: tb.CalibratedClassifier(tb.NaiveBayesClassifier(numeric="gaussian"), method="platt"),
     "semi-supervised": lambda: tb.SemiSupervisedClassifier(tb.NaiveBayesClassifier(numeric="discretise")),
 }
 
@@ -161,7 +167,8 @@ def results() -> dict[str, Any]:
     out["bootstrap"] = strengths.strength("smoke", "lung")
     posterior = tb.posterior_structure(table.select(["smoke", "lung", "bronc", "dysp"]), 200, random_state=0)
     out["mcmc"] = posterior.strength("smoke", "lung")
-    comparison = tb.compare_classifiers(patients(), "kind", list(MODELS), random_state=0)
+    models = {"nb": tb.NaiveBayesClassifier(numeric="gaussian")} | {name: name for name in MODELS[1:]}
+    comparison = tb.compare_classifiers(patients(), "kind", models, random_state=0)
     out["comparison"] = [line.split()[1:8:3] for line in str(comparison).splitlines() if line.startswith(MODELS)]
     return out
 

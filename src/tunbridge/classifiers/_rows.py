@@ -217,5 +217,5 @@ def _comparable(table: Table) -> Iterator[np.ndarray]:
         if variable.is_categorical:
             yield values
         else:
-            numbers = values + 0.0  # −0 is 0
+            numbers = np.asarray(values, np.float64) + 0.0  # −0 is 0
             yield np.where(np.isnan(numbers), np.nan, numbers).view(np.int64)

@@ -303,7 +303,7 @@ class Table:
                 marks = [text_key(f"{variable.name}\0{state}") for state in variable.states or ()]
                 total += np.array([*marks, 0], np.uint64)[values]  # −1, a missing value, is the last
             else:
-                numbers = values + 0.0  # the two zeros are one number
+                numbers = np.asarray(values, np.float64) + 0.0  # the two zeros are one number
                 bits = np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64)
                 total += mixed(bits ^ np.array([text_key(variable.name)], np.uint64))
         return seeded(total, seed)

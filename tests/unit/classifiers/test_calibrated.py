@@ -404,7 +404,7 @@ def test_decisions_use_the_calibrated_probabilities():
 
 def test_german_credit(shared_data):
     table = tb.read_table(shared_data / "uci" / "german.csv")
-    raw = tb.NaiveBayesClassifier()
+    raw = tb.NaiveBayesClassifier(numeric="gaussian")
     rows = np.random.default_rng(0).permutation(table.n_rows)
     train, test = table.take(rows[:700]), table.take(rows[700:])
     found = {}

@@ -176,7 +176,7 @@ class TestWhatIf:
 
     def test_to_a_class(self):
         X, y = mixed_rows(150, 1, missing=0.0)
-        clf = tb.NaiveBayesClassifier().fit(X, y)
+        clf = tb.NaiveBayesClassifier(numeric="gaussian").fit(X, y)
         row = {name: column[0] for name, column in X.items()}
         now = clf.predict(row)[0]
         for label in clf.classes_:
@@ -215,7 +215,7 @@ class TestWhatIf:
 
     def test_ranges_and_values_of_numbers(self):
         X, y = mixed_rows(150, 1, missing=0.0)
-        clf = tb.NaiveBayesClassifier().fit(X, y)
+        clf = tb.NaiveBayesClassifier(numeric="gaussian").fit(X, y)
         row = {name: column[0] for name, column in X.items()}
         low = clf.what_if(row, features={"x": (row["x"] - 0.1, row["x"] + 0.1)}).changes
         assert len(low) == 1
@@ -333,7 +333,7 @@ class TestImportance:
         rng = np.random.default_rng(0)
         y = np.repeat([0, 1, 2], [100, 60, 40])
         x = np.concatenate([rng.normal(0, 1, 100), rng.normal(1, 0.3, 60), rng.normal(-2, 3, 40)])
-        clf = tb.NaiveBayesClassifier().fit(x[:, None], y)
+        clf = tb.NaiveBayesClassifier(numeric="gaussian").fit(x[:, None], y)
         mean, sd = clf._model.gaussian.mean[:, 0], np.sqrt(clf._model.gaussian.variance[:, 0])
         share = np.array([0.5, 0.3, 0.2])
 

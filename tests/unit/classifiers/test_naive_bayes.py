@@ -43,7 +43,7 @@ class TestWorkedResults:
         np.testing.assert_allclose(no, 5 / 14 * 4 / 8 * 2 / 8 * 5 / 7 * 4 / 7, rtol=1e-12)
 
     def test_drug(self):
-        clf = tb.NaiveBayesClassifier(smoothing=0).fit(tb.datasets.drug(), "drug")
+        clf = tb.NaiveBayesClassifier(numeric="gaussian", smoothing=0).fit(tb.datasets.drug(), "drug")
         moments = clf.statistics_.densities.moments
         assert moments.mean[:, 0].round(1).tolist() == [36.3, 47.8]
         assert moments.variance(unbiased=True)[:, 0].round(1).tolist() == [161.9, 311.0]
@@ -76,7 +76,7 @@ class TestSameAsScikitLearn:
     @pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
     def test_gaussian(self, load):
         X, y = load(return_X_y=True)
-        ours = tb.NaiveBayesClassifier(variance="mle", variance_floor=0).fit(X, y)
+        ours = tb.NaiveBayesClassifier(numeric="gaussian", variance="mle", variance_floor=0).fit(X, y)
         theirs = GaussianNB(var_smoothing=0).fit(X, y)
         np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=0, atol=1e-9)
         assert (ours.predict(X) == theirs.predict(X)).all()
@@ -85,7 +85,9 @@ class TestSameAsScikitLearn:
         # Standardised, every feature has the scale of scikit-learn's floor, a share of the largest variance.
         X, y = load_digits(return_X_y=True)
         X = StandardScaler().fit_transform(X)
-        ours = tb.NaiveBayesClassifier(variance="mle", variance_floor=1e-9).fit(X, y).predict_proba(X)
+        ours = (
+            tb.NaiveBayesClassifier(numeric="gaussian", variance="mle", variance_floor=1e-9).fit(X, y).predict_proba(X)
+        )
         theirs = GaussianNB(var_smoothing=1e-9).fit(X, y).predict_proba(X)
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-9)
 
@@ -332,6 +334,7 @@ class TestParameters:
     @pytest.mark.parametrize(
         "parameters",
         [
+            {"numeric": "gaussian"},
             {"numeric": "kernel"},
             {"numeric": "discretise"},
             {"numeric": {"size": "kernel"}},
@@ -340,15 +343,16 @@ class TestParameters:
             {"smoothing": tb.MEstimate(m=5)},
             {"class_prior": "uniform"},
             {"class_prior": [0.1, 0.1, 0.8]},
-            {"variance": "mle"},
-            {"variance_floor": 0.5},
+            {"numeric": "gaussian", "variance": "mle"},
+            {"numeric": "gaussian", "variance_floor": 0.5},
             {"categorical": ["count"]},
             {"categorical": {"count": True}},
         ],
     )
     def test_each_parameter_changes_the_result(self, parameters):
         frame, y = mixed_frame(200)
-        plain = tb.NaiveBayesClassifier().fit(frame, y).predict_proba(frame)
+        same = {key: parameters[key] for key in ("numeric",) if len(parameters) > 1}
+        plain = tb.NaiveBayesClassifier(**same).fit(frame, y).predict_proba(frame)
         changed = tb.NaiveBayesClassifier(**parameters).fit(frame, y).predict_proba(frame)
         assert not np.allclose(plain, changed, rtol=1e-6, atol=0)
         np.testing.assert_allclose(changed.sum(axis=1), 1.0, rtol=1e-12)

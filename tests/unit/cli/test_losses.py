@@ -90,7 +90,7 @@ def test_learning_a_calibrated_model(run, loans, method):
     assert isinstance(model, tb.CalibratedClassifier)
     assert model.method == method
     assert f"Calibrated  by {model.method_}" in told
-    assert "1 numeric (gaussian)" in told
+    assert "1 categorical, 1 numeric (" in told
     shown = run("explain", "cal.tb", "loans.csv", "--row", "1").stdout
     assert "calibration" in shown
     run("predict", "cal.tb", "loans.csv", "--cost", "bad=5", "-o", "out.csv")

@@ -18,8 +18,9 @@ G. H. John, P. Langley (1995). Estimating continuous distributions in Bayesian c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -37,14 +38,25 @@ from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence._families import Families
 from tunbridge.classifiers.explanation import importance
 from tunbridge.classifiers.explanation.contributions import Changes, Ranges, TableModel, changed
+from tunbridge.classifiers.naive._automatic import ROLES, Automatic, choose
+from tunbridge.classifiers.naive._densities import (
+    FARTHEST,
+    Curve,
+    Gaussian,
+    curve_of,
+    fit_gaussian,
+    soft_gaussian,
+    with_bandwidths,
+)
 from tunbridge.counts import Counter, Moments, moments_within
 from tunbridge.counts.moments import are_empty, check_squares
 from tunbridge.data import Table, Variable
 from tunbridge.kernels.compiled import is_numpy_quicker, read_only
-from tunbridge.probability.kernel_density import Points, bandwidth, log_density, points_of
+from tunbridge.probability.kernel_density import Points, log_density, points_of
 from tunbridge.probability.smoothing import Smoothing, as_smoothing, smooth
 
-NUMERIC_ROLES = ("gaussian", "kernel", "discretise")
+_NORMAL = ("gaussian", "log-gaussian")
+_BINS = ("discretise", "category")
 
 _EXTENT_ROWS, _EXTENT_CELLS = 4096, 1 << 22
 _BLOCK_CELLS = 1 << 16
@@ -61,14 +73,16 @@ class Densities(Part):
     Parameters
     ----------
     roles : tuple of str
-        How each feature is modelled: "categorical", "gaussian", "kernel" or "discretise".
+        How each feature is modelled: "categorical", or one of ``ROLES``.
     moments : Moments
-        Moments of the Gaussian features, in order, within each class.
+        Moments of the Gaussian features, or of their logarithms, in order, within each class.
     points : mapping of int to tuple of Points
         Points of each kernel feature, for each class.
     extent : ndarray of shape (2, n_gaussian), optional
         The least and the greatest value of each Gaussian feature in a sample of the rows. Nothing is estimated from
         them; they say where values lie.
+    automatic : Automatic
+        What was chosen for numbers whose model was not given.
     """
 
     name: ClassVar[str] = "densities"
@@ -77,6 +91,16 @@ class Densities(Part):
     moments: Moments
     points: Mapping[int, tuple[Points, ...]] = field(default_factory=dict)
     extent: np.ndarray | None = None
+    automatic: Automatic = field(default_factory=Automatic)
+
+    @property
+    def normal(self) -> list[int]:
+        """The features with normal densities."""
+        return [j for j, role in enumerate(self.roles) if role in _NORMAL]
+
+    def weight(self, j: int) -> float:
+        """Return the weight of a feature: below one for numbers whose model was chosen."""
+        return self.automatic.weight if j in self.automatic.steps else 1.0
 
     def over(self, old: Statistics, new: Statistics) -> Densities:
         """Return the same with entries for more classes."""
@@ -90,27 +114,31 @@ class Densities(Part):
         for j, known in self.points.items():
             by_class = dict(zip(old.target.states or (), known, strict=True))
             points[j] = tuple(by_class.get(s, none) for s in new.target.states or ())
-        return Densities(self.roles, Moments(*moments), points, self.extent)
+        return replace(self, moments=Moments(*moments), points=points)
 
     def merge(self, other: Densities) -> Densities:
         """Return the moments and points of the rows of both."""
         points = {j: tuple(map(Points.merge, p, other.points[j])) for j, p in self.points.items()}
         a, b = self.extent, other.extent
         both = b if a is None else a if b is None else np.array([np.fmin(a[0], b[0]), np.fmax(a[1], b[1])])
-        return Densities(self.roles, self.moments.merge(other.moments), points, both)
+        return replace(self, moments=self.moments.merge(other.moments), points=points, extent=both)
 
     def check(self, statistics: Statistics) -> None:
         """Raise ValueError unless the parts fit each other."""
         n_classes, variables = statistics.target.n_states, statistics.variables
-        of_role = {role: {j for j, r in enumerate(self.roles) if r == role} for role in ("categorical", *NUMERIC_ROLES)}
+        of_role = {role: {j for j, r in enumerate(self.roles) if r == role} for role in ("categorical", *ROLES)}
         points = [p for group in self.points.values() for p in group]
-        extent_shape = (2, len(of_role["gaussian"]))
+        bins, chosen = of_role["discretise"] | of_role["category"], self.automatic
+        extent_shape = (2, len(self.normal))
         fits = [
             len(self.roles) == len(variables) == sum(map(len, of_role.values())),
             of_role["categorical"] == {j for j, v in enumerate(variables) if v.is_categorical},
-            of_role["categorical"] | of_role["discretise"] == set(statistics.families.counts),
-            of_role["kernel"] == set(self.points) and of_role["discretise"] == set(statistics.encoding.cuts),
-            all(m.shape == (n_classes, len(of_role["gaussian"])) for m in self.moments.arrays),
+            of_role["categorical"] | bins == set(statistics.families.counts),
+            of_role["kernel"] == set(self.points) and bins == set(statistics.encoding.cuts),
+            all(m.shape == (n_classes, len(self.normal)) for m in self.moments.arrays),
+            set(chosen.steps) <= set(range(len(variables))) - of_role["categorical"] and 0.0 < chosen.weight <= 1.0,
+            all(0.0 <= step < np.inf for step in chosen.steps.values()),
+            set(chosen.lows) == of_role["log-gaussian"] and all(0.0 < low < np.inf for low in chosen.lows.values()),
             are_empty(self.moments.count, self.moments.m2),
             all(len(group) == n_classes for group in self.points.values()),
             all(p.values.shape == p.weights.shape and p.values.ndim == 1 for p in points),
@@ -137,14 +165,26 @@ def _class_counts(examples: Examples, encoding: Encoding, n_jobs: int | None) ->
     return Families(parents, {j: c.dense() for j, c in zip(coded, found, strict=True)})
 
 
-def _densities_of(examples: Examples, roles: Sequence[str], n_jobs: int | None) -> Densities:
+def _densities_of(examples: Examples, roles: Sequence[str], automatic: Automatic, n_jobs: int | None) -> Densities:
     """Return the moments of the Gaussian features and the points of the kernel features within the classes."""
-    normal, kernel = ([j for j, role in enumerate(roles) if role == own] for own in ("gaussian", "kernel"))
-    points, of_class = {}, [examples.classes == k for k in range(examples.target.n_states) if kernel]
+    normal, kernel = ([j for j, role in enumerate(roles) if role in own] for own in (_NORMAL, ("kernel",)))
+    examples, points = replace(examples, rows=_in_logarithms(examples.rows, automatic.lows)), {}
+    of_class = [examples.classes == k for k in range(examples.target.n_states) if kernel]
     for j in kernel:
         values, mass = numbers_of(examples.rows, j), examples.mass
         points[j] = tuple(points_of(values[own], mass[own]) for own in of_class)
-    return Densities(tuple(roles), _class_moments(examples, normal, n_jobs), points, _extent(examples, normal))
+    moments = _class_moments(examples, normal, n_jobs)
+    return Densities(tuple(roles), moments, points, _extent(examples, normal), automatic)
+
+
+def _in_logarithms(table: Table, lows: Mapping[int, float]) -> Table:
+    """Return a table with the logarithms of some features; values are at least their low."""
+    if not lows:
+        return table
+    columns = list(table)
+    for j, low in lows.items():
+        columns[j] = columns[j]._replace(values=np.log(np.maximum(numbers_of(table, j), low)))
+    return Table.of_valid(columns, table)
 
 
 def _class_moments(examples: Examples, normal: Sequence[int], n_jobs: int | None) -> Moments:
@@ -202,18 +242,20 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
         Which columns are categorical. ``None`` goes by type: text, booleans, categoricals, and integers with at most
         two distinct values are; other numbers are numeric. A list (names, positions or a mask) adds to that; a mapping
         says yes or no for the columns it names. Positions count the features, without the target.
-    numeric : {"gaussian", "kernel", "discretise"} or mapping of column to one of them
-        How numeric columns are modelled: a normal density in each class, a kernel density, or frequencies of bins
-        found by Fayyad & Irani's method. Columns that a mapping does not name are Gaussian.
+    numeric : {"auto", "gaussian", "log-gaussian", "kernel", "discretise", "category"} or mapping of column to one
+        How numeric columns are modelled: a normal density in each class, of the number or of its logarithm, a kernel
+        density, frequencies of bins found by Fayyad & Irani's method, or frequencies of every number. ``"auto"``
+        chooses for each column by cross-validation, weights the numbers so that probabilities are calibrated, and keeps
+        densities from ruling out a class. Columns that a mapping does not name are chosen.
     smoothing : float, Laplace, MEstimate, or mapping of column to one of them
         How frequencies become probabilities; a number is Laplace's γ, added to every count (0: none). Columns that a
         mapping does not name get γ = 1.
     class_prior : None, "uniform", array-like or mapping of class to probability
         P(c); default: the relative frequencies of the classes. An array follows the order of ``classes_``.
     variance : {"unbiased", "mle"}
-        Whether Gaussian variances divide by n − 1 or by n.
+        Whether variances divide by n − 1 or by n, for columns that are asked to be Gaussian.
     variance_floor : float
-        The share of a feature's variance over all rows that is added to its variance in each class.
+        The share of a feature's variance over all rows that is added to its variance in each class, for the same.
     n_jobs : int, optional
         Number of threads; ``None`` uses all cores. Results do not depend on it.
 
@@ -227,6 +269,10 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
         log P(c).
     feature_log_prob_ : list of ndarray or None
         For each categorical or discretized feature log P(x | c), of shape (n_classes, n_states); None for the others.
+    numeric_ : dict
+        How each numeric column is modelled.
+    numeric_weight_ : float
+        The weight of the numeric columns whose model was chosen.
     theta_, var_ : ndarray of shape (n_classes, n_features)
         Mean and variance of each Gaussian feature in each class; NaN for the others.
     variables_ : tuple of Variable
@@ -260,7 +306,7 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
     parts = (Families, Densities)
 
     categorical: Categorical = None
-    numeric: str | Mapping[str, str] = "gaussian"
+    numeric: str | Mapping[str, str] = "auto"
     smoothing: float | Smoothing | Mapping[str, float | Smoothing] = 1.0
     class_prior: ClassPrior = None
     variance: str = "unbiased"
@@ -270,24 +316,36 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the counts of categories and bins, the moments or points of numbers, within each class."""
         if before is None:
-            roles = self._roles(examples.rows.variables)
-            numbers = [j for j, role in enumerate(roles) if role in ("gaussian", "kernel")]
-            encoding = learn_encoding(examples, None, missing="marginal", numbers=numbers)
+            roles, cuts, automatic = choose(examples, self._asked(examples.rows.variables))
+            encoding = Encoding(examples.rows.variables, cuts)
         else:
-            roles, encoding = before.densities.roles, learn_encoding(examples, before, missing="marginal")
+            roles, automatic = dict(enumerate(before.densities.roles)), before.densities.automatic
+            encoding = learn_encoding(examples, before, missing="marginal")
+        all_roles = tuple(roles.get(j, "categorical") for j in range(len(encoding.variables)))
         counts = _class_counts(examples, encoding, self.n_jobs)
-        return Statistics.of(examples, encoding, counts, _densities_of(examples, roles, self.n_jobs))
+        return Statistics.of(examples, encoding, counts, _densities_of(examples, all_roles, automatic, self.n_jobs))
 
     def derive(self, statistics: Statistics, log_prior: np.ndarray) -> Likelihood:
         """Return log P(x | c) of every feature, estimated from the statistics."""
         densities = statistics.densities
-        names = [v.name for v, role in zip(statistics.variables, densities.roles, strict=True) if role == "gaussian"]
-        moments = densities.moments  # of several batches perhaps, of which each had one value of a number
-        _check_moments(moments, names, lambda i: moments.mean[moments.count[:, i] > 0, i])
-        gaussian = fit_gaussian(densities.moments, self.variance == "unbiased", float(self.variance_floor))
-        kernels = {j: _with_bandwidths(points) for j, points in densities.points.items()}
+        kernels = {j: with_bandwidths(points) for j, points in densities.points.items()}
         tables = self._log_tables(statistics)
-        return Likelihood(log_prior, tables, gaussian, kernels, statistics.encoding, densities.roles)
+        return Likelihood(log_prior, tables, self._gaussian(statistics), kernels, statistics.encoding, densities)
+
+    def _gaussian(self, statistics: Statistics) -> Gaussian:
+        """Return the normal densities, soft ones where they were chosen."""
+        moments, normal = statistics.densities.moments, statistics.densities.normal
+        names = [statistics.variables[j].name for j in normal]
+        # The moments are of several batches perhaps, of which each had one value of a number.
+        _check_moments(moments, names, lambda i: moments.mean[moments.count[:, i] > 0, i])
+        plain = fit_gaussian(moments, self.variance == "unbiased", float(self.variance_floor))
+        which = [i for i, j in enumerate(normal) if j in statistics.densities.automatic.steps]
+        if not which:
+            return plain
+        automatic = statistics.densities.automatic
+        steps = np.array([automatic.steps[normal[i]] for i in which])
+        own = Moments(*(a[:, which] for a in (moments.count, moments.mean, moments.m2)))
+        return plain.softened(soft_gaussian(own, steps, automatic.weight), np.array(which))
 
     def _log_tables(self, statistics: Statistics) -> dict[int, np.ndarray]:
         """Return log P(state | c) of the features that are counted; the first column is a missing value."""
@@ -296,17 +354,29 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
             tables[j] = np.zeros((len(counts.table), counts.child.n_states + 1))
             with np.errstate(divide="ignore"):
                 tables[j][:, 1:] = np.log(smooth(counts.table, rules[j], counts.child))
+            tables[j] *= statistics.densities.weight(j)
         return tables
 
     @property
     def feature_log_prob_(self) -> list[np.ndarray | None]:
         """Log P(x | c) of each feature that is counted."""
-        tables = self.model_.tables
-        return [tables[j][:, 1:] if j in tables else None for j in range(len(self.variables_))]
+        tables, weight = self.model_.tables, self.statistics_.densities.weight
+        return [tables[j][:, 1:] / weight(j) if j in tables else None for j in range(len(self.variables_))]
+
+    @property
+    def numeric_(self) -> dict[str, str]:
+        """How each numeric column is modelled."""
+        roles = zip(self.variables_, self.statistics_.densities.roles, strict=True)
+        return {variable.name: role for variable, role in roles if role != "categorical"}
+
+    @property
+    def numeric_weight_(self) -> float:
+        """The weight of the columns whose model was chosen: what they say is multiplied by it."""
+        return self.statistics_.densities.automatic.weight
 
     @property
     def theta_(self) -> np.ndarray:
-        """The mean of each Gaussian feature in each class."""
+        """The mean of each Gaussian feature in each class; of the logarithm where that is modelled."""
         return self._over_features(self.model_.gaussian.mean)
 
     @property
@@ -323,7 +393,7 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
         check_choice("variance", self.variance, ("unbiased", "mle"))
         check_number("variance_floor", self.variance_floor, low=0)
         for role in self.numeric.values() if isinstance(self.numeric, Mapping) else [self.numeric]:
-            check_choice("numeric", role, NUMERIC_ROLES)
+            check_choice("numeric", role, ("auto", *ROLES))
 
     def check_parameters(self) -> None:
         """Raise for parameters that are not valid; ``fit`` checks smoothing where it is used."""
@@ -331,12 +401,13 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
         for rule in self.smoothing.values() if isinstance(self.smoothing, Mapping) else [self.smoothing]:
             as_smoothing(rule)
 
-    def _roles(self, variables: tuple[Variable, ...]) -> tuple[str, ...]:
+    def _asked(self, variables: tuple[Variable, ...]) -> dict[int, str]:
+        """Return how each number shall be modelled."""
+        numbers = {j: v.name for j, v in enumerate(variables) if v.is_continuous}
         if not isinstance(self.numeric, Mapping):
-            return tuple("categorical" if v.is_categorical else self.numeric for v in variables)
-        check_columns("numeric", self.numeric, [v.name for v in variables if v.is_continuous], "numeric columns")
-        roles = (self.numeric.get(v.name, "gaussian") for v in variables)
-        return tuple("categorical" if v.is_categorical else role for v, role in zip(variables, roles, strict=True))
+            return dict.fromkeys(numbers, self.numeric)
+        check_columns("numeric", self.numeric, list(numbers.values()), "numeric columns")
+        return {j: self.numeric.get(name, "auto") for j, name in numbers.items()}
 
     def smoothing_rules(self, statistics: Statistics) -> dict[int, Smoothing]:
         """Return the rule of each feature that is counted, by its position."""
@@ -349,24 +420,6 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
 
 
 # The model
-
-
-@dataclass(frozen=True, eq=False)
-class Gaussian:
-    """Normal densities of the Gaussian features; every array has shape (n_classes, n_features)."""
-
-    mean: np.ndarray
-    variance: np.ndarray
-
-    @cached_property
-    def constant(self) -> np.ndarray:
-        """−½ log 2πσ²."""
-        return -0.5 * np.log(2.0 * np.pi * self.variance)
-
-    @cached_property
-    def precision(self) -> np.ndarray:
-        """1/(2σ²)."""
-        return 0.5 / self.variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -386,8 +439,8 @@ class Likelihood(TableModel):
         For the kernel features: one for each class.
     encoding : Encoding
         How features are encoded.
-    roles : tuple of str
-        How each feature is modelled.
+    kept : Densities
+        How each feature is modelled, and what was chosen.
     """
 
     is_naive = True
@@ -398,7 +451,20 @@ class Likelihood(TableModel):
     gaussian: Gaussian
     densities: Mapping[int, tuple[tuple[Points, float], ...]]
     encoding: Encoding
-    roles: tuple[str, ...]
+    kept: Densities
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """How each feature is modelled."""
+        return self.kept.roles
+
+    @cached_property
+    def curves(self) -> dict[int, Curve]:
+        """The kernel densities of features whose model was chosen."""
+        chosen = self.kept.automatic
+        return {
+            j: curve_of(p, chosen.steps[j], chosen.weight) for j, p in self.kept.points.items() if j in chosen.steps
+        }
 
     @cached_property
     def numeric(self) -> dict[int, int]:
@@ -409,7 +475,7 @@ class Likelihood(TableModel):
     @cached_property
     def normal(self) -> list[int]:
         """The Gaussian features."""
-        return [j for j, role in enumerate(self.roles) if role == "gaussian"]
+        return self.kept.normal
 
     def joint(self, rows: Table, finish: Finish, n_jobs: int | None = None) -> np.ndarray:
         """Return ``finish(log P(x, c))`` for each row, (n_rows, n_classes); finish works on class × row pieces."""
@@ -427,15 +493,10 @@ class Likelihood(TableModel):
         """Return log P(x_f | c) of every feature, (n_features, n_classes, n_rows): for a few rows, to explain them."""
         block = self._block(rows, number_columns(rows, list(self.numeric)), 0, rows.n_rows)
         out = np.zeros((len(self.roles), len(self.log_prior), rows.n_rows))
-        if self.normal:
-            x = block[[self.numeric[j] for j in self.normal]][:, None, :]
-            mean, precision, constant = (
-                a.T[:, :, None] for a in (self.gaussian.mean, self.gaussian.precision, self.gaussian.constant)
-            )
-            with np.errstate(over="ignore"):
-                out[self.normal] = np.where(np.isnan(x), 0.0, constant - precision * (x - mean) ** 2)
+        for i, j in enumerate(self.normal):
+            out[j] = self.gaussian.log_density(block[self.numeric[j]], i)
         for j, role in enumerate(self.roles):
-            if role != "gaussian":
+            if role not in _NORMAL:
                 self._add_feature(j, rows, block, 0, out[j])
         return out
 
@@ -458,6 +519,7 @@ class Likelihood(TableModel):
         """Return between which values nearly all of each number with a density lie."""
         normal = importance.normal_ranges(self.gaussian.mean, self.gaussian.variance, statistics.densities.extent)
         found = dict(zip(self.normal, normal, strict=True))
+        found |= {j: (math.exp(found[j][0]), math.exp(found[j][1])) for j in self.kept.automatic.lows}
         found |= {j: importance.kernel_range(densities) for j, densities in self.densities.items()}
         return {j: (low, high) for j, (low, high) in found.items() if low < high}
 
@@ -480,7 +542,14 @@ class Likelihood(TableModel):
         return np.where(gone.sum(axis=0) - gone[features] > 0, -np.inf, rest) + new
 
     def _block(self, rows: Table, numbers: np.ndarray | list[np.ndarray], start: int, stop: int) -> np.ndarray:
-        return number_block(numbers, start, stop) if self.numeric else np.empty((0, stop - start))
+        if not self.numeric:
+            return np.empty((0, stop - start))
+        block, lows = number_block(numbers, start, stop), self.kept.automatic.lows
+        if lows:
+            block = block.astype(np.float64)
+        for j, low in lows.items():
+            block[self.numeric[j]] = np.log(np.maximum(block[self.numeric[j]], low))
+        return block
 
     def _piece(self, rows: Table, numbers: np.ndarray | list[np.ndarray], start: int, stop: int) -> np.ndarray:
         out, block = np.repeat(self.log_prior[:, None], stop - start, axis=1), self._block(rows, numbers, start, stop)
@@ -488,48 +557,21 @@ class Likelihood(TableModel):
             normal = [self.numeric[j] for j in self.normal]
             _add_gaussian(block if len(normal) == len(block) else block[normal], self.gaussian, out)
         for j, role in enumerate(self.roles):
-            if role != "gaussian":
+            if role not in _NORMAL:
                 self._add_feature(j, rows, block, start, out)
         return out
 
     def _add_feature(self, j: int, rows: Table, block: np.ndarray, start: int, out: np.ndarray) -> None:
         """Add one feature's log-likelihood of the rows start … start + out.shape[1]."""
-        if j in self.densities:
+        if j in self.curves:
+            out += self.curves[j].log_density(block[self.numeric[j]])
+        elif j in self.densities:
             for k, (points, h) in enumerate(self.densities[j]):
                 out[k] += log_density(block[self.numeric[j]], points, h) if points.values.size else 0.0
         elif j in self.encoding.cuts:
             _add_categorical(self.encoding.cuts[j].codes(block[self.numeric[j]]), self.tables[j], out)
         else:
             _add_categorical(rows.columns[j][start : start + out.shape[1]], self.tables[j], out)
-
-
-def fit_gaussian(moments: Moments, unbiased: bool, variance_floor: float) -> Gaussian:
-    """Return the normal densities of the Gaussian features.
-
-    To each variance is added ``variance_floor`` times the feature's variance over all rows, which makes the floor move
-    with the feature's scale. A class that has no value of a feature, or (unbiased) a single one, takes the spread of
-    the whole column; a column that is constant gets variance one and says nothing about the class.
-    """
-    if not moments.count.size:
-        return Gaussian(moments.mean, moments.m2)
-    pooled = moments.pooled()
-    overall = np.nan_to_num(pooled.variance(unbiased=False))
-    variance = moments.variance(unbiased=unbiased)
-    variance = np.where(np.isnan(variance), overall, variance) + variance_floor * overall
-    mean = np.where(moments.count > 0, moments.mean, pooled.mean)
-    constant = overall <= 0
-    # A class whose values are all equal has no density; the smallest positive spread stands for it without a floor.
-    variance = np.maximum(variance, np.finfo(float).tiny)
-    return Gaussian(np.where(constant, pooled.mean, mean), np.where(constant, 1.0, variance))
-
-
-def _with_bandwidths(points: tuple[Points, ...]) -> tuple[tuple[Points, float], ...]:
-    """Return each class's points with their bandwidth; a class of one value takes that of all classes together."""
-    everything = points[0]
-    for more in points[1:]:
-        everything = everything.merge(more)
-    common = bandwidth(everything) or 1.0
-    return tuple((p if p.values.size else everything, bandwidth(p) or common) for p in points)
 
 
 def _add_categorical(codes: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
@@ -544,10 +586,12 @@ def _add_categorical(codes: np.ndarray, table: np.ndarray, out: np.ndarray) -> N
 def _add_gaussian(block: np.ndarray, gaussian: Gaussian, out: np.ndarray) -> None:
     if is_numpy_quicker(out.size * len(block), "classifiers.likelihood", "add_gaussian"):
         for j, x in enumerate(block):
-            with np.errstate(over="ignore"):  # a deviation whose square overflows has density zero
-                square = (x - gaussian.mean[:, j, None]) ** 2
-            out += np.where(np.isnan(x), 0.0, gaussian.constant[:, j, None] - gaussian.precision[:, j, None] * square)
+            out += gaussian.log_density(x, j)
         return
-    from tunbridge.kernels.classifiers.likelihood import add_gaussian
+    from tunbridge.kernels.classifiers.likelihood import Broad, add_gaussian, add_soft_gaussian
 
-    add_gaussian(block, gaussian.mean, gaussian.precision, gaussian.constant, out)
+    if gaussian.is_soft:
+        broad = Broad(gaussian.centre, gaussian.slope, gaussian.floor, FARTHEST)
+        add_soft_gaussian(block, gaussian.mean, gaussian.precision, gaussian.constant, broad, out)
+    else:
+        add_gaussian(block, gaussian.mean, gaussian.precision, gaussian.constant, out)

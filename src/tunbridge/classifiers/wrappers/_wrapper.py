@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
 import numpy as np
 
@@ -59,6 +59,7 @@ class WrapperClassifier(BayesClassifier[W]):
 
     estimator: BayesClassifier | None
     can_continue = False
+    default_settings: ClassVar[dict[str, Any]] = {}  # of naive Bayes
 
     @property
     def estimator_(self) -> BayesClassifier:
@@ -67,7 +68,8 @@ class WrapperClassifier(BayesClassifier[W]):
 
     def unfitted(self) -> BayesClassifier:
         """Return a new copy of the estimator."""
-        copy: BayesClassifier = NaiveBayesClassifier() if self.estimator is None else unfitted_copy(self.estimator)
+        default = NaiveBayesClassifier(**self.default_settings)
+        copy: BayesClassifier = default if self.estimator is None else unfitted_copy(self.estimator)
         return copy.set_params(n_jobs=self.n_jobs)
 
     def check_estimator(self, hint: str = "") -> BayesClassifier:

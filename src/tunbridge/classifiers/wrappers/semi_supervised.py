@@ -29,7 +29,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
@@ -103,7 +103,7 @@ class SemiSupervisedClassifier(WrapperClassifier[SemiSupervisedStatistics]):
     ----------
     estimator : BayesClassifier, optional
         The classifier inside, any with ``partial_fit`` but :class:`BayesOptimalClassifier`, which has no P(x);
-        default: :class:`NaiveBayesClassifier`. It is copied, not changed.
+        default: :class:`NaiveBayesClassifier` with Gaussian numbers. It is copied, not changed.
     unlabelled_weight : float or "auto"
         The weight λ of a row without a class, from 0 to 1. ``"auto"`` chooses from 0, 0.01, 0.03, 0.1, 0.3 and 1 by
         the cross-validated log-loss of the rows with a class.
@@ -168,6 +168,8 @@ class SemiSupervisedClassifier(WrapperClassifier[SemiSupervisedStatistics]):
     >>> labelled.predict_proba({"goal": 1}).round(2).tolist()
     [[0.5, 0.5]]
     """
+
+    default_settings: ClassVar[dict[str, Any]] = {"numeric": "gaussian"}  # EM needs P(x), without weights
 
     estimator: BayesClassifier | None = None
     _: KW_ONLY
@@ -380,7 +382,8 @@ def log_table_prior(estimator: BayesClassifier, statistics: Any, model: object) 
         return float(model.log_table_prior())
     if isinstance(model, Likelihood) and isinstance(estimator, NaiveBayesClassifier):
         rules, counts = estimator.smoothing_rules(statistics), statistics.families.counts
-        return sum(_of_counts(c.child, rules[j], model.tables[j][:, 1:]) for j, c in counts.items())
+        tables = {j: model.tables[j][:, 1:] / model.kept.weight(j) for j in counts}
+        return sum(_of_counts(c.child, rules[j], tables[j]) for j, c in counts.items())
     if not isinstance(model, FamilyModel) or depends_on_counts(rule := as_table_prior(estimator.smoothing)):
         return 0.0
     total = 0.0

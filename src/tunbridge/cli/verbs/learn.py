@@ -5,6 +5,7 @@ One model is learned, or several are compared by cross-validation and the best i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,10 +145,9 @@ def _calibrated(model: BayesClassifier) -> str:
 def _features(model: BayesClassifier) -> str:
     numeric = sum(v.is_continuous for v in model.variables_)
     how = model.get_params(deep=False).get("numeric")
-    words = [
-        (len(model.variables_) - numeric, "categorical"),
-        (numeric, f"numeric ({how if isinstance(how, str) else 'in bins'})"),
-    ]
+    roles = Counter(getattr(model, "numeric_", {}).values()) or {how if isinstance(how, str) else "in bins": numeric}
+    models = " + ".join(role if n == numeric else f"{n} {role}" for role, n in roles.items())
+    words = [(len(model.variables_) - numeric, "categorical"), (numeric, f"numeric ({models})")]
     return ", ".join(f"{n} {what}" for n, what in words if n)
 
 

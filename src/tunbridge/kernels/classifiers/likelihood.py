@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tunbridge.kernels.caching import njit
@@ -24,6 +26,32 @@ def add_gaussian(block, mean, precision, constant, out):
             for i in range(block.shape[1]):
                 d = block[j, i] - m
                 term = c - s * d * d
+                out[k, i] += term if d == d else 0.0
+
+
+class Broad(NamedTuple):
+    """The broad density of each feature: its centre, precision and constant."""
+
+    centre: np.ndarray
+    slope: np.ndarray
+    floor: np.ndarray
+    farthest: float
+
+
+@njit(cache=True, nogil=True)
+def add_soft_gaussian(block, mean, precision, constant, broad, out):
+    """Add the same to out[k, i], at least floor[j] − slope[j]·(block[j, i] − centre[j])²; NaN adds nothing.
+
+    What is taken from a floor is at most ``farthest``.
+    """
+    for j in range(block.shape[0]):
+        centre, slope, floor = broad.centre[j], broad.slope[j], broad.floor[j]
+        for k in range(out.shape[0]):
+            m, s, c = mean[k, j], precision[k, j], constant[k, j]
+            for i in range(block.shape[1]):
+                d = block[j, i] - m
+                e = block[j, i] - centre
+                term = max(c - s * d * d, floor - min(slope * e * e, broad.farthest))
                 out[k, i] += term if d == d else 0.0
 
 

@@ -1,0 +1,286 @@
+"""How each number is modelled, chosen by cross-validation, and how much the numbers weigh: ``numeric="auto"``.
+
+Each number is tried as a normal density, a normal density of its logarithm, a kernel density, bins found from the
+classes, and a category of its own for every integer. Up to 1000 rows are dealt to four folds; in each fold every model
+is learned from the other three and gives log P(x_f | c) of the rows that were held out. From these
+
+1. each number takes the model with the best log-likelihood of the class, Σ log P(c | x_f), alone;
+2. all numbers together get a weight w ≤ 1, which maximises Σ log P(c | x) with P(c | x) ∝ P(c) Π P(x_f | c)^w over the
+   numbers: naive Bayes counts what correlated numbers have in common several times, and becomes too sure;
+3. each number tries its other models beside all others, which may be better than the best one alone, and w is found
+   again.
+
+Densities are kept from a veto. The variance within a class has that of all classes as one more row, and is at least
+that of rounding to the column's resolution. To the n rows of the column one is added that may lie anywhere: a
+density is at least 1 / (n + 1) times a broad one, common to all classes. So a value far from all that were learned says
+nothing.
+
+References
+----------
+G. H. John, P. Langley (1995). Estimating continuous distributions in Bayesian classifiers. UAI, 338–345.
+D. J. Hand, K. Yu (2001). Idiot's Bayes: not so stupid after all? International Statistical Review 69, 385–398.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from tunbridge.classifiers._reading import numbers_of
+from tunbridge.classifiers._rows import Examples, distinct_rows
+from tunbridge.classifiers.naive._densities import curve_of, resolution, soft_gaussian
+from tunbridge.counts import moments_within
+from tunbridge.data.discretisation import Discretisation, mdl_cuts
+from tunbridge.errors import DataError
+from tunbridge.probability.kernel_density import points_of
+
+ROLES = ("gaussian", "log-gaussian", "kernel", "discretise", "category")
+
+_FOLDS, _ROWS, _FEWEST = 4, 1000, 20
+_LARGE = 100_000  # rows of which some are looked at only
+_CELLS = 1 << 23  # log-likelihoods that are kept: rows × classes × models of all numbers
+_MANY = 64  # numbers for which kernel densities are not tried
+_CATEGORIES = 32  # integers that may each have a category
+_KNOTS = 256  # of a curve in a fold
+_GAIN = 1e-3  # of the mean log-likelihood, for which a model is changed for another
+_LEAST, _HALVINGS = 0.02, 12  # the least weight; steps to find it
+
+
+@dataclass(frozen=True)
+class Automatic:
+    """What was chosen for the numbers whose model was not given.
+
+    Parameters
+    ----------
+    weight : float
+        The weight of their log-likelihoods.
+    steps : mapping of int to float
+        For each of them, by position, the smallest difference of two values: the resolution. In logarithms for those
+        that are modelled so.
+    lows : mapping of int to float
+        For those that are modelled by their logarithm what a value counts as that is smaller: half of the smallest.
+    """
+
+    weight: float = 1.0
+    steps: Mapping[int, float] = field(default_factory=dict)
+    lows: Mapping[int, float] = field(default_factory=dict)
+
+
+class Choice(NamedTuple):
+    """The model of each number, by position, bins and categories included, and what goes with them."""
+
+    roles: dict[int, str]
+    cuts: dict[int, Discretisation]
+    automatic: Automatic
+
+
+def choose(examples: Examples, asked: Mapping[int, str]) -> Choice:
+    """Return the models of some numbers of training rows, chosen for those for which "auto" is asked.
+
+    Equal rows in any order give equal models.
+    """
+    numbers = [j for j, role in asked.items() if role == "auto"]
+    known = examples.take((examples.classes >= 0) & (examples.mass > 0)) if asked else examples
+    chosen, weight = _chosen(known, numbers) if numbers else ({}, 1.0)
+    roles = {**asked, **chosen}
+    steps: dict[int, float] = {}
+    lows: dict[int, float] = {}
+    cuts: dict[int, Discretisation] = {}
+    for j, role in roles.items():
+        values = numbers_of(known.rows, j)
+        if role == "discretise":
+            cuts[j] = mdl_cuts(values, known.classes, known.weights)
+        if role in ("gaussian", "kernel") and j not in chosen:
+            continue
+        distinct = np.unique(values[~np.isnan(values)])
+        if role == "log-gaussian":
+            lows[j] = _low(distinct, known.rows.variables[j].name)
+            distinct = np.log(distinct[distinct > 0.0])
+        elif role == "category":
+            cuts[j] = _categories(distinct)
+        if j in chosen:
+            steps[j] = resolution(distinct)
+    return Choice(roles, cuts, Automatic(weight, steps, lows))
+
+
+def _low(distinct: np.ndarray, name: str) -> float:
+    """Return half of the least positive value."""
+    if not len(distinct) or distinct[-1] <= 0.0:
+        raise DataError(
+            f"a column modelled by logarithms must have positive numbers; {name!r} has none.", parameter="numeric"
+        )
+    return 0.5 * float(distinct[distinct > 0.0][0])
+
+
+def _categories(distinct: np.ndarray) -> Discretisation:
+    return Discretisation(tuple((0.5 * (distinct[1:] + distinct[:-1])).tolist()))
+
+
+# The choice
+
+
+class _HeldOut(NamedTuple):
+    """The rows that were held out, of all folds in a line: classes, weights, and log-likelihoods.
+
+    ``base`` has log P(c) and the terms of the categories; ``terms`` those of each number and model.
+    """
+
+    classes: np.ndarray
+    mass: np.ndarray
+    base: np.ndarray
+    prior: np.ndarray
+    terms: dict[int, dict[str, np.ndarray]]
+
+    def loss(self, joint: np.ndarray) -> float:
+        """Return the mean of −log P(c | x), given log P(c, x) by class and row."""
+        top = joint.max(axis=0)
+        logs = top + np.log(np.exp(joint - top).sum(axis=0)) - joint[self.classes, np.arange(len(self.classes))]
+        return float(logs @ self.mass / self.mass.sum())
+
+    def weight(self, total: np.ndarray) -> float:
+        """Return the weight of the numbers' terms, not above one, with the least loss, which is convex in it."""
+
+        def slope(w: float) -> float:
+            joint = self.base + w * total
+            share = np.exp(joint - joint.max(axis=0))
+            share /= share.sum(axis=0)
+            expected = (share * total).sum(axis=0) - total[self.classes, np.arange(len(self.classes))]
+            return float(expected @ self.mass)
+
+        low, high = _LEAST, 1.0
+        if slope(high) <= 0.0:
+            return high
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if slope(middle) > 0.0 else (middle, high)
+        return 0.5 * (low + high)
+
+
+def _chosen(examples: Examples, numbers: Sequence[int]) -> tuple[dict[int, str], float]:
+    """Return the model of each number, and the weight of all."""
+    roles = dict.fromkeys(numbers, "gaussian")
+    sample = _sample(examples, len(numbers))
+    folds = sample.folds(_FOLDS, 0) if sample.n_rows >= _FEWEST else []
+    if len(folds) < 2:
+        return roles, 1.0
+    held = _held_out(sample, folds, numbers)
+    for j, terms in held.terms.items():
+        roles[j] = min(terms, key=lambda role: held.loss(held.prior + terms[role]))
+    total = sum((held.terms[j][roles[j]] for j in held.terms), np.zeros_like(held.base))
+    weight = held.weight(total)
+    for j in sorted(held.terms, key=lambda j: sample.rows.variables[j].name):
+        total = _improved(held, j, roles, weight, total)
+    return roles, held.weight(total)
+
+
+def _improved(held: _HeldOut, j: int, roles: dict[int, str], weight: float, total: np.ndarray) -> np.ndarray:
+    """Give a number the model that is best beside the others; return the terms of all."""
+    terms = held.terms[j]
+    rest = total - terms[roles[j]]
+    losses = {role: held.loss(held.base + weight * (rest + found)) for role, found in terms.items()}
+    best = min(losses, key=lambda role: losses[role])
+    if losses[best] < losses[roles[j]] - _GAIN:
+        roles[j] = best
+    return rest + terms[roles[j]]
+
+
+def _sample(examples: Examples, n_numbers: int) -> Examples:
+    """Return up to 1000 different rows with their weights: of a large table of some of its rows."""
+    room = _CELLS // (examples.target.n_states * len(ROLES) * max(1, n_numbers))
+    if examples.n_rows > _LARGE:
+        examples = examples.take(np.sort(np.random.default_rng(0).permutation(examples.n_rows)[: 4 * _ROWS]))
+    rows, weights = distinct_rows(examples)
+    some = slice(0, max(_FEWEST, min(_ROWS, room)))  # sorted by keys, which are random
+    sample = examples.take(rows[some])
+    return Examples(sample.rows, sample.classes, sample.target, weights[some])
+
+
+def _held_out(sample: Examples, folds: Sequence[np.ndarray], numbers: Sequence[int]) -> _HeldOut:
+    """Return the log-likelihoods of the rows that are held out in each fold, by all models."""
+    n_classes, mass = sample.target.n_states, sample.mass
+    held = [np.flatnonzero(share > 0.0) for share in folds]
+    prior = np.log(np.maximum(sample.class_weight, 1e-9) / sample.class_weight.sum())[:, None]
+    rows = np.concatenate(held)
+    base = np.repeat(prior, len(rows), axis=1)
+    kept = [mass * (1.0 - share) for share in folds]
+    for j, variable in enumerate(sample.rows.variables):
+        if variable.is_categorical and variable.n_states:
+            codes = sample.rows.columns[j].astype(np.intp)
+            parts = [
+                _table_terms(codes, sample.classes, w, n_classes, variable.n_states)[:, codes[some]]
+                for w, some in zip(kept, held, strict=True)
+            ]
+            base += np.concatenate(parts, axis=1)
+    terms: dict[int, dict[str, np.ndarray]] = {}
+    for j in numbers:
+        values = numbers_of(sample.rows, j)
+        terms[j], possible = {}, tuple(_possible(values, len(numbers)))
+        values = _in_unit(values)
+        for role in possible:
+            parts = [
+                _term(role, values, sample.classes, w, n_classes)(values[some])
+                for w, some in zip(kept, held, strict=True)
+            ]
+            terms[j][role] = np.concatenate(parts, axis=1)
+    shares = np.concatenate([(mass / mass.max() * share)[some] for share, some in zip(folds, held, strict=True)])
+    return _HeldOut(sample.classes[rows], shares, base, prior, {j: found for j, found in terms.items() if found})
+
+
+def _possible(values: np.ndarray, n_numbers: int) -> Iterator[str]:
+    """Yield the models that a column may have; none for a constant one."""
+    distinct = np.unique(values[~np.isnan(values)])
+    if len(distinct) < 2:
+        return
+    yield "gaussian"
+    if distinct[0] > 0.0:
+        yield "log-gaussian"
+    if n_numbers <= _MANY:
+        yield "kernel"
+    yield "discretise"
+    if len(distinct) <= _CATEGORIES and (distinct == np.round(distinct)).all():
+        yield "category"
+
+
+def _in_unit(values: np.ndarray) -> np.ndarray:
+    """Return numbers in a unit in which squares neither vanish nor overflow."""
+    largest = np.nanmax(np.abs(values), initial=0.0)
+    return np.ldexp(values, -np.frexp(largest)[1]) if largest > 0.0 else values
+
+
+def _term(
+    role: str, values: np.ndarray, classes: np.ndarray, mass: np.ndarray, n_classes: int
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function that gives log P(x | c) of values, by class, as learned from rows of these weights."""
+    use = (mass > 0.0) & ~np.isnan(values)
+    x, y, w = values[use], classes[use], mass[use]
+    distinct = np.unique(x)
+    if len(distinct) < 2:
+        return lambda new: np.zeros((n_classes, len(new)))
+    if role in ("discretise", "category"):
+        cuts = mdl_cuts(x, y, w) if role == "discretise" else _categories(distinct)
+        table = _table_terms(cuts.codes(x).astype(np.intp), y, w, n_classes, len(cuts.cuts) + 1)
+        return lambda new: table[:, cuts.codes(new).astype(np.intp)]
+    if role == "kernel":
+        points = tuple(points_of(x[y == k], w[y == k]) for k in range(n_classes))
+        curve = curve_of(points, resolution(distinct), n_knots=_KNOTS)
+        return curve.log_density
+    low = 0.5 * distinct[0]
+    step = resolution(np.log(distinct) if role == "log-gaussian" else distinct)
+
+    def as_modelled(new: np.ndarray) -> np.ndarray:
+        return np.log(np.maximum(new, low)) if role == "log-gaussian" else new
+
+    gaussian = soft_gaussian(moments_within([as_modelled(x)], y, n_classes, weights=w), np.array([step]))
+    return lambda new: gaussian.log_density(as_modelled(new), 0)
+
+
+def _table_terms(codes: np.ndarray, classes: np.ndarray, mass: np.ndarray, n_classes: int, n_states: int) -> np.ndarray:
+    """Return log P(state | c) by Laplace's rule, and zeros in a last column, for missing values."""
+    seen = codes >= 0
+    counts = np.bincount(classes[seen] * n_states + codes[seen], mass[seen], minlength=n_classes * n_states)
+    raised = counts.reshape(n_classes, n_states) + 1.0
+    logs = np.log(raised / raised.sum(axis=1, keepdims=True))
+    return np.append(logs, np.zeros((n_classes, 1)), axis=1)

@@ -1,0 +1,147 @@
+"""What a person would notice in a table before learning from it: columns that give the target away, classes that are
+rare, and categories that are spelled in several ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from tunbridge.data.discretisation import mdl_cuts
+from tunbridge.data.table import Table
+from tunbridge.data.variable import State, Variable
+
+_TOLD = 0.995  # of the rows whose class a column tells: then it may be made from the class
+_FEWEST, _ROWS = 30, 20_000
+_RARE = 10
+
+
+class GivenAway(NamedTuple):
+    """A column that tells the class of nearly every row."""
+
+    column: str
+    share: float
+
+
+def giveaways(table: Table, target: str) -> list[GivenAway]:
+    """Return the columns, each of which alone tells the class of nearly all rows.
+
+    A class is told by the most frequent class of each state, or of each bin of a number. Identifiers tell nothing: a
+    state counts if it has ten rows in the mean. A target that is nearly constant is told by everything, so what is
+    told must leave less than a tenth of the errors of the most frequent class.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> rows = {"paid": ["y", "n"] * 30, "flag": [1.0, 0.0] * 30, "age": list(range(60)), "late": ["no", "yes"] * 30}
+    >>> [found.column for found in giveaways(tb.as_table(rows), "late")]
+    ['flag', 'paid']
+    """
+    if table.n_rows > _ROWS:
+        table = table.take(np.sort(np.random.default_rng(0).permutation(table.n_rows)[:_ROWS]))
+    classes = table.codes(target)
+    known = classes >= 0
+    counts = np.bincount(classes[known])
+    if known.sum() < _FEWEST or len(counts) < 2:
+        return []
+    least = 1.0 - 0.1 * (1.0 - counts.max() / counts.sum())
+    found = []
+    for column in table:
+        if column.variable.name == target:
+            continue
+        codes = _bins(column.values, classes) if column.variable.is_continuous else column.values
+        share = _told(codes, classes, known)
+        if share >= max(_TOLD, least):
+            found.append(GivenAway(column.variable.name, share))
+    return sorted(found, key=lambda each: (-each.share, each.column))
+
+
+def _bins(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    return mdl_cuts(values, classes, (classes >= 0).astype(np.float64)).codes(values)
+
+
+def _told(codes: np.ndarray, classes: np.ndarray, known: np.ndarray) -> float:
+    """Return the share of rows whose class is the most frequent one of their state."""
+    use = known & (codes >= 0)
+    if not use.any() or use.sum() < 0.5 * known.sum():
+        return 0.0
+    n_states, n_classes = int(codes[use].max()) + 1, int(classes[use].max()) + 1
+    if len(np.unique(codes[use])) > use.sum() / 10:
+        return 0.0
+    cells = np.bincount(codes[use].astype(np.int64) * n_classes + classes[use], minlength=n_states * n_classes)
+    return float(cells.reshape(n_states, n_classes).max(axis=1).sum() / use.sum())
+
+
+def rare_classes(table: Table, target: str) -> dict[State, int]:
+    """Return the classes that fewer than ten rows have, and how many do.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> rare_classes(tb.as_table({"y": ["a"] * 20 + ["b"] * 3}), "y")
+    {'b': 3}
+    """
+    codes = table.codes(target)
+    counts = np.bincount(codes[codes >= 0], minlength=table.variable(target).n_states)
+    states = table.variable(target).states or ()
+    return {state: int(n) for state, n in zip(states, counts, strict=True) if 0 < n < _RARE}
+
+
+def spellings(table: Table) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return for each column the categories that differ in capitals or blanks only, by the most frequent spelling.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> spellings(tb.as_table({"ill": ["yes", "Yes", "yes", "no", "no "]}))
+    {'ill': {'yes': ('Yes',), 'no': ('no ',)}}
+    """
+    found = {}
+    for variable, codes, _ in table:
+        texts = [s for s in variable.states or () if isinstance(s, str)]
+        if len({_plain(text) for text in texts}) < len(texts):
+            found[variable.name] = _groups(variable, np.bincount(codes[codes >= 0], minlength=variable.n_states))
+    return found
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _groups(variable: Variable, counts: np.ndarray) -> dict[str, tuple[str, ...]]:
+    groups: dict[str, list[int]] = {}
+    for code, state in enumerate(variable.states or ()):
+        if isinstance(state, str):
+            groups.setdefault(_plain(state), []).append(code)
+    found, states = {}, [str(state) for state in variable.states or ()]
+    for codes in groups.values():
+        first, *others = sorted(codes, key=lambda code: (-counts[code], states[code].strip() != states[code], code))
+        if others:
+            found[states[first]] = tuple(states[code] for code in others)
+    return found
+
+
+def merged_spellings(table: Table, groups: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Table:
+    """Return a table in which other spellings of a category are that category.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> table = tb.as_table({"ill": ["yes", "Yes", "no", "yes"]})
+    >>> merged_spellings(table, spellings(table)).variable("ill").states
+    ('yes', 'no')
+    """
+    for name, kept in groups.items():
+        if name not in table.names:
+            continue
+        column = table.column(name)
+        spelled = {other: state for state, others in kept.items() for other in others}
+        states = column.variable.states or ()
+        left = list(dict.fromkeys(spelled.get(str(s), s) if isinstance(s, str) else s for s in states))
+        place = np.array([left.index(spelled.get(str(s), s) if isinstance(s, str) else s) for s in states], np.intp)
+        values = np.where(column.values >= 0, place[column.values], -1).astype(column.values.dtype)
+        variable = Variable(name, left, ordered=column.variable.ordered)
+        table = table.with_column(column._replace(variable=variable, values=values))
+    return table

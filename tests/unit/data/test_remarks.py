@@ -1,0 +1,68 @@
+"""What a person would notice in a table before learning from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tunbridge as tb
+from tunbridge.data.remarks import giveaways, merged_spellings, rare_classes, spellings
+
+
+def rows(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    return {"x": rng.normal(y, 1.0), "word": rng.choice(["a", "b"], n), "y": np.array(["no", "yes"])[y]}
+
+
+class TestGiveaways:
+    @pytest.mark.parametrize(
+        "made",
+        [
+            lambda y, rng: np.where(y == "yes", "paid", "open"),
+            lambda y, rng: np.where(y == "yes", 10.0, -10.0) + rng.normal(size=len(y)),
+            lambda y, rng: np.where(rng.random(len(y)) < 0.002, "?", y),
+        ],
+    )
+    def test_copies_are_found(self, made):
+        table = rows()
+        table["copy"] = made(table["y"], np.random.default_rng(1))
+        assert [found.column for found in giveaways(tb.as_table(table), "y")] == ["copy"]
+
+    def test_identifiers_and_good_features_are_none(self):
+        table = rows()
+        table["id"] = [f"K{i}" for i in range(400)]
+        table["good"] = np.where(np.random.default_rng(1).random(400) < 0.95, table["y"], "maybe")
+        assert giveaways(tb.as_table(table), "y") == []
+
+    def test_a_rare_class_is_not_told_by_everything(self):
+        table = {"x": ["a", "b"] * 500, "y": ["no"] * 998 + ["yes"] * 2}
+        assert giveaways(tb.as_table(table), "y") == []
+
+    @pytest.mark.parametrize("n", [1, 2, 29])
+    def test_few_rows_prove_nothing(self, n):
+        y = ["no", "yes"] * n
+        assert giveaways(tb.as_table({"copy": y[:n], "y": y[:n]}), "y") == []
+
+
+def test_rare_classes():
+    assert rare_classes(tb.as_table({"y": ["a"] * 50 + ["b"] * 9 + ["c"] * 10}), "y") == {"b": 9}
+
+
+class TestSpellings:
+    def test_the_most_frequent_spelling_is_kept(self):
+        table = tb.as_table({"a": ["No", "no ", "yes", "Yes", "yes", None, "NO", "No"], "b": list("xyzxyzxy")})
+        found = spellings(table)
+        assert found == {"a": {"No": ("NO", "no "), "yes": ("Yes",)}}
+        merged = merged_spellings(table, found)
+        assert merged.to_pandas()["a"].tolist()[:5] == ["No", "No", "yes", "yes", "yes"]
+        assert merged.missing == {"a": 1}
+        assert spellings(merged) == {}
+
+    def test_other_rows_are_merged_alike(self):
+        found = spellings(tb.as_table({"a": ["yes", "yes", "Yes"]}))
+        later = merged_spellings(tb.as_table({"a": ["Yes", "no"], "c": ["u", "v"]}), found)
+        assert later.variable("a").states == ("yes", "no")
+
+    def test_numbers_are_no_spellings(self):
+        assert spellings(tb.as_table({"a": [1, 2, 1]}, kinds="categorical")) == {}

@@ -32,12 +32,13 @@ from tunbridge._core.check import check_integer, counted, listed, shortened
 from tunbridge._core.progress import Progress, Report, watched
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge.classifiers._rows import Frame
+from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.errors import DataError, TunbridgeError, UnseenStateWarning
 from tunbridge.evaluation.candidates import Candidate, Models, as_candidates
 from tunbridge.evaluation.comparison import CRITERION, Comparison, FoldResult
 from tunbridge.evaluation.families import default_models
 from tunbridge.evaluation.labelled import Labelled, labelled
-from tunbridge.evaluation.scores import Scores
+from tunbridge.evaluation.scores import Scores, plain_name
 
 if TYPE_CHECKING:
     import pandas
@@ -374,7 +375,17 @@ def choose(
     comparison = cross_validated(rows, candidates, folds, seed=seed, progress=progress)
     name = comparison.near_best()[0] if one_standard_error else comparison.best
     winner = next(c for c in candidates if c.name == name)
-    return ClassifierChoice(winner.fitted_on_all(rows), comparison, name, _reason(comparison, name))
+    classifier = winner.fitted_on_all(rows)
+    if isinstance(classifier, BayesClassifier):
+        classifier.evaluation_ = _recorded(comparison, name)
+    return ClassifierChoice(classifier, comparison, name, _reason(comparison, name))
+
+
+def _recorded(comparison: Comparison, name: str) -> dict[str, float]:
+    """Return the scores that a model keeps of the comparison it was chosen by; infinite ones are left out."""
+    scores = comparison.scores(name).summary()
+    known = {plain_name(metric): value for metric, value in scores.items() if np.isfinite(value)}
+    return {**known, "folds": float(len(comparison.baseline))}
 
 
 def _reason(comparison: Comparison, name: str) -> str:

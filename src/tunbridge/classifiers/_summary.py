@@ -1,4 +1,4 @@
-"""What a fitted classifier says about itself: classes, settings, training size, features with their types and states."""
+"""What a fitted classifier says about itself: classes, settings, training size, and features with their types."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tunbridge._core.check import check_choice, check_fitted, counted, listed, warn_user
+from tunbridge._core.check import check_choice, check_fitted, counted, warn_user
 from tunbridge._core.memory import check_memory
 from tunbridge._core.packing import pack, unpack
 from tunbridge._core.registry import Entry
@@ -100,6 +100,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
     categorical: Categorical
     statistics_: S
     feature_names_in_: np.ndarray
+    evaluation_: dict[str, float]
 
     @property
     def kind(self) -> str:
@@ -541,10 +542,10 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         structure  temperature | outlook; humidity | temperature; wind | outlook
         <BLANKLINE>
         feature      type                   values
-        outlook      categorical, 3 states  Sunny, Overcast, Rain
-        temperature  categorical, 3 states  Hot, Mild, Cool
+        outlook      categorical, 3 states  Overcast, Rain, Sunny
+        temperature  categorical, 3 states  Cool, Hot, Mild
         humidity     categorical, 2 states  High, Normal
-        wind         categorical, 2 states  Weak, Strong
+        wind         categorical, 2 states  Strong, Weak
         """
         check_fitted(self)
         return summary_text(self, most)

@@ -217,7 +217,7 @@ class TextClassifier(BayesClassifier[TextStatistics]):
 
     def _described(self) -> dict[str, str]:
         kept = self.statistics_
-        column = {"column": kept.column} if getattr(kept, "column", None) else {}
+        column = {"column": kept.column} if kept.column else {}
         return {**column, "model": self.model, "words": f"{kept.amounts.shape[0]} different ones"}
 
     def _check_parameters(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
@@ -35,7 +35,8 @@ def describe(data: Path, *, missing_values: bool = False, reading: Reading) -> N
     For a column: its kind, its states or range, missing values, and what looks odd about it. For a network: its
     variables, their states and parents, its size, and the cost of exact inference. For a classifier: its settings,
     classes, training size, and features with their types and states; when its file was written; and, where the model
-    knows them, its cross-validated accuracy and how its table was read. For a folder of texts: how many there are of each class, and how long they are.
+    knows them, its cross-validated accuracy and how its table was read. For a folder of texts: how many there are of
+    each class, and how long they are.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def _describe_network(path: Path, reading: Reading) -> None:
     for name in ("missing", "not_missing", "delimiter"):
         if getattr(reading, name):
             raise DataError(f"--{name.replace('_', '-')} must come with a table; {path.name!r} is a network.")
-    net: BayesianNetwork = load_network(path, reading.format) if reading.format else load_any(path, swapped_with=None)
+    net: Any = load_network(path, reading.format) if reading.format else load_any(path, swapped_with=None)
     if not is_a("BayesianNetwork", net):
         say(net.describe(most=None))
         say()

@@ -210,6 +210,10 @@ def current_spelling(words: list[str]) -> tuple[list[str], str]:
     if not words:
         return words, ""
     verb, rest = words[0], words[1:]
+    if verb == "evaluate" and "--json" in rest[1:-1]:
+        place = words.index("--json")
+        if words[place + 1].lower().endswith(".json"):  # a file that takes the results, not rows to evaluate on
+            return [*words[:place], "--output", *words[place + 1 :]], ""
     if verb == "describe" and "--holes" in rest:
         return [w if w != "--holes" else "--missing-values" for w in words], "`--holes` is now `--missing-values`"
     old = {entry.details["old"]: entry.name for entry in entries("verb").values() if "old" in entry.details}

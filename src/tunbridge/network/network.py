@@ -431,7 +431,8 @@ class BayesianNetwork:
             it.
         jointly : bool
             Whether "most-probable" means the jointly most probable states of all missing values of a row, which are
-            consistent. False imputes each value separately, which minimises the expected number of errors.
+            consistent. False imputes each value separately, which minimises the expected number of errors; a network
+            with continuous variables always does, and gives numbers their conditional means.
         columns : iterable of str, optional
             The variables to impute; default: all columns that are variables. Named variables that are not columns
             are added.

@@ -62,11 +62,12 @@ from tunbridge.decisions import Decisions, decide
 from tunbridge.decisions.evidence import WhatIf
 from tunbridge.decisions.importance import METHODS, Importance
 from tunbridge.decisions.losses import Losses
-from tunbridge.errors import DataError, ZeroProbabilityWarning
+from tunbridge.errors import DataError, DataWarning, ZeroProbabilityWarning
 from tunbridge.formats import is_other_file, write_model
 
 _TERMS_AT_ONCE = 1_000_000
 _CELLS_AT_ONCE = 2**24
+_PICKLES = (".pkl", ".pickle", ".joblib")
 _TERM_BYTES = 400.0  # of a feature in an explanation
 
 S = TypeVar("S", bound=Learned)
@@ -485,7 +486,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         """Return the accuracy: the share of rows whose class is predicted; y may be the name of a column."""
         check_fitted(self)
         X, y, sample_weight, _ = self.reader().split(X, y, sample_weight, self.target_name_)
-        return super().score(X, labels_of(y), sample_weight)
+        return super().score(X, np.atleast_1d(labels_of(y)), sample_weight)  # of one row, too
 
     def answers(self, rows: Rows, normalise: Finish) -> np.ndarray:
         """Return what rows that have been read are predicted: their :meth:`posteriors`."""
@@ -587,7 +588,14 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
                 f"a model must not overwrite a file that is not a model; got {str(path)!r}. Choose another name.",
                 parameter="path",
             )
+        if str(path).lower().endswith(_PICKLES):
+            warn_user(
+                f"{str(path)!r} is no pickle, whatever its name says: tb.load reads it. Call it .tb.", DataWarning
+            )
         write_model(path, self.kind, self.to_content())
+
+    write = save
+    """The same as :meth:`save`."""
 
     def to_content(self) -> dict[str, Any]:
         """Return what a file holds of the classifier; :meth:`save` writes it."""

@@ -302,6 +302,9 @@ class BayesianNetwork:
             return intervals.posterior(self._engine, target, evidence, interval=interval, random_state=random_state)
         return queries.posterior(self._engine, target, evidence)
 
+    query = posterior
+    """The same as :meth:`posterior`, as other libraries call it."""
+
     def posteriors(self, evidence: object = None, *, n_jobs: int | None = None) -> Posteriors | dict[str, np.ndarray]:
         """Return the distribution of every variable given evidence, or given each row of a frame.
 

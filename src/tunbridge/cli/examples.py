@@ -13,13 +13,16 @@ S. L. Lauritzen, D. J. Spiegelhalter (1988). Local computations with probabiliti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
 
 import tunbridge as tb
 from tunbridge.cli.files import write_batches
+from tunbridge.errors import DataError
 
 _PASSENGERS = {  # (class, sex, is a child): (survived, lost)
     (1, "male", False): (57, 118), (1, "female", False): (140, 4), (1, "male", True): (5, 0),
@@ -38,7 +41,7 @@ _SPAM = (
     ("call now", "reply WIN", "text STOP to end", "only today", "click the link"),
     ("100% free", "guaranteed", "limited offer", "cost 1.50 per min", "no risk"),
 )
-_MESSAGES, _SPAM_SHARE = 400, 0.25
+_MESSAGES, _SPAM_SHARE, _MIXED = 400, 0.25, 0.15
 
 
 def titanic() -> Iterator[tuple[str, pa.Table]]:
@@ -61,14 +64,14 @@ def messages() -> Iterator[tuple[str, pa.Table]]:
     """Yield short messages, a quarter of them spam."""
     rng = np.random.default_rng(160)
     is_spam = rng.random(_MESSAGES) < _SPAM_SHARE
-    texts = [", ".join(str(rng.choice(phrases)) for phrases in (_SPAM if spam else _HAM)) for spam in is_spam.tolist()]
+    kinds = is_spam[:, None] ^ (rng.random((_MESSAGES, len(_HAM))) < _MIXED)  # now and then a phrase of the other kind
+    texts = [", ".join(str(rng.choice((_SPAM if s else _HAM)[k])) for k, s in enumerate(row)) for row in kinds.tolist()]
     yield "messages.csv", pa.table({"label": np.where(is_spam, "spam", "ham"), "text": texts})
 
 
 def visits() -> Iterator[tuple[str, pa.Table]]:
     """Yield visits to a clinic, drawn from the network Asia; lung cancer is unknown in every third of them."""
     net = tb.example_network("asia")
-    net.write("asia.bif")
     for name, n in (("visits.csv", 500), ("later.csv", 100)):
         rows = net.sample(n, random_state=n).to_arrow()
         lung = [None if i % 3 == 0 else state for i, state in enumerate(rows["lung"].to_pylist())]
@@ -84,6 +87,29 @@ def write_example(name: str) -> dict[str, int]:
     """Write the files of an example into the working folder; return their names and numbers of rows."""
     written = {}
     for file, table in EXAMPLES[name]():
-        write_batches(Path(file), iter([table]))
+        write_new(Path(file), table)
         written[file] = table.num_rows
+    if name == "visits":
+        with _new(Path("asia.bif")) as path:
+            tb.example_network("asia").write(path)
     return written
+
+
+def write_new(file: Path, table: pa.Table) -> None:
+    """Write a table to a file; raise if there is another file of this name."""
+    with _new(file) as path:
+        write_batches(path, iter([table]))
+
+
+@contextmanager
+def _new(file: Path) -> Iterator[Path]:
+    """Give a temporary name for a file, which is moved to its place unless another file is there."""
+    with TemporaryDirectory(dir=".", prefix=".tunbridge-") as folder:
+        made = Path(folder) / file.name
+        yield made
+        if file.exists() and file.read_bytes() != made.read_bytes():
+            hint = "Move it away, or use another folder."
+            raise DataError(
+                f"the file to write must not exist yet; got {str(file)!r}, which holds something else. {hint}"
+            )
+        made.replace(file)

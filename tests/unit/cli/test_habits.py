@@ -32,6 +32,9 @@ def test_example_files_are_written(run, tmp_path: Path):
     before = (tmp_path / "messages.csv").read_bytes()
     run("datasets", "get", "messages")
     assert (tmp_path / "messages.csv").read_bytes() == before
+    (tmp_path / "visits.csv").write_text("a,b\n1,2\n")
+    assert "the file to write must not exist yet; got 'visits.csv'" in run("datasets", "get", "visits", code=1).stderr
+    assert (tmp_path / "visits.csv").read_text() == "a,b\n1,2\n"
 
 
 def test_bad_data_sets(run):

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from tunbridge._core.grid import grid_lines
 from tunbridge._core.registry import verb
-from tunbridge.cli.examples import EXAMPLES, write_example
+from tunbridge.cli.examples import EXAMPLES, write_example, write_new
 from tunbridge.cli.files import table_output, write_batches
 from tunbridge.cli.output import counted, say, say_table
 from tunbridge.cli.usage import refuse
@@ -70,7 +70,7 @@ def datasets(
 
 
 def _get(names: list[str], *, download: bool) -> None:
-    """Write the files of data sets into the working folder; a file of the same name is replaced."""
+    """Write the files of data sets into the working folder; other files of the same name stay."""
     for name in names:
         if name not in EXAMPLES:
             known.load(name, download=download)  # raises where there is none
@@ -80,7 +80,7 @@ def _get(names: list[str], *, download: bool) -> None:
         else:
             table = known.load(name, download=download)
             written = {f"{name}.csv": table.n_rows}
-            write_batches(Path(f"{name}.csv"), iter([_with_weights(table)]))
+            write_new(Path(f"{name}.csv"), _with_weights(table))
         for file, n in written.items():
             say(f"{name}: {counted(n, 'row')} in {file}")
 

@@ -41,7 +41,9 @@ _ALSO = {"train": "learn", "info": "describe", "summary": "describe", "classify"
 _MEANT = {
     "show": "describe", "fit": "learn", "fill": "impute", "cv": "evaluate", "infer": "query", "posterior": "query",
 }  # fmt: skip
-_PICTURES = "Pictures: --plot of evaluate, explain, bayes and test, and explain --nomogram."
+_PICTURES = (
+    "Pictures: --plot of evaluate, explain, bayes and test, and explain --nomogram. Use tunbridge describe for text."
+)
 _LEAST_ADDRESSES = 2**30
 _FRUGAL = {"ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 # Boxes and colours are for terminals; elsewhere they would only be in the way of grep.

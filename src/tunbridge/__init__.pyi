@@ -122,6 +122,7 @@ from tunbridge.learning import (
     bootstrap_structure as bootstrap_structure,
     choose_states as choose_states,
     fit_parameters as fit_parameters,
+    impute as impute,
     learn_network as learn_network,
     learn_structure as learn_structure,
     merge_networks as merge_networks,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -170,6 +171,9 @@ def split_target(
             )
         return X, y, sample_weight, known
     if not is_frame(X):
+        if isinstance(X, str | PathLike):
+            hint = f"Read it first: tb.read_table({str(X)!r})."
+            raise DataError(f"X must be a frame or an array; got the name of a file, {str(X)!r}. {hint}", parameter="X")
         if required:
             rule = "y must be an array of classes unless X is a frame with named columns"
             is_pair = isinstance(X, tuple) and X and isinstance(X[0], Table)

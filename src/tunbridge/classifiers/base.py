@@ -22,9 +22,9 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tunbridge._core.check import check_choice, check_fitted, counted, listed, warn_user
+from tunbridge._core.check import check_choice, check_fitted, counted, warn_user
 from tunbridge._core.memory import check_memory
-from tunbridge._core.packing import unpack
+from tunbridge._core.packing import pack, unpack
 from tunbridge._core.registry import Entry
 from tunbridge._core.threads import at_once, n_threads, replacing_state, row_pieces
 from tunbridge.classifiers._classes import (
@@ -52,6 +52,7 @@ from tunbridge.classifiers._rows import (
     SampleWeight,
 )
 from tunbridge.classifiers._statistics import Part, Statistics, inner_statistics
+from tunbridge.classifiers._summary import summary_html, summary_text
 from tunbridge.classifiers.explanation.contributions import Compared, compared_rows, explanations
 from tunbridge.classifiers.explanation.importance import importance_of
 from tunbridge.classifiers.explanation.what_if import Changeable, changes
@@ -61,12 +62,12 @@ from tunbridge.decisions import Decisions, decide
 from tunbridge.decisions.evidence import WhatIf
 from tunbridge.decisions.importance import METHODS, Importance
 from tunbridge.decisions.losses import Losses
-from tunbridge.errors import DataError, ZeroProbabilityWarning
+from tunbridge.errors import DataError, DataWarning, ZeroProbabilityWarning
 from tunbridge.formats import is_other_file, write_model
 
 _TERMS_AT_ONCE = 1_000_000
 _CELLS_AT_ONCE = 2**24
-_SHOWN = 30  # classes in a description
+_PICKLES = (".pkl", ".pickle", ".joblib")
 _TERM_BYTES = 400.0  # of a feature in an explanation
 
 S = TypeVar("S", bound=Learned)
@@ -100,6 +101,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
     categorical: Categorical
     statistics_: S
     feature_names_in_: np.ndarray
+    evaluation_: dict[str, float]
 
     @property
     def kind(self) -> str:
@@ -244,6 +246,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
 
     def adopt(self, statistics: S, target_name: str | None) -> Self:
         """Take statistics as what has been learned, and derive everything else from them."""
+        self.__dict__.pop("evaluation_", None)  # it was that of other rows
         self.class_log_prior_ = self.log_prior(statistics)
         self._model = self.derive(statistics, self.class_log_prior_)
         self.statistics_, self.target_name_ = statistics, target_name
@@ -483,7 +486,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         """Return the accuracy: the share of rows whose class is predicted; y may be the name of a column."""
         check_fitted(self)
         X, y, sample_weight, _ = self.reader().split(X, y, sample_weight, self.target_name_)
-        return super().score(X, labels_of(y), sample_weight)
+        return super().score(X, np.atleast_1d(labels_of(y)), sample_weight)  # of one row, too
 
     def answers(self, rows: Rows, normalise: Finish) -> np.ndarray:
         """Return what rows that have been read are predicted: their :meth:`posteriors`."""
@@ -519,8 +522,16 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
     # What was learned, in words
 
     @at_once
-    def describe(self) -> str:
-        """Return a few lines about what was learned: classes and their counts, features, and the structure.
+    def describe(self, *, most: int | None = 30) -> str:
+        """Return what was learned: target and classes, settings, training size, structure, and the features.
+
+        Each feature has its type, and its states or bins. Lines about the cross-validated accuracy and about how the
+        table was read follow where the classifier knows them.
+
+        Parameters
+        ----------
+        most : int or None
+            The number of features to list; None for all.
 
         Examples
         --------
@@ -530,15 +541,15 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         target     play: no 5, yes 9
         features   4: 'outlook', 'temperature', 'humidity', 'wind'
         structure  temperature | outlook; humidity | temperature; wind | outlook
+        <BLANKLINE>
+        feature      type                   values
+        outlook      categorical, 3 states  Overcast, Rain, Sunny
+        temperature  categorical, 3 states  Cool, Hot, Mild
+        humidity     categorical, 2 states  High, Normal
+        wind         categorical, 2 states  Strong, Weak
         """
         check_fitted(self)
-        target, counts = self.statistics_.target, self.class_count_.tolist()
-        shown = [f"{label} {count:g}" for label, count in zip(self.classes_[:_SHOWN].tolist(), counts, strict=False)]
-        classes = ", ".join(shown) + (f", … ({len(counts)} in all)" if len(counts) > _SHOWN else "")
-        lines = [f"{self!r} learned from {counted(round(sum(counts)), 'row')}", f"target     {target.name}: {classes}"]
-        if self.variables_:
-            lines.append(f"features   {len(self.variables_)}: {listed(v.name for v in self.variables_)}")
-        return "\n".join([*lines, *(f"{what:<9}  {text}" for what, text in self._described().items())])
+        return summary_text(self, most)
 
     def _described(self) -> dict[str, str]:
         """Return further lines of the description: what, and the text."""
@@ -550,6 +561,18 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
 
     def __str__(self) -> str:
         return self.describe() if self.__sklearn_is_fitted__() else repr(self)
+
+    @property
+    def _repr_html_(self) -> Any:
+        """The page that a notebook shows: scikit-learn's, and once fitted the summary below it."""
+        theirs = super()._repr_html_
+        return (lambda: theirs() + summary_html(self)) if self.__sklearn_is_fitted__() else theirs
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        found: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if self.__sklearn_is_fitted__() and "text/html" in found:
+            found["text/html"] += summary_html(self)
+        return found
 
     # Files
 
@@ -565,7 +588,14 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
                 f"a model must not overwrite a file that is not a model; got {str(path)!r}. Choose another name.",
                 parameter="path",
             )
+        if str(path).lower().endswith(_PICKLES):
+            warn_user(
+                f"{str(path)!r} is no pickle, whatever its name says: tb.load reads it. Call it .tb.", DataWarning
+            )
         write_model(path, self.kind, self.to_content())
+
+    write = save
+    """The same as :meth:`save`."""
 
     def to_content(self) -> dict[str, Any]:
         """Return what a file holds of the classifier; :meth:`save` writes it."""
@@ -574,6 +604,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
             "target_name": self.target_name_,
             "has_feature_names": hasattr(self, "feature_names_in_"),
             "statistics": self.statistics_.content(),
+            **({"evaluation": pack(self.evaluation_)} if getattr(self, "evaluation_", None) else {}),
         }
 
     @classmethod
@@ -587,6 +618,8 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
             model.feature_names_in_ = np.array([v.name for v in statistics.variables], object)
             if model.target_name_ in model.feature_names_in_.tolist():
                 raise ValueError("its target must not be one of its features")
+        if "evaluation" in content:
+            model.evaluation_ = unpack(dict[str, float], content["evaluation"])
         return model
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -37,7 +37,13 @@ _GROUPS = {
     "text": "Text classifiers.",
     "sequence": "Sequence classifiers.",
 }
-_MEANT = {"train": "learn", "draw": "describe", "plot": "describe", "show": "describe"}
+_ALSO = {"train": "learn", "info": "describe", "summary": "describe", "classify": "predict", "score": "evaluate"}
+_MEANT = {
+    "show": "describe", "fit": "learn", "fill": "impute", "cv": "evaluate", "infer": "query", "posterior": "query",
+}  # fmt: skip
+_PICTURES = (
+    "Pictures: --plot of evaluate, explain, bayes and test, and explain --nomogram. Use tunbridge describe for text."
+)
 _LEAST_ADDRESSES = 2**30
 _FRUGAL = {"ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 # Boxes and colours are for terminals; elsewhere they would only be in the way of grep.
@@ -108,6 +114,8 @@ class Program(TyperGroup):
 
     def _hint(self, word: str) -> str:
         """Return which command was meant, or all commands, with a blank before it."""
+        if word in ("draw", "plot"):
+            return f" {_PICTURES}"
         known, meant = list(_children(self._group)), _MEANT.get(word, word)
         if meant in known:
             return f" Did you mean {meant!r}?"
@@ -210,6 +218,12 @@ def current_spelling(words: list[str]) -> tuple[list[str], str]:
     if not words:
         return words, ""
     verb, rest = words[0], words[1:]
+    if verb in _ALSO:
+        return current_spelling([_ALSO[verb], *rest])
+    if verb == "evaluate" and "--json" in rest[1:-1]:
+        place = words.index("--json")
+        if words[place + 1].lower().endswith(".json"):  # a file that takes the results, not rows to evaluate on
+            return [*words[:place], "--output", *words[place + 1 :]], ""
     if verb == "describe" and "--holes" in rest:
         return [w if w != "--holes" else "--missing-values" for w in words], "`--holes` is now `--missing-values`"
     old = {entry.details["old"]: entry.name for entry in entries("verb").values() if "old" in entry.details}

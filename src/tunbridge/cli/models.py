@@ -93,6 +93,20 @@ def model_names(option: str, texts: Sequence[str], kind: str = "") -> tuple[str,
     return tuple(names)
 
 
+def kind_of_models(texts: Sequence[str]) -> str:
+    """Return what models read that were named: texts or sequences where only these have them; else an empty text.
+
+    Examples
+    --------
+    >>> kind_of_models(["multinomial,complement"]), kind_of_models(["markov"]), kind_of_models(["nb,tan"])
+    ('text', 'sequence', '')
+    """
+    words = ",".join(texts).replace(",", " ").split()
+    if not words or _find(words[0], ""):
+        return ""
+    return next((kind for kind in (TEXT, SEQUENCE) if all(_find(word, kind) for word in words)), "")
+
+
 def _usual_ones(texts: Sequence[str], kind: str = "") -> frozenset[str]:
     """Return the models that ``auto`` stands for, if it was given: they were not named one by one.
 

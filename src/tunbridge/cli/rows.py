@@ -74,7 +74,7 @@ def iter_rows(
     else:
         size = batch_rows or DOCUMENT_ROWS
         read = iter_documents(model, paths, reading, column, size)
-    words = _iter_verbatim(paths[0], reading, size) if verbatim and not is_loose(paths[0], reading) else None
+    words = iter_verbatim(paths[0], reading, size) if verbatim and not is_loose(paths[0], reading) else None
     for features in read:
         shown = features.drop_columns([READ]) if READ in features.column_names else features
         yield Rows(features, shown if words is None else next(words))
@@ -120,7 +120,7 @@ def _check_features(model: BayesClassifier | NetworkTarget, path: Path, names: l
         )
 
 
-def _iter_verbatim(path: Path, reading: Reading, batch_rows: int) -> Iterator[pa.Table]:
+def iter_verbatim(path: Path, reading: Reading, batch_rows: int) -> Iterator[pa.Table]:
     """Return all values of a file as they are: texts of a text file, values of the file's own types otherwise."""
     typed = iter_typed(path, format=reading.format, batch_rows=batch_rows)
     return typed or iter_batches(path, missing=(), batch_rows=batch_rows, **reading.how)

@@ -123,6 +123,8 @@ def frame_columns(data: Frame) -> dict[str, Any]:
     if isinstance(data, Table):
         return {c.variable.name: column_to_arrow(c) for c in data}
     if isinstance(data, Mapping):
+        if data and all(map(_is_scalar, data.values())):
+            data = {name: [value] for name, value in data.items()}  # one row
         return _checked_names([(name, _one_dimensional(name, values)) for name, values in data.items()])
     if is_pandas(data, "DataFrame"):
         check_column_names(data.columns)
@@ -335,8 +337,8 @@ _HINT = "make its column categorical if each value is a class."
 def with_classes(table: Table, target: str, *, hint: str = _HINT) -> tuple[Table, np.ndarray]:
     """Return the table with a categorical target, and which rows have a class.
 
-    Raises unless there are features and at least two classes. The hint ends the sentence «Discretize it first, or
-    …» for a target that is a quantity.
+    Raises unless there are features and at least two classes. The hint ends the sentence «For classes
+    discretize it first, or …» for a target that is a quantity.
 
     Examples
     --------
@@ -378,7 +380,9 @@ def _is_whole(value: object) -> bool:
 def _quantity(name: str, what: str, distinct: list[Any], hint: str) -> DataError:
     held = f"{len(distinct)} different ones, {distinct[0]} to {distinct[-1]}"
     return DataError(
-        f"the target must have classes; column {name!r} holds {what} ({held}). Discretize it first, or {hint}"
+        f"the target must have classes; column {name!r} holds {what} ({held}). A network predicts numbers: "
+        "tb.learn_network and its predict, or tunbridge network learn --cuts none and predict --target. For classes "
+        f"discretize it first (tb.discretise), or {hint}"
     )
 
 

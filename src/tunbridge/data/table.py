@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from tunbridge._core.check import as_list, did_you_mean, listed, repeated, shortened, warn_user
-from tunbridge._core.grid import grid_lines
+from tunbridge._core.grid import grid_lines, html_table
 from tunbridge._core.hashing import mixed, seeded, text_key
 from tunbridge._core.memory import check_memory
 from tunbridge._core.threads import map_threads
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-_SHOWN_COLUMNS = 40
+_SHOWN_COLUMNS, _SHOWN_ROWS = 40, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +152,42 @@ class Table:
 
     def __len__(self) -> int:
         return self.n_rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows and of columns."""
+        return self.n_rows, self.n_columns
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self.positions
+
+    def __getitem__(self, key: str | int | slice | ArrayLike) -> Any:
+        """Return the values of a column, some columns, one row as a dict, or some rows.
+
+        Examples
+        --------
+        >>> import tunbridge as tb
+        >>> table = tb.as_table({"sky": ["clear", "grey", None], "wind": [2.5, 7.0, 4.1]})
+        >>> table["wind"].tolist(), table["sky"].tolist(), table[0]
+        ([2.5, 7.0, 4.1], ['clear', 'grey', None], {'sky': 'clear', 'wind': 2.5})
+        >>> table[["wind"]].names, table[1:].shape, table[table["wind"] > 4].shape
+        (('wind',), (2, 2), (2, 2))
+        """
+        if isinstance(key, str):
+            return column_to_arrow(self.column(key)).to_numpy(zero_copy_only=False)
+        if isinstance(key, list | tuple) and key and all(isinstance(name, str) for name in key):
+            return self.select(key)
+        if isinstance(key, int | np.integer) and not isinstance(key, bool):
+            return self.take(np.array([key])).to_arrow().to_pylist()[0]
+        return self.take(key)
+
+    def head(self, n: int = 5) -> Table:
+        """Return the first rows."""
+        return self.take(slice(0, n))
+
+    def tail(self, n: int = 5) -> Table:
+        """Return the last rows."""
+        return self.take(slice(max(0, self.n_rows - n), None))
 
     def position(self, name: str) -> int:
         """Return the index of a column; raise with a hint when there is none of that name."""
@@ -384,6 +421,19 @@ class Table:
         cells = counted(sum(self.missing.values()), "missing value")
         weighted = ", weighted" if self.weights is not None else ""
         return f"Table: {size}, {cells}{weighted}\n{self.summary(most=_SHOWN_COLUMNS)}".rstrip()
+
+    def _repr_html_(self) -> str:
+        """Return the size, and the first rows as a table."""
+        size = repr(self).partition("\n")[0]
+        shown = self.select(self.names[:_SHOWN_COLUMNS]).head(_SHOWN_ROWS).to_arrow()
+        rows = [[_cell_text(value) for value in row.values()] for row in shown.to_pylist()]
+        more = f"<p>… and {counted(self.n_rows - _SHOWN_ROWS, 'more row')}</p>" if self.n_rows > _SHOWN_ROWS else ""
+        return f"<p>{escape(size)}</p>{html_table(shown.column_names, rows, left=None)}{more}"
+
+
+def _cell_text(value: object) -> str:
+    """Return a value as the text of a cell."""
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def encode_values(

@@ -32,8 +32,14 @@ from tunbridge.evaluation.scores import METRICS, Scores, merged, plain_name
 if TYPE_CHECKING:
     import pandas
 
+    from tunbridge.evaluation.predictions import Mistake, Predictions
+
 CRITERION = "log-loss"
+COST = "cost"
 SHOWN = ("accuracy", "log-loss", "Brier score", "AUC")
+_WIDTH = 80
+_LEFT_OUT = ("predict", "fit", "Brier score", "AUC")
+_PER_ROW = ("rows", "true", "log_proba", "weights", "folds")
 _FEWEST, _MOST_DIGITS = 3, 5
 _TIME_WIDTH = 7
 
@@ -61,12 +67,18 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FoldResult:
-    """The result of a model on one fold: its scores on the held-out rows, and its times in seconds."""
+    """The result of a model on one fold: its scores on the held-out rows, and its times in seconds.
+
+    Where they were asked for, also the mean ``cost`` of a row, the ``predictions``, and the worst ``mistakes``.
+    """
 
     fold: int
     scores: Scores
     fit_seconds: float
     predict_seconds: float
+    cost: float = math.nan
+    predictions: Predictions | None = None
+    mistakes: tuple[Mistake, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +103,14 @@ class Comparison:
         Models that could not be fitted, and why.
     is_interrupted : bool
         Whether Ctrl-C ended it before all folds were done.
+    how : str
+        What is special about the folds: groups kept together, or the order of time.
+    n_repeats : int
+        How often the rows were divided into folds.
+    baseline_costs : tuple of float
+        The cost of the class frequencies on each fold, if there are losses.
+    classes : tuple
+        The classes.
 
     Examples
     --------
@@ -111,6 +131,10 @@ class Comparison:
     notes: tuple[str, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
     is_interrupted: bool = False
+    how: str = ""
+    n_repeats: int = 1
+    baseline_costs: tuple[float, ...] = ()
+    classes: tuple[Any, ...] = ()
 
     # Results
 
@@ -121,8 +145,9 @@ class Comparison:
 
     @property
     def n_rows(self) -> int:
-        """The number of held-out rows."""
-        return merged(self.baseline).n_rows
+        """The number of held-out rows; repetitions do not count."""
+        n = sum(part.n_rows for part in self.baseline[: self.n_folds])
+        return n if self.n_repeats > 1 else merged(self.baseline).n_rows
 
     @cached_property
     def ranked(self) -> tuple[str, ...]:
@@ -140,12 +165,36 @@ class Comparison:
         return merged([part.scores for part in self._parts(model)])
 
     def summary(self, model: str) -> dict[str, Estimate]:
-        """Return accuracy, balanced accuracy, log-loss, Brier score and AUC, each with its standard error."""
-        return _estimates([part.scores for part in self._parts(model)])
+        """Return accuracy, balanced accuracy, log-loss, Brier score and AUC, each with its standard error.
+
+        With losses, also the mean cost of a row.
+        """
+        parts = self._parts(model)
+        return self._estimates([part.scores for part in parts], [part.cost for part in parts])
 
     def baseline_summary(self) -> dict[str, Estimate]:
         """Return the same for the class frequencies."""
-        return _estimates(self.baseline)
+        return self._estimates(self.baseline, self.baseline_costs)
+
+    def predictions(self, model: str | None = None) -> Predictions:
+        """Return the probabilities that a model (default: the best) gave to the held-out rows."""
+        name = self.best if model is None else model
+        kept = [part.predictions for part in self._parts(name)]
+        if any(each is None for each in kept):
+            raise DataError(
+                "predictions must be kept to be returned. Use compare_classifiers(…, keep_predictions=True)."
+            )
+        found = [each for each in kept if each is not None]
+        joined = [np.concatenate([getattr(p, f) for p in found]) for f in _PER_ROW]
+        return type(found[0])(found[0].classes, *joined)
+
+    def mistakes(self, model: str | None = None, n: int = 10) -> tuple[Mistake, ...]:
+        """Return the worst mistakes of a model (default: the best), those with the least P(true class) first."""
+        parts = self._parts(self.best if model is None else model)
+        found: dict[int, Mistake] = {}
+        for each in sorted((m for part in parts for m in part.mistakes), key=lambda m: m.probability):
+            found.setdefault(each.row, each)  # once, whatever the number of repetitions
+        return tuple(found.values())[:n]
 
     def seconds(self, model: str) -> tuple[float, float]:
         """Return the median time to fit and to predict a fold, in seconds."""
@@ -160,7 +209,7 @@ class Comparison:
         mean = self.scores(model).summary()[metric] - self.scores(self.best if to is None else to).summary()[metric]
         if not (np.isfinite(a).all() and np.isfinite(b).all()):
             return Estimate(0.0 if one is other else mean, math.nan)
-        return Estimate(mean, standard_error(a - b))
+        return Estimate(mean, self._error(a - b))
 
     def near_best(self) -> tuple[str, ...]:
         """Return the models whose log-loss is within one standard error of the best, in the given order.
@@ -177,17 +226,28 @@ class Comparison:
         return "\n".join(grid_lines(*self.rows()))
 
     def rows(self) -> tuple[list[str], list[list[str]]]:
-        """Return the header and the rows of the table."""
+        """Return the header and the rows of the table.
+
+        Columns are left out where it would be wider than 80 characters: the times first, then the Brier score.
+        """
         digits = self._digits()
-        lines = [[name, *_texts(self.summary(name), digits), *self._times(name)] for name in self.ranked]
-        usual = [f"always {self.usual}", *_texts(self.baseline_summary(), digits), "", ""]
-        return ["model", *SHOWN, "fit", "predict"], [*lines, usual]
+        shown = (*SHOWN, COST) if self.baseline_costs else SHOWN
+        lines = [[name, *_texts(self.summary(name), digits, shown), *self._times(name)] for name in self.ranked]
+        usual = [f"always {self.usual}", *_texts(self.baseline_summary(), digits, shown), "", ""]
+        table = [["model", *shown, "fit", "predict"], *lines, usual]
+        for name in _LEFT_OUT:
+            if sum(max(map(len, column)) + 2 for column in zip(*table, strict=True)) - 2 > _WIDTH:
+                place = table[0].index(name)
+                table = [line[:place] + line[place + 1 :] for line in table]
+        return table[0], table[1:]
 
     def title(self) -> str:
         """Return a description of the cross-validation on one line."""
-        done = len(self.baseline)
-        folds = f"{done}-fold" if done == self.n_folds else f"{done} folds of {self.n_folds}-fold"
-        return f"{folds} cross-validation, target {self.target}, seed {self.random_state}: {self.n_rows} rows"
+        done, all_folds = len(self.baseline), self.n_folds * self.n_repeats
+        folds = f"{self.n_folds}-fold" if done == all_folds else f"{done} folds of {self.n_folds}-fold"
+        times = f"repeated {self.n_repeats} times" if self.n_repeats > 1 else ""
+        special = "".join(f", {what}" for what in (self.how, times) if what)
+        return f"{folds} cross-validation{special}, target {self.target}, seed {self.random_state}: {self.n_rows} rows"
 
     def verdict(self) -> str:
         """Return a sentence on which model is the best, and which are as good."""
@@ -214,7 +274,7 @@ class Comparison:
         rows = [(self.summary(name), self.seconds(name)) for name in self.ranked]
         rows.append((self.baseline_summary(), (math.nan, math.nan)))
         columns: dict[str, list[float]] = {}
-        for metric in METRICS:
+        for metric in rows[0][0]:
             columns[plain_name(metric)] = [summary[metric].mean for summary, _ in rows]
             columns[f"{plain_name(metric)}_error"] = [summary[metric].error for summary, _ in rows]
         for i, name in enumerate(("fit_seconds", "predict_seconds")):
@@ -227,6 +287,8 @@ class Comparison:
             "target": self.target,
             "rows": self.n_rows,
             "folds": len(self.baseline),
+            **({"repeats": self.n_repeats} if self.n_repeats > 1 else {}),
+            **({"splits": self.how} if self.how else {}),
             "random_state": self.random_state,
             "best": self.best,
             "models": {name: self._plain(name) for name in self.ranked},
@@ -266,6 +328,22 @@ class Comparison:
     def _times(self, model: str) -> list[str]:
         return [seconds_text(seconds).rjust(_TIME_WIDTH) for seconds in self.seconds(model)]
 
+    def _estimates(self, parts: Sequence[Scores], costs: Sequence[float]) -> dict[str, Estimate]:
+        by_fold = [scores.summary() for scores in parts]
+        pooled = merged(parts).summary()
+        found = {m: Estimate(pooled[m], self._error(np.array([s[m] for s in by_fold]))) for m in METRICS}
+        if self.baseline_costs:
+            weights = np.array([scores.weight for scores in parts])
+            found[COST] = Estimate(float(np.average(costs, weights=weights)), self._error(np.array(costs)))
+        return found
+
+    def _error(self, by_fold: np.ndarray) -> float:
+        """Return the standard error of a mean over folds; over repetitions it is averaged, not made smaller."""
+        starts = range(0, len(by_fold), self.n_folds)
+        errors = np.array([standard_error(by_fold[start : start + self.n_folds]) for start in starts])
+        known = errors[~np.isnan(errors)]
+        return float(np.sqrt(np.mean(known**2))) if known.size else math.nan
+
     def _digits(self) -> int:
         """Return the number of digits that show the smallest standard error of the accuracy and the log-loss."""
         shown = [self.summary(name)[metric].error for name in self.models for metric in SHOWN[:2]]
@@ -288,14 +366,8 @@ def standard_error(values: np.ndarray) -> float:
     return float(known.std(ddof=1) / math.sqrt(len(known)))
 
 
-def _estimates(parts: Sequence[Scores]) -> dict[str, Estimate]:
-    by_fold = [scores.summary() for scores in parts]
-    pooled = merged(parts).summary()
-    return {m: Estimate(pooled[m], standard_error(np.array([s[m] for s in by_fold]))) for m in METRICS}
-
-
-def _texts(summary: Mapping[str, Estimate], digits: int) -> list[str]:
-    return [summary[metric].text(digits) for metric in SHOWN]
+def _texts(summary: Mapping[str, Estimate], digits: int, shown: Sequence[str]) -> list[str]:
+    return [summary[metric].text(digits) for metric in shown]
 
 
 def _plain(summary: Mapping[str, Estimate]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import html
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -32,17 +32,21 @@ from tunbridge._core.check import check_integer, counted, listed, shortened
 from tunbridge._core.progress import Progress, Report, watched
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge.classifiers._rows import Frame
+from tunbridge.classifiers.base import BayesClassifier
+from tunbridge.decisions import loss_matrix
+from tunbridge.decisions.losses import Losses
 from tunbridge.errors import DataError, TunbridgeError, UnseenStateWarning
 from tunbridge.evaluation.candidates import Candidate, Models, as_candidates
 from tunbridge.evaluation.comparison import CRITERION, Comparison, FoldResult
-from tunbridge.evaluation.families import default_models
+from tunbridge.evaluation.families import classifier_names, default_models
 from tunbridge.evaluation.labelled import Labelled, labelled
-from tunbridge.evaluation.scores import Scores
+from tunbridge.evaluation.predictions import Mistake, Predictions, realised_cost
+from tunbridge.evaluation.scores import Scores, plain_name
+from tunbridge.evaluation.splits import NEVER, Splits, copies_note, group_folds, time_folds
 
 if TYPE_CHECKING:
     import pandas
 
-_NEVER = -1
 _BAR = 24
 
 
@@ -52,6 +56,12 @@ def compare_classifiers(
     models: Models | None = None,
     *,
     folds: int = 10,
+    repeats: int = 1,
+    groups: str | ArrayLike | None = None,
+    time: str | ArrayLike | None = None,
+    loss: Losses = None,
+    keep_predictions: bool = False,
+    n_mistakes: int = 0,
     random_state: RandomState = 0,
     weights: str | ArrayLike | None = None,
     n_jobs: int | None = None,
@@ -66,12 +76,27 @@ def compare_classifiers(
     target : str or array-like
         The name of the column of the classes, or the classes.
     models : str, estimator, sequence of these, or mapping of names to these
-        Names such as ``"nb"``, ``"tan"``, ``"kdb2"``, ``"forest"`` (the page *Evaluation* lists them), or any
-        scikit-learn estimators with ``predict_proba``. These get numbers, and one-hot encoded categories; composite
-        ones, such as pipelines, get the rows unchanged.
+        Names such as ``"nb"``, ``"tan"``, ``"kdb2"``, ``"forest"`` (the page *Evaluation* lists them), of models of
+        texts and sequences such as ``"complement"`` and ``"markov"``, or any scikit-learn estimators with
+        ``predict_proba``. These get numbers, and one-hot encoded categories; composite ones, such as pipelines, get the
+        rows unchanged.
     folds : int
         The number of folds; fewer if no class has that many rows. A rarer class is in some folds only, and its only row
         is never held out.
+    repeats : int
+        How often the rows are divided into folds anew. Every row is then held out that often.
+    groups : str or array-like, optional
+        The group of each row, or its column: a patient, a machine, an author. All rows of a group are in one fold.
+    time : str or array-like, optional
+        The time of each row, or its column: every fold is predicted by models of earlier rows only. Numbers, dates, or
+        texts such as 2026-11-19.
+    loss : None, array-like, pandas frame, or mapping, optional
+        What wrong decisions cost, as in :meth:`tunbridge.NaiveBayesClassifier.decide`: the mean cost of the decisions
+        of least expected cost is one more score.
+    keep_predictions : bool
+        Whether the result has the probabilities of all held-out rows (:meth:`Comparison.predictions`).
+    n_mistakes : int
+        How many of the worst mistakes the result has for each model (:meth:`Comparison.mistakes`).
     random_state : int, numpy Generator or None
         The random seed of the folds, and of models that need one.
     weights : str or array-like, optional
@@ -100,29 +125,75 @@ def compare_classifiers(
     ('tan', 'nb')
     """
     seed = entropy_of(random_state)
-    candidates = as_candidates(default_models() if models is None else models, random_state=seed, n_jobs=n_jobs)
-    rows = labelled(frame, target, weights=weights)
-    return cross_validated(rows, candidates, folds, seed=seed, progress=progress)
+    named = default_models() if models is None else _with_texts(models)
+    candidates = as_candidates(named, random_state=seed, n_jobs=n_jobs)
+    rows = labelled(frame, target, weights=weights, groups=groups, time=time)
+    wanted = Wanted(loss, keep_predictions, n_mistakes)
+    return cross_validated(rows, candidates, folds, seed=seed, repeats=repeats, wanted=wanted, progress=progress)
+
+
+def _with_texts(models: Models) -> Models:
+    """Return models with those of texts and sequences that were named as estimators under their names."""
+    words = [word.strip() for word in models.split(",")] if isinstance(models, str) else models
+    if isinstance(words, Mapping):
+        return {name: _text_model(model) or model for name, model in words.items()}
+    if hasattr(words, "fit") or not isinstance(words, Iterable):
+        return models
+    words = list(words)
+    found = [_text_model(word) for word in words]
+    pairs = list(zip(words, found, strict=True))
+    if any(found) and all(isinstance(word, str) for word in words) and len(set(words)) == len(words):
+        return {word: made or word for word, made in pairs}
+    return [made or word for word, made in pairs]
+
+
+def _text_model(name: object) -> Any:
+    """Return the model of texts or sequences of a name; None where there is none."""
+    if not isinstance(name, str) or name.lower() in classifier_names():
+        return None
+    from tunbridge.sequences.classifier import MODELS as SEQUENCES, SequenceClassifier
+    from tunbridge.text.text_classifier import MODELS as TEXTS, TextClassifier
+
+    plain = name.strip().lower().replace("_", "-")
+    return TextClassifier(plain) if plain in TEXTS else SequenceClassifier(plain) if plain in SEQUENCES else None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a comparison returns besides scores and times: costs, predictions, and the worst mistakes of each model."""
+
+    loss: Losses = None
+    keep_predictions: bool = False
+    n_mistakes: int = 0
+    reject: float | None = None
 
 
 def cross_validated(
-    rows: Labelled, candidates: Sequence[Candidate], folds: int, *, seed: int, progress: Progress = None
+    rows: Labelled,
+    candidates: Sequence[Candidate],
+    folds: int,
+    *,
+    seed: int,
+    repeats: int = 1,
+    wanted: Wanted | None = None,
+    progress: Progress = None,
 ) -> Comparison:
     """Return the comparison of models on labelled rows."""
     if not rows.weights.sum() > 0:
         raise DataError("some row must have a weight above zero; all weights are zero.")
-    used, notes = possible_folds(rows.codes, folds, rows.classes, weights=rows.table.weights)
+    splits, how, notes = _splits(rows, folds, seed, repeats)
     if rows.left_out:
         notes.insert(0, f"{counted(rows.left_out, 'row')} without {rows.target} left out")
-    fold_of = assign_folds(rows.codes, used, seed, weights=rows.table.weights)
-    contest = _Contest(rows, tuple(candidates), fold_of, used)
+    if copies := copies_note(rows.table, splits):
+        notes.append(copies)
+    contest = _Contest(rows, tuple(candidates), splits, wanted or Wanted())
     with watched(progress, _bar, "share") as report:
         interrupted = contest.run(report or (lambda what, share: None))
     if interrupted:
-        notes.append(f"interrupted after {len(contest.baseline)} of {counted(used, 'fold')}")
+        notes.append(f"interrupted after {len(contest.baseline)} of {counted(len(splits), 'fold')}")
     return Comparison(
         rows.target,
-        used,
+        splits.n_folds,
         seed,
         {c.name: tuple(contest.results[c.name]) for c in candidates if c.name not in contest.failed},
         tuple(contest.baseline),
@@ -130,7 +201,46 @@ def cross_validated(
         tuple(notes),
         contest.failed,
         interrupted,
+        how=how,
+        n_repeats=len(splits.folds),
+        baseline_costs=tuple(contest.baseline_costs),
+        classes=rows.classes,
     )
+
+
+def _splits(rows: Labelled, folds: int, seed: int, repeats: int) -> tuple[Splits, str, list[str]]:
+    """Return which rows are held out when, in words where the folds are special, and remarks."""
+    check_integer("repeats", repeats, low=1)
+    if rows.groups is not None and rows.times is not None:
+        raise DataError("groups and time must not come together; got both.", parameter="groups")
+    if rows.times is not None:
+        if repeats > 1:
+            raise DataError(f"repeats must be 1 with time, which has one order; got {repeats}.", parameter="repeats")
+        check_integer("folds", folds, low=2)
+        fold_of = _all_held_out(time_folds(rows.times, folds), rows.weights, "time", "times", folds)
+        used = int(fold_of.max()) + 1
+        return Splits((fold_of,), used, is_ordered=True), "in the order of time", []
+    if rows.groups is not None:
+        check_integer("folds", folds, low=2)
+        n = int(rows.groups.max()) + 1
+        used = min(folds, n)
+        if used < 2:
+            raise DataError("groups must be two at least; all rows are in one group.", parameter="groups")
+        notes = [f"{used} folds instead of {folds}, because there are {n} groups"] if used < folds else []
+        found = tuple(group_folds(rows.codes, rows.groups, used, seed + r) for r in range(repeats))
+        return Splits(found, used), f"{n} groups kept together", notes
+    used, notes = possible_folds(rows.codes, folds, rows.classes, weights=rows.table.weights)
+    found = tuple(assign_folds(rows.codes, used, seed + r, weights=rows.table.weights) for r in range(repeats))
+    return Splits(found, used), "", notes
+
+
+def _all_held_out(fold_of: np.ndarray, weights: np.ndarray, parameter: str, what: str, folds: int) -> np.ndarray:
+    """Return the folds in the order of time without rows of weight zero; raise unless there are two at least."""
+    found = np.where(weights > 0, fold_of, NEVER)
+    if found.max() < 1:
+        rule = f"{parameter} must have at least three different {what} to make folds"
+        raise DataError(f"{rule}; got {found.max() + 2}. Leave it out.", parameter=parameter)
+    return found
 
 
 @dataclass
@@ -139,10 +249,11 @@ class _Contest:
 
     rows: Labelled
     candidates: tuple[Candidate, ...]
-    fold_of: np.ndarray
-    n_folds: int
+    splits: Splits
+    wanted: Wanted
     results: dict[str, list[FoldResult]] = field(default_factory=dict)
     baseline: list[Scores] = field(default_factory=list)
+    baseline_costs: list[float] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
 
     def run(self, report: Report) -> bool:
@@ -151,27 +262,33 @@ class _Contest:
             with warnings.catch_warnings():
                 # Unseen categories in held-out rows are to be expected.
                 warnings.simplefilter("ignore", UnseenStateWarning)
-                for fold in range(self.n_folds):
-                    self._run_fold(fold, report)
+                for fold, (train, held_out) in enumerate(self.splits):
+                    self._run_fold(fold, train, held_out, report)
         except KeyboardInterrupt:
             if not self.baseline:
                 raise
             return True
         return False
 
-    def _run_fold(self, fold: int, report: Report) -> None:
-        train, held_out = self.rows.take(self.fold_of != fold), self.rows.take(self.fold_of == fold)
+    def _run_fold(self, fold: int, train_mask: np.ndarray, held_out_mask: np.ndarray, report: Report) -> None:
+        train, held_out = self.rows.take(train_mask), self.rows.take(held_out_mask)
+        numbers = np.arange(self.rows.n_rows) if self.rows.numbers is None else self.rows.numbers
         found = {}
         for n, candidate in enumerate(self.candidates):
-            report(f"{candidate.name}, fold {fold + 1}", (fold + n / len(self.candidates)) / self.n_folds)
+            report(f"{candidate.name}, fold {fold + 1}", (fold + n / len(self.candidates)) / len(self.splits))
             if candidate.name not in self.failed:
                 try:
-                    found[candidate.name] = run_once(candidate, train, held_out, fold)
+                    found[candidate.name] = run_once(
+                        candidate, train, held_out, fold, wanted=self.wanted, numbers=numbers[held_out_mask]
+                    )
                 except Exception as error:
                     self._fail(candidate.name, error)
         for name, result in found.items():
             self.results.setdefault(name, []).append(result)
-        self.baseline.append(_baseline(train, held_out))
+        usual = _frequencies(train, held_out)
+        self.baseline.append(_scores(held_out, usual))
+        if self.wanted.loss is not None:
+            self.baseline_costs.append(_cost(held_out, usual, self.wanted))
 
     def _fail(self, name: str, error: Exception) -> None:
         """Record why a model failed; raise if none is left."""
@@ -181,22 +298,68 @@ class _Contest:
         self.failed[name] = shortened(" ".join(reason.split()), 300)
 
 
-def run_once(candidate: Candidate, train: Labelled, held_out: Labelled, fold: int) -> FoldResult:
-    """Return the result of a model on held-out rows after fitting it on others."""
+def run_once(
+    candidate: Candidate,
+    train: Labelled,
+    held_out: Labelled,
+    fold: int,
+    *,
+    wanted: Wanted | None = None,
+    numbers: np.ndarray | None = None,
+) -> FoldResult:
+    """Return the result of a model on held-out rows, of these numbers, after fitting it on others."""
+    wanted = wanted or Wanted()
     began = time.perf_counter()
     model = candidate.fitted(train)
     learned = time.perf_counter()
     log_proba = candidate.log_proba(model, held_out)
     predicted = time.perf_counter()
-    return FoldResult(fold, _scores(held_out, log_proba), learned - began, predicted - learned)
+    found = _predictions(held_out, log_proba, fold, numbers)
+    return FoldResult(
+        fold,
+        _scores(held_out, log_proba),
+        learned - began,
+        predicted - learned,
+        cost=np.nan if wanted.loss is None else _cost(held_out, log_proba, wanted),
+        predictions=found if wanted.keep_predictions else None,
+        mistakes=_mistakes(candidate, model, held_out, found, wanted.n_mistakes),
+    )
 
 
-def _baseline(train: Labelled, held_out: Labelled) -> Scores:
-    """Return the scores of the class frequencies in the training rows."""
+def _predictions(held_out: Labelled, log_proba: np.ndarray, fold: int, numbers: np.ndarray | None) -> Predictions:
+    rows = np.arange(held_out.n_rows) if numbers is None else numbers
+    folds = np.full(len(rows), fold)
+    return Predictions(held_out.classes, rows, held_out.codes, log_proba, held_out.weights, folds)
+
+
+def _mistakes(candidate: Candidate, model: Any, held_out: Labelled, found: Predictions, n: int) -> tuple[Mistake, ...]:
+    """Return the worst mistakes of a model among held-out rows, explained where the model can."""
+    worst = found.worst(n) if n else np.empty(0, np.int64)
+    values = held_out.features.take(worst).to_arrow().to_pylist() if len(worst) else []
+    explains = candidate.takes_tables and hasattr(model, "explain")
+    mistakes = []
+    for i, row in zip(worst.tolist(), values, strict=True):
+        true, predicted = (held_out.classes[k] for k in (found.true[i], found.predicted[i]))
+        known = true in model.classes_.tolist()
+        why = (
+            model.explain(held_out.features.take([i]), label=predicted, against=true)[0] if explains and known else None
+        )
+        p = float(np.exp(found.log_proba[i, found.true[i]]))
+        mistakes.append(Mistake(int(found.rows[i]), true, predicted, p, row, why))
+    return tuple(mistakes)
+
+
+def _frequencies(train: Labelled, held_out: Labelled) -> np.ndarray:
+    """Return the logarithms of the class frequencies in the training rows, for each held-out row."""
     counts = np.bincount(train.codes, train.weights, len(train.classes))
     with np.errstate(divide="ignore", invalid="ignore"):
         frequencies = np.log(counts / counts.sum())
-    return _scores(held_out, np.broadcast_to(frequencies, (held_out.n_rows, len(counts))))
+    return np.broadcast_to(frequencies, (held_out.n_rows, len(counts)))
+
+
+def _cost(held_out: Labelled, log_proba: np.ndarray, wanted: Wanted) -> float:
+    losses = loss_matrix(wanted.loss, list(held_out.classes))
+    return realised_cost(held_out.codes, log_proba, held_out.weights, losses, wanted.reject)
 
 
 def _scores(rows: Labelled, log_proba: np.ndarray) -> Scores:
@@ -227,9 +390,9 @@ def assign_folds(codes: np.ndarray, n_folds: int, seed: int, *, weights: np.ndar
     shuffled = np.random.default_rng(seed).permutation(len(codes))
     by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
     by_class = by_class if weights is None else by_class[weights[by_class] > 0]
-    folds = np.full(len(codes), _NEVER, np.int64)
+    folds = np.full(len(codes), NEVER, np.int64)
     folds[by_class] = np.arange(len(by_class)) % n_folds
-    folds[np.bincount(codes[by_class], minlength=codes.max() + 1)[codes] == 1] = _NEVER
+    folds[np.bincount(codes[by_class], minlength=codes.max() + 1)[codes] == 1] = NEVER
     return folds
 
 
@@ -249,7 +412,10 @@ def possible_folds(
     check_integer("folds", asked, low=2)
     counts = np.bincount(codes if weights is None else codes[weights > 0], minlength=len(classes))
     if (counts < 2).all():
-        raise DataError("cross-validation must have a class with two rows or more; every class has one row only.")
+        raise DataError(
+            f"cross-validation must have a class with two rows or more; got {counted(len(codes), 'row')}, each of "
+            "another class. Collect more rows."
+        )
     used, notes = min(asked, int(counts.max())), []
     if used < asked:
         notes.append(f"{used} folds instead of {asked}, because no class has more than {counted(used, 'row')}")
@@ -354,7 +520,7 @@ def classify(
     """
     seed = entropy_of(random_state)
     rows = labelled(frame, target, weights=weights)
-    named = default_models() if models is None else models
+    named = default_models() if models is None else _with_texts(models)
     return choose(
         rows, as_candidates(named, random_state=seed, n_jobs=n_jobs), folds,
         seed=seed, one_standard_error=one_standard_error, progress=progress,
@@ -374,7 +540,17 @@ def choose(
     comparison = cross_validated(rows, candidates, folds, seed=seed, progress=progress)
     name = comparison.near_best()[0] if one_standard_error else comparison.best
     winner = next(c for c in candidates if c.name == name)
-    return ClassifierChoice(winner.fitted_on_all(rows), comparison, name, _reason(comparison, name))
+    classifier = winner.fitted_on_all(rows)
+    if isinstance(classifier, BayesClassifier):
+        classifier.evaluation_ = _recorded(comparison, name)
+    return ClassifierChoice(classifier, comparison, name, _reason(comparison, name))
+
+
+def _recorded(comparison: Comparison, name: str) -> dict[str, float]:
+    """Return the scores that a model keeps of the comparison it was chosen by; infinite ones are left out."""
+    scores = comparison.scores(name).summary()
+    known = {plain_name(metric): value for metric, value in scores.items() if np.isfinite(value)}
+    return {**known, "folds": float(len(comparison.baseline))}
 
 
 def _reason(comparison: Comparison, name: str) -> str:

@@ -24,11 +24,12 @@ from tunbridge.classifiers._classes import encode_target
 from tunbridge.classifiers._estimator import Estimator, unfitted_copy
 from tunbridge.classifiers._reading import is_frame, known_table, learn_table, numbers_of, split_target, table_tags
 from tunbridge.classifiers._rows import Categorical, Frame, Labels, SampleWeight
-from tunbridge.data import State, Table, Variable, as_table
+from tunbridge.data import Column, State, Table, Variable, as_table
 from tunbridge.data.columns import infer_column
 from tunbridge.data.frames import with_classes
 from tunbridge.data.table import check_weights
 from tunbridge.errors import DataError
+from tunbridge.evaluation.splits import group_codes, time_values
 
 CODES = ("one-hot", "ordinal")
 _MOST_CATEGORIES = 255  # of a column that gradient boosting takes as categorical
@@ -50,6 +51,10 @@ class Labelled:
         Whether the target is a column of the data, or was given separately.
     source : pandas frame or ndarray, optional
         The features of the same rows as given, for models of other libraries.
+    numbers : ndarray, optional
+        The number of each row in the data, where rows were left out.
+    groups, times : ndarray, optional
+        The group of each row, and its time.
     """
 
     table: Table
@@ -57,6 +62,9 @@ class Labelled:
     left_out: int = 0
     is_named: bool = True
     source: Any = None
+    numbers: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    times: np.ndarray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -106,7 +114,14 @@ class Labelled:
         return found
 
 
-def labelled(frame: Frame, target: str | ArrayLike, *, weights: str | ArrayLike | None = None) -> Labelled:
+def labelled(
+    frame: Frame,
+    target: str | ArrayLike,
+    *,
+    weights: str | ArrayLike | None = None,
+    groups: str | ArrayLike | None = None,
+    time: str | ArrayLike | None = None,
+) -> Labelled:
     """Return the rows of a frame that have a class.
 
     Parameters
@@ -117,17 +132,58 @@ def labelled(frame: Frame, target: str | ArrayLike, *, weights: str | ArrayLike 
         The name of the column of the classes, or the classes.
     weights : str or array-like, optional
         The name of the column of the rows' weights, or the weights.
+    groups, time : str or array-like, optional
+        The group of each row, or its time, or the column that holds it, which is no feature then.
     """
     table = as_table(frame, weights=weights)
     named = isinstance(target, str)
     if isinstance(target, str) and target not in table.names:
         raise DataError(f"target must name a column of the data; got {target!r}. {did_you_mean(target, table.names)}")
     table, name = (table, target) if isinstance(target, str) else _with_target(table, target)
+    table, group_column = _taken_out(table, "groups", groups, name)
+    table, time_column = _taken_out(table, "time", time, name)
     coded, present = with_classes(table, name)
-    gone = {each for each in (target, weights) if isinstance(each, str)}
+    gone = {each for each in (target, weights, groups, time) if isinstance(each, str)}
     source = rows_of(_source(frame, gone), present)
     kept = coded if present.all() else coded.take(present)
-    return Labelled(kept, name, int((~present).sum()), named, source)
+    return Labelled(
+        kept, name, int((~present).sum()), named, source, np.flatnonzero(present),
+        None if group_column is None else group_codes(_rows_of_column(group_column, present)),
+        None if time_column is None else time_values(_rows_of_column(time_column, present)),
+    )  # fmt: skip
+
+
+def _taken_out(table: Table, what: str, given: str | ArrayLike | None, target: str) -> tuple[Table, Column | None]:
+    """Return the table without a column that is named or given beside it, and this column."""
+    if given is None:
+        return table, None
+    if isinstance(given, str):
+        if given not in table.names or given == target:
+            known = [name for name in table.names if name != target]
+            rule = f"{what} must name a column of the data beside the target"
+            raise DataError(f"{rule}; got {given!r}. {did_you_mean(given, known)}", parameter=what)
+        return table.drop([given]), table.column(given)
+    column = infer_column(what, given if hasattr(given, "__array__") else np.asarray(given), None)
+    if len(column.values) != table.n_rows:
+        got = f"got {len(column.values)} for {table.n_rows} rows"
+        raise DataError(f"{what} must have a value for each row; {got}.", parameter=what)
+    return table, column
+
+
+def _rows_of_column(column: Column, mask: np.ndarray) -> Column:
+    return column._replace(values=column.values[mask])
+
+
+def with_splits_by(rows: Labelled, *, groups: str | None, time: str | None) -> Labelled:
+    """Return rows with the group or the time of each taken out of a column of theirs."""
+    table, group_column = _taken_out(rows.table, "groups", groups, rows.target)
+    table, time_column = _taken_out(table, "time", time, rows.target)
+    return replace(
+        rows,
+        table=table,
+        groups=None if group_column is None else group_codes(group_column),
+        times=None if time_column is None else time_values(time_column),
+    )
 
 
 def rows_of(source: Any, mask: np.ndarray) -> Any:

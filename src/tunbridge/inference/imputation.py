@@ -16,7 +16,8 @@ weights. A value that is not a state of the network counts as missing for the re
 the result has the states that it had, followed by those of the network that it had not.
 
 A numeric column for which the network has bins gets numbers: of the values that the column has in the bin, the middle
-one, or for draws a random one. Where it has none, the value stays missing.
+one, or for draws a random one. Where it has none, the value stays missing. A network with continuous variables is
+filled cell by cell (:mod:`tunbridge.inference.filling`): numbers get their conditional means, or draws.
 
 References
 ----------
@@ -43,6 +44,7 @@ from tunbridge.errors import DataError, DataWarning, MemoryForecastError, Unknow
 from tunbridge.inference import batches
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import Evidence, read_rows
+from tunbridge.inference.filling import filled_cells
 from tunbridge.inference.queries import most_probable_codes
 from tunbridge.inference.sampling.forward import (
     RandomState,
@@ -75,8 +77,10 @@ def impute(
     n_jobs: int | None = None,
 ) -> Table:
     """Return a frame as a table whose missing values are filled in; see :meth:`tunbridge.BayesianNetwork.impute`."""
-    engine.check_categorical("impute()")
     check_choice("method", method, METHODS)
+    if engine.part.numbers:
+        rng = np.random.default_rng(entropy_of(random_state)) if method == "sample" else None
+        return _filled_mixed(engine, as_table(frame), columns, rng, n_jobs)
     if method == "sample":
         if not jointly:
             hint = "Values drawn one by one would not fit together."
@@ -99,8 +103,10 @@ def imputations(
     n_jobs: int | None = None,
 ) -> tuple[Table, ...]:
     """Return a frame n times, its missing values drawn; see :meth:`tunbridge.BayesianNetwork.imputations`."""
-    engine.check_categorical("imputations()")
     n = checked_size(n, low=1)
+    if engine.part.numbers:
+        seeds, table = np.random.SeedSequence(entropy_of(random_state)).spawn(n), as_table(frame)
+        return tuple(_filled_mixed(engine, table, columns, np.random.default_rng(seed), n_jobs) for seed in seeds)
     entropy, missing = entropy_of(random_state), _missing(engine, frame, columns)
     size = n * (_TABLE_BYTES + sum(c.values.itemsize for c in missing.columns) * float(missing.table.n_rows))
     check_memory(counted(n, "imputation"), size, ways_out="Ask for fewer at a time, each with its own seed.")
@@ -111,6 +117,50 @@ def imputations(
             _warn_impossible(missing, completed)
         tables.append(_filled(missing, completed, np.random.default_rng([entropy, draw])))
     return tuple(tables)
+
+
+def _filled_mixed(
+    engine: Engine,
+    table: Table,
+    names: Iterable[str] | None,
+    rng: np.random.Generator | None,
+    n_jobs: int | None,
+) -> Table:
+    """Return a table with the missing cells of a network with numbers filled in one by one, or drawn together."""
+    chosen, is_named = _checked_columns(engine, table, names), names is not None
+    new, unfitting = {}, []
+    for cells in filled_cells(
+        engine, read_rows(engine, table), [engine.index[n] for n in chosen], rng=rng, n_jobs=n_jobs
+    ):
+        variable = engine.variables[cells.variable]
+        found = _open_numbers(table, variable) if variable.is_continuous else _open_column(table, variable)
+        if found is None:
+            unfitting.append(variable)
+            continue
+        column, own = found
+        filled = cells.values if variable.is_continuous else np.asarray(own)[cells.values]
+        values = column.values.copy()
+        empty = np.isnan(values[cells.rows]) if column.variable.is_continuous else values[cells.rows] < 0
+        values[cells.rows[empty]] = np.round(filled[empty]) if pa.types.is_integer(column.type) else filled[empty]
+        new[variable.name] = column._replace(values=values)
+    if unfitting:
+        _refuse(table, unfitting, is_named=is_named)
+    kept = [new.get(c.variable.name, c) for c in table]
+    added = [column for name, column in new.items() if name not in table.names]
+    return Table.of([*kept, *added], weights=table.weights)
+
+
+def _open_numbers(table: Table, variable: Variable) -> tuple[Column, None] | None:
+    """Return a column of numbers; an empty one where the table has none, None where it holds categories."""
+    if variable.name not in table.names:
+        return Column(variable, np.full(table.n_rows, np.nan), pa.float64()), None
+    column = table.column(variable.name)
+    if column.variable.is_continuous:
+        return column, None
+    try:
+        return infer_column(variable.name, to_arrow(column), "continuous"), None
+    except DataError:
+        return None
 
 
 States = np.ndarray | list[np.ndarray]

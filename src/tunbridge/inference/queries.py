@@ -40,12 +40,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tunbridge._core.check import check_number, did_you_mean, listed, shortened
-from tunbridge._core.grid import html_grid, probability_text, text_grid
+from tunbridge._core.grid import data_frame, html_grid, probability_text, text_grid
 from tunbridge._core.memory import check_memory
 from tunbridge.errors import DataError, ImpossibleEvidenceError, MemoryForecastError, UnknownVariableError
 from tunbridge.graph.walks import closure
@@ -56,6 +56,9 @@ from tunbridge.inference.hybrid.components import Solution, check_solution, solv
 from tunbridge.inference.hybrid.evidence import Absorbed, absorb
 from tunbridge.inference.tree import Answer, Plan, Sketch, triangulate
 from tunbridge.probability import CPT, ConditionalTable, Distribution, LinearGaussian, Mixture, as_cpt
+
+if TYPE_CHECKING:
+    import pandas
 
 _SHOWN = 60
 _LARGEST_UNION = 2**16  # joint states; for more a union is one minus the probability of none
@@ -103,6 +106,18 @@ class Posteriors(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self.engine.variables)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a frame with a line for each state of each variable; a continuous one has a mean and a std."""
+        lines: list[tuple[Any, ...]] = []
+        for name in self:
+            found = self[name]
+            if isinstance(found, Mixture):
+                lines.append((name, None, math.nan, found.mean, found.std))
+            else:
+                lines += [(name, state, p, math.nan, math.nan) for state, p in found.items()]
+        columns = ["variable", "state", "probability", *(["mean", "std"] if self.mixtures else [])]
+        return data_frame({c: [line[k] for line in lines] for k, c in enumerate(columns)})
 
     def _grid(self) -> tuple[list[str], list[list[object]], str]:
         columns = ["mode or mean", "probability or std"] if self.mixtures else ["most probable", "probability"]
@@ -153,6 +168,10 @@ class MostProbable(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self.states)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a frame of one row, with the state of each variable and the probability of all together."""
+        return data_frame({**{name: [state] for name, state in self.states.items()}, "probability": [self.probability]})
 
     def __repr__(self) -> str:
         rows: list[list[object]] = [[name, state] for name, state in self.states.items()]

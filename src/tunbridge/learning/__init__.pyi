@@ -8,6 +8,7 @@ from tunbridge.learning.arriving import (
     update_network as update_network,
 )
 from tunbridge.learning.constraints import Constraints as Constraints
+from tunbridge.learning.imputing import FilledCell as FilledCell, Imputed as Imputed, impute as impute
 from tunbridge.learning.learned import (
     LearnedDAG as LearnedDAG,
     TracedMove as TracedMove,

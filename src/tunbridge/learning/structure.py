@@ -168,6 +168,15 @@ def score_structure(
 # Parts that other learners use too
 
 
+SEARCH_ALIASES = {
+    "hc": "hill-climbing",
+    "greedy": "hill-climbing",
+    "greedy-hill-climbing": "hill-climbing",
+    "chowliu": "chow-liu",
+}
+"""Other names of searches, as other libraries have them."""
+
+
 def as_search(search: str | Search) -> Search:
     """Return a search: the object itself, or the registered search of that name with its default options."""
     if isinstance(search, Search):
@@ -180,9 +189,12 @@ def as_search(search: str | Search) -> Search:
         got = shortened(repr(search))
         raise DataError(f"search must be a name or a search such as tb.Tabu(); got {got}.", parameter="search")
     name = search.strip().lower().replace("_", "-").replace(" ", "-")
+    name = SEARCH_ALIASES.get(name, name)
     if name not in known:
         rule = f"search must be one of {listed(known, most=len(known))}"
-        raise DataError(f"{rule}; got {search!r}. {did_you_mean(name, known)}", parameter="search")
+        hint = did_you_mean(name, known)
+        hint = f" {hint}" if hint.startswith("Did") else ""
+        raise DataError(f"{rule}; got {search!r}.{hint}", parameter="search")
     if needs := known[name].details.get("needs"):
         rule = f"search {search!r} must be an object with its {needs}"
         raise DataError(f"{rule}; got a name. Write {_call(known[name])}.", parameter="search")

@@ -302,6 +302,9 @@ class BayesianNetwork:
             return intervals.posterior(self._engine, target, evidence, interval=interval, random_state=random_state)
         return queries.posterior(self._engine, target, evidence)
 
+    query = posterior
+    """The same as :meth:`posterior`, as other libraries call it."""
+
     def posteriors(self, evidence: object = None, *, n_jobs: int | None = None) -> Posteriors | dict[str, np.ndarray]:
         """Return the distribution of every variable given evidence, or given each row of a frame.
 
@@ -431,7 +434,8 @@ class BayesianNetwork:
             it.
         jointly : bool
             Whether "most-probable" means the jointly most probable states of all missing values of a row, which are
-            consistent. False imputes each value separately, which minimises the expected number of errors.
+            consistent. False imputes each value separately, which minimises the expected number of errors; a network
+            with continuous variables always does, and gives numbers their conditional means.
         columns : iterable of str, optional
             The variables to impute; default: all columns that are variables. Named variables that are not columns
             are added.

@@ -1,4 +1,12 @@
 from tunbridge.plots.axes import draw_off_screen as draw_off_screen
+from tunbridge.plots.curves import (
+    confusion as confusion,
+    cost_curve as cost_curve,
+    lift as lift,
+    performance as performance,
+    precision_recall as precision_recall,
+    roc as roc,
+)
 from tunbridge.plots.evaluation import learning_curve as learning_curve, reliability as reliability, versus as versus
 from tunbridge.plots.evidence import explanation as explanation, importance as importance, log_odds as log_odds
 from tunbridge.plots.hypotheses import (

@@ -32,7 +32,8 @@ def matplotlib(module: str = "matplotlib") -> Any:
         return import_module(module)
     except ImportError as error:
         raise NoMatplotlibError(
-            f"plots need Matplotlib; it cannot be imported ({error}). Install it: pip install tunbridge[plots]"
+            f"plots need Matplotlib; it cannot be imported ({error}). Install it: pip install matplotlib, "
+            'or with Tunbridge: pip install "tunbridge[plots]"'
         ) from error
 
 

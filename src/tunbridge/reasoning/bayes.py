@@ -24,12 +24,12 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, final, overload
+from typing import TYPE_CHECKING, Any, final, overload
 
 import numpy as np
 
 from tunbridge._core.check import check_choice, counted, did_you_mean, listed, shortened
-from tunbridge._core.grid import text_grid
+from tunbridge._core.grid import data_frame, text_grid
 from tunbridge.data.variable import Variable
 from tunbridge.errors import DataError, ImpossibleEvidenceError, UnknownStateError
 from tunbridge.probability.distribution import Distribution
@@ -51,6 +51,9 @@ from tunbridge.reasoning.numbers import (
     like,
     number_text,
 )
+
+if TYPE_CHECKING:
+    import pandas
 
 _SHOWN = 20
 
@@ -135,6 +138,12 @@ class BayesUpdate(Mapping[Any, Number]):
 
     def __len__(self) -> int:
         return len(self.hypotheses)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a frame with the prior and the posterior probability of each hypothesis."""
+        prior, posterior = self.prior, self.posterior
+        columns = {"prior": [float(prior[h]) for h in self], "posterior": [float(posterior[h]) for h in self]}
+        return data_frame(columns, index=list(self))
 
     @property
     def hypotheses(self) -> tuple[Hashable, ...]:

@@ -45,10 +45,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from tunbridge._core.check import check_choice, check_integer, shortened
-from tunbridge._core.grid import html_grid, probability_text, text_grid
+from tunbridge._core.grid import data_frame, html_grid, probability_text, text_grid
 from tunbridge.errors import DataError
 from tunbridge.reasoning.bayes import BayesUpdate, bayes_rule
 from tunbridge.reasoning.derivation import Derivation, Equation, P, Term, equation, number, result, symbol, total
@@ -65,6 +65,9 @@ from tunbridge.reasoning.proportions import (
     ratio_interval,
     sum_interval,
 )
+
+if TYPE_CHECKING:
+    import pandas
 
 DISEASED, HEALTHY = "diseased", "healthy"
 _OLD_NAMES = {"ill": DISEASED, "well": HEALTHY}
@@ -636,6 +639,14 @@ class DiagnosticTest:
         """Return the measures, their intervals and the counts as plain data for JSON; None for undefined values."""
         found = {m.name: m.to_dict() for m in measured(self, as_level(level), method)}
         return {"measures": found} if self.counts is None else {"counts": self.counts.to_dict(), "measures": found}
+
+    def to_pandas(self, level: object = 0.95, method: str = "wilson") -> pandas.DataFrame:
+        """Return a frame with a line for each measure: its value, and the ends of its interval if there are counts."""
+        found = measured(self, as_level(level), method)
+        ends = [m.interval or (None, None) for m in found]
+        values = [None if m.value is None else float(m.value) for m in found]
+        columns = {"value": values, "low": [low for low, _ in ends], "high": [high for _, high in ends]}
+        return data_frame(columns, index=[m.name for m in found])
 
     def _rows(self, level: float, method: str) -> list[list[str]]:
         return [[*MEASURES[m.name], m.value_text, m.interval_text] for m in measured(self, level, method)]

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from tunbridge._core.check import check_choice, check_fitted, check_integer, check_number
+from tunbridge._core.check import check_choice, check_fitted, check_integer, check_number, listed
 from tunbridge._core.registry import classifier
 from tunbridge._core.threads import at_once
 from tunbridge.classifiers._rows import ClassPrior, Examples, Frame
@@ -170,6 +170,10 @@ class SequenceClassifier(BayesClassifier[SequenceStatistics]):
         check_fitted(self)
         model: SequenceModel = self._model
         return model
+
+    def _described(self) -> dict[str, str]:
+        column = {"column": self.statistics_.column} if self.statistics_.column else {}
+        return {**column, "model": f"{self.model}, order {self.order_}", "alphabet": listed(self.alphabet_)}
 
     def _check_parameters(self) -> None:
         check_choice("model", self.model, MODELS)

@@ -56,13 +56,13 @@ class TextReader:
         if isinstance(X, os.PathLike):
             X = read_documents(X)["text"]
         if self.is_one(X):
-            X = [X]
+            X = {name: [value] for name, value in X.items()} if isinstance(X, dict) else [X]
         statistics = inner_statistics(estimator.statistics_)
         return replace(self, tokens=statistics.tokens).read(X, estimator.target_name_, statistics.column)
 
     def is_one(self, X: object) -> bool:
-        """Return whether X is one document rather than a list of them."""
-        return isinstance(X, str)
+        """Return whether X is one document, or a mapping with one, rather than a list of them."""
+        return isinstance(X, str) or (isinstance(X, dict) and any(isinstance(value, str) for value in X.values()))
 
     def read(self, X: Frame, target: str | None, before: str | None) -> Documents:
         """Return the documents of the column that holds them: ``before`` is the name of the one read before."""

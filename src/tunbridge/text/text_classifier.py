@@ -215,6 +215,11 @@ class TextClassifier(BayesClassifier[TextStatistics]):
             raise DataError("an iterator must have at least one batch of documents; got none.")
         self.adopt(statistics, name)
 
+    def _described(self) -> dict[str, str]:
+        kept = self.statistics_
+        column = {"column": kept.column} if kept.column else {}
+        return {**column, "model": self.model, "words": f"{kept.amounts.shape[0]} different ones"}
+
     def _check_parameters(self) -> None:
         check_choice("model", self.model, MODELS)
         check_choice("lower_case", self.lower_case, (True, False))

@@ -185,7 +185,7 @@ def test_several_models_in_one_table(run, fever):
     result = run("evaluate", fever, "-t", "fever", "--models", "nb,TAN,forest", "--folds", "5")
     lines = result.stdout.splitlines()
     assert lines[0] == "5-fold cross-validation on fever.csv, target fever, seed 0: 100 rows"
-    assert lines[2].split() == ["model", "accuracy", "log-loss", "Brier", "score", "AUC", "fit", "predict"]
+    assert lines[2].split() == ["model", "accuracy", "log-loss", "Brier", "score", "AUC", "fit"]
     assert {line.split()[0] for line in lines[3:6]} == {"nb", "tan", "forest"}
     assert lines[6].startswith("always no")
     assert lines[7].startswith("Lowest log-loss: ")
@@ -332,3 +332,78 @@ def test_models_with_spaces_between_them(run, tennis):
     told = run("evaluate", tennis, "--target", "play", "--models", "nb,", "tan", code=2).stderr
     assert "--models must be one word, with commas and without spaces; got 'tan' beside it" in told
     assert "Write --models nb,tan." in told
+
+
+def test_costs_thresholds_and_mistakes_are_shown(run, fever):
+    asked = ["--cost", "yes:no=5", "--thresholds", "0.1,0.5", "--errors", "2"]
+    text = run("evaluate", fever, "-t", "fever", "--folds", "5", *asked).stdout
+    assert "\ncost " in text
+    assert "Decisions of least expected cost" in text
+    assert "Thresholds on P(yes):" in text
+    assert text.count("\nRow ") == 2
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_results_are_written(run, fever, tmp_path: Path):
+    run("evaluate", fever, "-t", "fever", "--folds", "5", "--plot", "c.svg", "--predictions", "p.csv", "-o", "r.json")
+    rows = (tmp_path / "p.csv").read_text().splitlines()
+    assert rows[0] == "row,fold,true,predicted,P(no),P(yes)"
+    assert len(rows) == 101
+    assert json.loads((tmp_path / "r.json").read_text())["rows"] == 100
+    assert (tmp_path / "c.svg").stat().st_size > 1000
+    run("evaluate", fever, "-t", "fever", "--folds", "5", "--models", "nb,tan", "--predictions", "q.csv")
+    assert (tmp_path / "q.csv").read_text().startswith("model,row,fold")
+    run("evaluate", fever, "-t", "fever", "--folds", "5", "--json", "s.json")
+    assert (tmp_path / "s.json").read_text() == (tmp_path / "r.json").read_text() or (tmp_path / "s.json").exists()
+
+
+def test_a_model_on_new_rows_answers_the_same_questions(run, model, tennis, tmp_path: Path):
+    text = run(
+        "evaluate", model, tennis, "--cost", "no=3", "--errors", "1", "--predictions", "p.csv", "--plot", "c.png"
+    ).stdout
+    assert "Decisions of least expected cost" in text
+    assert "\nRow " in text
+    assert len((tmp_path / "p.csv").read_text().splitlines()) == 15
+    found = json.loads(run("evaluate", model, tennis, "--cost", "no=3", "--errors", "1", "--json").stdout)
+    assert found["cost"] >= 0
+    assert found["mistakes"][0]["explanation"]["label"] == found["mistakes"][0]["predicted"]
+
+
+def test_folds_by_group_and_in_time(run, tmp_path: Path):
+    lines = [f"P{i % 9},2024-01-{i % 28 + 1:02},{i % 7},{'yn'[i % 2]}" for i in range(120)]
+    (tmp_path / "v.csv").write_text("\n".join(["who,day,x,y", *lines]))
+    by_group = run("evaluate", "v.csv", "-t", "y", "--groups", "who", "--ignore", "day", "--folds", "3").stdout
+    assert by_group.startswith("3-fold cross-validation on v.csv, 9 groups kept together, target y")
+    in_time = run("evaluate", "v.csv", "-t", "y", "--time", "day", "--ignore", "who", "--folds", "3").stdout
+    assert "in the order of time" in in_time
+    assert "Did you mean 'who'?" in run("evaluate", "v.csv", "-t", "y", "--groups", "whoo", code=1).stderr
+
+
+def test_text_models_need_no_option(run, tmp_path: Path):
+    rows = [f'"{text}",{kind}' for text, kind in [("cheap pills", "spam"), ("lunch at noon", "ham")] * 6]
+    (tmp_path / "sms.csv").write_text("\n".join(["text,label", *rows]))
+    found = run("evaluate", "sms.csv", "-t", "label", "--models", "multinomial,complement", "--folds", "3").stdout
+    assert "complement" in found
+
+
+def test_many_classes_show_their_most_frequent_confusions(run, tmp_path: Path):
+    rows = [f"{i % 5},{chr(97 + i % 26)}{'x' * 6}" for i in range(260)]
+    (tmp_path / "d.csv").write_text("\n".join(["x,y", *rows]))
+    text = run("evaluate", "d.csv", "-t", "y", "--folds", "2").stdout
+    assert "the most frequent mistakes" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--thresholds", "2"], "--thresholds must be numbers from 0 to 1, such as 0.1,0.5; got '2'."),
+        (["--positive", "yes"], "--positive must come with --thresholds or --plot."),
+        (["--plot", "c.gif"], "the name of the output must end in '.png', '.svg', '.pdf'; got 'c.gif'."),
+        (["--cost", "perhaps:no=5"], "--cost must name classes of the model; got 'perhaps'."),
+        (["-o", "r.txt"], "the name of the output must end in '.json'; got 'r.txt'."),
+    ],
+)
+def test_bad_questions(run, fever, options, message):
+    result = CliRunner().invoke(app, ["evaluate", str(fever), "-t", "fever", *options])
+    assert message in result.stderr

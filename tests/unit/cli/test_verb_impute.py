@@ -250,3 +250,57 @@ def test_a_column_of_missing_values_whose_type_cannot_hold_the_states_stays(run,
     assert f"column 'lung' must have a type that holds the network's states to be filled; got {kind}" in found.stderr
     assert pq.read_table(tmp_path / "out.parquet").column("lung").to_pylist() == [None, None]
     assert pq.read_table(tmp_path / "out.parquet").column("smoke").null_count == 0
+
+
+WARDS = """patient,smoke,temperature,ward
+P01,yes,37.20,3
+P02,?,36.90,4
+P03,,38.40,3
+P04,no,36.60,
+P05,no,36.80,4
+P06,yes,38.90,3
+P07,yes,38.50,3
+P08,no,,4
+P09,no,36.70,4
+P10,yes,38.70,3
+P11,yes,,3
+P12,no,36.60,4
+"""
+
+
+def test_a_table_alone_is_filled_in(run, tmp_path):
+    (tmp_path / "w.csv").write_text(WARDS)
+    result = run("impute", "w.csv", "-o", "f.csv", "--report", "c.csv")
+    assert "12 rows in f.csv; 5 missing values imputed" in result.stdout
+    filled = (tmp_path / "f.csv").read_text().splitlines()
+    given = WARDS.splitlines()
+    assert filled[0] == given[0]
+    assert filled[1] == given[1]
+    assert filled[2] == "P02,no,36.90,4"
+    assert filled[4] == "P04,no,36.60,4"
+    warm, cold = filled[11].split(",")[2], filled[8].split(",")[2]
+    assert float(warm) > float(cold)
+    assert len(warm.partition(".")[2]) == 2
+    cells = (tmp_path / "c.csv").read_text().splitlines()
+    assert cells[0] == "row,column,value,probability,low,high"
+    assert len(cells) == 6
+
+
+def test_skipped_columns_are_named(run, tmp_path):
+    (tmp_path / "w.csv").write_text(WARDS.replace("P05", ""))
+    result = run("impute", "w.csv", "-o", "f.csv")
+    assert "Note: patient is not imputed: it has 11 different texts." in result.stderr
+
+
+def test_several_draws_of_a_table_alone(run, tmp_path):
+    (tmp_path / "w.csv").write_text(WARDS)
+    assert "each of f-1.csv … f-3.csv" in run("impute", "w.csv", "-o", "f.csv", "-n", "3", "--seed", "0").stdout
+    assert (tmp_path / "f-1.csv").read_text() != (tmp_path / "f-2.csv").read_text()
+
+
+def test_bad_input_without_a_network(run, asia, tmp_path):
+    (tmp_path / "w.csv").write_text(WARDS)
+    assert "a table must come after the network" in run("impute", asia, code=2).stderr
+    assert "must come with a network" in run("impute", "w.csv", "--cell-wise", code=2).stderr
+    assert "Did you mean 'ward'?" in run("impute", "w.csv", "--ignore", "wardd", code=1).stderr
+    assert "--report must come without a network" in run("impute", asia, "w.csv", "--report", "c.csv", code=2).stderr

@@ -191,7 +191,7 @@ def test_parameters_of_the_library_are_found_in_its_source():
     assert options["tolerance"].default == 1e-6
     assert options["max_iterations"].is_rare
     assert [p.name for p in inspect.signature(spread(entries("verb")["datasets"].load())).parameters.values()] == [
-        "name", "output", "download",
+        "names", "output", "download",
     ]  # fmt: skip
 
 
@@ -200,9 +200,9 @@ def test_parameters_of_the_library_are_found_in_its_source():
     [
         ("network predict", "Use tunbridge predict."),
         ("text evaluate", "Use tunbridge evaluate."),
-        ("network draw", "Use tunbridge describe."),
-        ("train", "Did you mean 'learn'?"),
-        ("plot", "Did you mean 'describe'?"),
+        ("network draw", "Pictures: --plot of evaluate, explain"),
+        ("show", "Did you mean 'describe'?"),
+        ("plot", "Use tunbridge describe for text."),
         ("xyz", "bayes, test, warmup, network, text, sequence."),
     ],
 )

@@ -307,7 +307,7 @@ def test_describe_tells_the_kinds_of_tables(run, learned, tmp_path: Path):
 
 
 def test_describe_prints_classifiers(run, model):
-    assert run("describe", model).stdout == f"{tb.load(model)}\n"
+    assert run("describe", model).stdout.startswith(f"{tb.load(model)}\n\nfile     {model}, ")
 
 
 @pytest.mark.parametrize("suffix", ["bif", "tb"])

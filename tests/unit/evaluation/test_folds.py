@@ -72,5 +72,5 @@ def test_the_number_of_folds_is_checked(asked):
 
 
 def test_classes_of_one_row_cannot_be_held_out():
-    with pytest.raises(DataError, match="a class with two rows or more; every class has one row only"):
+    with pytest.raises(DataError, match="a class with two rows or more; got 3 rows, each of another class"):
         possible_folds(np.array([0, 1, 2]), 2, "abc")

@@ -89,7 +89,7 @@ def test_bad_targets(case):
 
 
 def test_a_quantity_gets_a_hint():
-    with pytest.raises(DataError, match="Discretize it first, or make its column categorical if each value is a"):
+    with pytest.raises(DataError, match="or make its column categorical if each value is a"):
         labelled(frame(), "x")
 
 

@@ -393,10 +393,6 @@ class TestWhatIsRefused:
                 lambda n: n.explain("Height", {"Weight": 1}),
                 r"explain\(\) must have a categorical target; 'Height'",
             ),
-            (
-                lambda n: n.impute({"Sex": ["male"]}),
-                r"impute\(\) must have a network of categorical variables; 'Height', 'Weight' are",
-            ),
             (lambda n: n.do({"Height": "tall"}), "an intervention on 'Height' must be a number; got 'tall'"),
             (lambda n: n.do([1]), "an intervention must be a dict from variable to state or number"),
             (lambda n: n.predict({"Height": [1.0]}, ["Sex"]), "target must name one variable"),

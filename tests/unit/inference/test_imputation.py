@@ -521,11 +521,11 @@ def test_several_such_columns_are_told_of_once():
     assert [str(w.message).startswith(told) for w in caught] == [False, True]
 
 
-def test_a_network_with_numbers_of_its_own_is_refused():
+def test_a_network_with_numbers_of_its_own_gives_means():
     weight = LinearGaussian(tb.Variable("weight"), [], intercepts=70.0, variances=9.0)
     net = tb.BayesianNetwork.from_tables([weight])
-    with pytest.raises(DataError, match=r"impute\(\) must have a network of categorical variables; 'weight' is"):
-        net.impute({"weight": [None]})
+    assert net.impute({"weight": [None, 65.5]}).floats("weight").tolist() == [70.0, 65.5]
+    assert net.impute({"weight": [None, 65]}).to_arrow()["weight"].to_pylist() == [70, 65]
 
 
 def test_a_column_read_from_a_file_forgets_its_markers(net, tmp_path):

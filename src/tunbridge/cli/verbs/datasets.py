@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from tunbridge._core.grid import grid_lines
 from tunbridge._core.registry import verb
+from tunbridge.cli.examples import EXAMPLES, write_example, write_new
 from tunbridge.cli.files import table_output, write_batches
 from tunbridge.cli.output import counted, say, say_table
 from tunbridge.cli.usage import refuse
@@ -17,16 +18,22 @@ _FIRST_ROWS = 5
 
 
 @verb("datasets", rank=60)
-def datasets(name: str | None = None, *, output: Path | None = None, download: bool = False) -> None:
+def datasets(
+    names: list[str] = (),  # type: ignore[assignment]
+    *,
+    output: Path | None = None,
+    download: bool = False,
+) -> None:
     """List the data sets, show one of them, or write it to a file.
 
     A few small classics are bundled. Others are found as files in the folder that the environment variable
-    TUNBRIDGE_DATA names, and in the cache of earlier downloads.
+    TUNBRIDGE_DATA names, and in the cache of earlier downloads. «get» writes files into the working folder: titanic,
+    messages and visits are those that the examples of the documentation use.
 
     Parameters
     ----------
-    name : NAME
-        A data set to show.
+    names : NAME | get NAME…
+        A data set to show, or the word get and those whose files are to be written.
     output, -o : FILE
         Write it to a .csv, .tsv or .parquet file.
     download
@@ -36,9 +43,17 @@ def datasets(name: str | None = None, *, output: Path | None = None, download: b
     --------
     tunbridge datasets
     tunbridge datasets play_tennis -o tennis.csv
+    tunbridge datasets get titanic messages visits
     tunbridge datasets mushroom --download
     """
     output = table_output(output, [])
+    if names and names[0] == "get":
+        refuse((len(names) == 1, f"get must name data sets, such as {', '.join(EXAMPLES)}; got none."))
+        refuse((output is not None, "-o must come without get, which names the files itself."))
+        _get(names[1:], download=download)
+        return
+    refuse((len(names) > 1, f"one data set must be named to be shown; got {len(names)}. Write get before them."))
+    name = names[0] if names else None
     if name is None:
         refuse((output is not None, "-o must come with the name of a data set; got none."))
         records = known.describe(download=download)
@@ -52,6 +67,22 @@ def datasets(name: str | None = None, *, output: Path | None = None, download: b
         return
     write_batches(output, iter([_with_weights(table)]))
     say(f"{name}: {counted(table.n_rows, 'row')} in {output}")
+
+
+def _get(names: list[str], *, download: bool) -> None:
+    """Write the files of data sets into the working folder; other files of the same name stay."""
+    for name in names:
+        if name not in EXAMPLES:
+            known.load(name, download=download)  # raises where there is none
+    for name in names:
+        if name in EXAMPLES:
+            written = write_example(name)
+        else:
+            table = known.load(name, download=download)
+            written = {f"{name}.csv": table.n_rows}
+            write_new(Path(f"{name}.csv"), _with_weights(table))
+        for file, n in written.items():
+            say(f"{name}: {counted(n, 'row')} in {file}")
 
 
 def _show(name: str, table: Table) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
 import tunbridge as tb
+from tunbridge._core.memory import size_text
 from tunbridge._core.registry import verb
 from tunbridge.cli.documents import read_folder
 from tunbridge.cli.files import is_a, is_network_name, load_any, load_network
@@ -31,8 +33,10 @@ def describe(data: Path, *, missing_values: bool = False, reading: Reading) -> N
     """Describe the columns of a table, a network or a classifier.
 
     For a column: its kind, its states or range, missing values, and what looks odd about it. For a network: its
-    variables, their states and parents, its size, and the cost of exact inference. For a classifier: its parameters,
-    classes and features. For a folder of texts: how many there are of each class, and how long they are.
+    variables, their states and parents, its size, and the cost of exact inference. For a classifier: its settings,
+    classes, training size, and features with their types and states; when its file was written; and, where the model
+    knows them, its cross-validated accuracy and how its table was read. For a folder of texts: how many there are of
+    each class, and how long they are.
 
     Parameters
     ----------
@@ -47,6 +51,7 @@ def describe(data: Path, *, missing_values: bool = False, reading: Reading) -> N
     tunbridge describe visits.csv --missing -99
     tunbridge describe visits.csv --missing-values
     tunbridge describe alarm.bif
+    tunbridge describe model.tb
     tunbridge describe mails/
     """
     is_model = data.suffix.lower() == ".tb"
@@ -95,9 +100,11 @@ def _describe_network(path: Path, reading: Reading) -> None:
     for name in ("missing", "not_missing", "delimiter"):
         if getattr(reading, name):
             raise DataError(f"--{name.replace('_', '-')} must come with a table; {path.name!r} is a network.")
-    net: BayesianNetwork = load_network(path, reading.format) if reading.format else load_any(path, swapped_with=None)
+    net: Any = load_network(path, reading.format) if reading.format else load_any(path, swapped_with=None)
     if not is_a("BayesianNetwork", net):
-        say(str(net))
+        say(net.describe(most=None))
+        say()
+        say_fields(_file_fields(path))
         return
     sizes = [(len(net.nodes), "variable"), (net.dag.n_arcs, "arc"), (net.n_parameters, "parameter")]
     say(f"{path}: {', '.join(counted(n, noun) for n, noun in sizes)}")
@@ -107,6 +114,13 @@ def _describe_network(path: Path, reading: Reading) -> None:
     say()
     lines = [[cpt.variable.name, _states(cpt), ", ".join(p.name for p in cpt.parents)] for cpt in net.cpts.values()]
     say_table(["variable", "states", "parents"], lines, left=range(3))
+
+
+def _file_fields(path: Path) -> list[tuple[str, str]]:
+    """Return the size of a file and when it was written: equal models give equal files, so the file holds no date."""
+    facts = path.stat()
+    written = datetime.fromtimestamp(facts.st_mtime).strftime("%Y-%m-%d %H:%M")
+    return [("file", f"{path}, {size_text(facts.st_size)}"), ("written", written)]
 
 
 def _fields(net: BayesianNetwork) -> list[tuple[str, str]]:

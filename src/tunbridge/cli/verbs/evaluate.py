@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,11 @@ import pyarrow as pa
 from tunbridge._core.check import did_you_mean, listed
 from tunbridge._core.grid import number_text, seconds_text
 from tunbridge._core.registry import verb
+from tunbridge.cli import held_out
 from tunbridge.cli.documents import READ, SEQUENCE, TEXT, find_corpus
 from tunbridge.cli.files import is_model, is_network_name, load_model
-from tunbridge.cli.models import RareLetters, RareWords, TableChoosing, say_comparison
+from tunbridge.cli.held_out import Looking
+from tunbridge.cli.models import RareLetters, RareWords, TableChoosing, kind_of_models, say_comparison
 from tunbridge.cli.options import AsJson, Reading, check_column
 from tunbridge.cli.output import SHOWN, amount, counted, note, reporting, say, say_json, say_table, tracked
 from tunbridge.cli.rows import Rows, iter_rows
@@ -28,8 +31,9 @@ from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
     from tunbridge.classifiers.base import BayesClassifier
-    from tunbridge.evaluation import Comparison, Scores
+    from tunbridge.evaluation import Comparison, Mistake, Predictions, Scores
     from tunbridge.evaluation.candidates import Candidate
+    from tunbridge.evaluation.labelled import Labelled
     from tunbridge.evaluation.scores import Ranking
 
 _FOLDS, _TWO = 10, 2
@@ -42,17 +46,14 @@ _LEARNED = "be left out when a model is evaluated; it has been learned already."
 class Texts:
     """Texts and sequences.
 
-    Parameters
-    ----------
+    Other Parameters
+    ----------------
     text
         Cross-validate models of raw text, in one column of the table; a folder means text anyway.
     sequence
         Cross-validate models of sequences.
     column : COL
         The column of the texts or sequences (default: the one called text or sequence, or the only one of text).
-
-    Other Parameters
-    ----------------
     characters
         With --text: count runs of characters, not words; of 1 to 4 by default (--ngrams).
     """
@@ -62,10 +63,13 @@ class Texts:
     column: str | None = None
     characters: bool = False
 
-    def kind(self, path: Path) -> str:
-        """Return what a path holds: texts, sequences, or, with an empty name, a table; raise for other options."""
+    def kind(self, path: Path, models: Sequence[str] = ()) -> str:
+        """Return what a path holds: texts, sequences, or, with an empty name, a table; raise for other options.
+
+        Models that only texts or only sequences have say it too.
+        """
         refuse((self.text and self.sequence, "--text and --sequence must not come together."))
-        kind = SEQUENCE if self.sequence else TEXT if self.text or path.is_dir() else ""
+        kind = SEQUENCE if self.sequence else TEXT if self.text or path.is_dir() else kind_of_models(models)
         refuse_options(("words", "characters") if kind != TEXT else (), "come with --text.")
         refuse_options(("letters",) if kind != SEQUENCE else (), "come with --sequence.")
         refuse_options(() if kind else ("column",), "come with --text or --sequence.")
@@ -83,7 +87,20 @@ class Comparing(TableChoosing):
         multinomial (default), complement, …; of sequences markov (default), position; auto for the usual ones.
     folds : N >= 2
         The number of cross-validation folds (default: 10).
+    groups : COL
+        The column of groups, such as patients: all rows of a group are in one fold.
+
+    Other Parameters
+    ----------------
+    repeats : N >= 1
+        How often the rows are divided into folds anew.
+    time : COL
+        The column of times: every fold is predicted by models of earlier rows only.
     """
+
+    repeats: int = 1
+    groups: str | None = None
+    time: str | None = None
 
     columns: Columns
     texts: Texts
@@ -98,7 +115,21 @@ class Comparing(TableChoosing):
         refuse((self.models and not data.exists(), f"{rule} Write --models {together}."))
         rule = f"{flag} must have no value; got {str(data)!r}."
         refuse((flag and not data.exists(), f"{rule} Write {flag} --column {data}."))
-        refuse_options(("models", "folds", "random_state", "calibration", "settings", "words", "letters"), _LEARNED)
+        refuse_options(
+            (
+                "models",
+                "folds",
+                "repeats",
+                "groups",
+                "time",
+                "random_state",
+                "calibration",
+                "settings",
+                "words",
+                "letters",
+            ),
+            _LEARNED,
+        )
         refuse_options(("text", "sequence", "characters", "categorical", "ignore"), _LEARNED)
 
 
@@ -109,6 +140,7 @@ def evaluate(
     *,
     target: str | None = None,
     comparing: Comparing,
+    looking: Looking,
     as_json: AsJson = False,
     reading: Reading,
 ) -> None:
@@ -133,37 +165,54 @@ def evaluate(
     tunbridge evaluate tennis.csv --target play
     tunbridge evaluate visits.csv --target diseased --models nb,tan,kdb2,forest
     tunbridge evaluate patients.csv --target drug --folds 5 --numeric kernel --json
-    tunbridge evaluate sms.csv --target label --text --models multinomial,complement
+    tunbridge evaluate loans.csv --target paid --cost no:yes=5 --thresholds 0.1,0.3,0.5 --plot curves.png
+    tunbridge evaluate visits.csv --target ill --groups patient --errors 5 --predictions held_out.csv
+    tunbridge evaluate sales.csv --target bought --time date -o scores.json
+    tunbridge evaluate sms.csv --target label --models multinomial,complement
     tunbridge evaluate spam.tb mails/
     """
+    looking.check([model] if data is None else [model, data])
     if data is not None:
         comparing.check_unused(data)
-        _evaluate(model, data, target, comparing, reading, as_json=as_json)
+        _evaluate(model, data, target, comparing, looking, reading, as_json=as_json)
         return
     refuse(((target is None and not model.is_dir()) or is_network_name(model), _what_is_meant(model)))
     columns, texts, settings = comparing.columns.split(model, reading), comparing.texts, comparing.settings
-    kind = texts.kind(model)
+    kind = texts.kind(model, comparing.models)
     if kind:
         refuse_options(("settings",) if "numeric" in settings else (), "be left out: it is about columns of numbers.")
         tokens = {"tokens": "characters"} if texts.characters else {}
         chosen = comparing.candidates({**comparing.words, **comparing.letters, **tokens, **settings}, kind)
         training = find_corpus(model, target, kind, texts.column, columns, reading).training()
-        remarks = []
+        remarks, of_texts = [], ""
     else:
         chosen = comparing.candidates(settings, categorical=[n for n in columns.kept_categorical if n != target])
         training = with_classes(read_columns(model, columns, reading, target), str(target))
-        remarks = [*comparing.remarks(settings), *oddities(training, "--text evaluates text classifiers")[:SHOWN]]
-    found = _cross_validated(training, chosen, comparing)
+        of_texts, remarks = "--text evaluates text classifiers", comparing.remarks(settings)
+    gone = [name for name in (comparing.groups, comparing.time) if name is not None]
+    rows = _labelled(training, comparing)
+    if of_texts:
+        kept = replace(training, table=rows.table, whole=training.whole.drop(gone))
+        remarks += oddities(kept, of_texts)[:SHOWN]
+    losses = looking.losses(rows.classes)
+    found = _cross_validated(rows, chosen, comparing, looking, losses)
     for line in remarks:
         note(f"Note: {line}.")
+    best = found.predictions() if looking.needs_rows else None
+    mistakes = found.mistakes(n=looking.errors or 0)
+    shown = _plain_single(found) if len(chosen) == 1 else _plain_several(found)
+    shown |= held_out.plain(looking, best, mistakes, losses)
     if as_json:
-        say_json(_plain_single(found) if len(chosen) == 1 else _plain_several(found))
+        say_json(shown)
     else:
         for line in found.remarks():
             note(line)
         say(found.title().replace("cross-validation,", f"cross-validation on {model},"))
         say()
         _show_single(found) if len(chosen) == 1 else _show_several(found)
+        held_out.show(looking, best, mistakes, losses)
+    models = {name: found.predictions(name) for name in found.ranked} if looking.needs_rows else {}
+    held_out.write(looking, models, found.best, losses, shown)
     if found.is_interrupted:
         raise KeyboardInterrupt(f"{found.notes[-1]}; the numbers are those of these folds.")
 
@@ -171,11 +220,28 @@ def evaluate(
 # Cross-validation
 
 
-def _cross_validated(training: Training, chosen: tuple[Candidate, ...], comparing: Comparing) -> Comparison:
+def _labelled(training: Training, comparing: Comparing) -> Labelled:
+    """Return the rows with a class, their groups or times taken out."""
+    for option, name in (("--groups", comparing.groups), ("--time", comparing.time)):
+        if name is not None:
+            others = [each for each in training.table.names if each != training.target]
+            if name not in others:
+                hint = did_you_mean(name, others)
+                raise DataError(f"{option} must name a column of the table beside the target; got {name!r}. {hint}")
+    present = training.whole.codes(training.target) >= 0
+    rows = replace(training.labelled(), numbers=np.flatnonzero(present))
+    return evaluation.labelled.with_splits_by(rows, groups=comparing.groups, time=comparing.time)
+
+
+def _cross_validated(
+    rows: Labelled, chosen: tuple[Candidate, ...], comparing: Comparing, looking: Looking, losses: np.ndarray | None
+) -> Comparison:
+    wanted = evaluation.cross_validation.Wanted(losses, looking.needs_rows, looking.errors or 0, looking.reject)
     with reporting("cross-validation", shares=True) as report:
         return evaluation.cross_validation.cross_validated(
-            training.labelled(), chosen, comparing.folds or _FOLDS, seed=comparing.seed, progress=report
-        )
+            rows, chosen, comparing.folds or _FOLDS, seed=comparing.seed, repeats=comparing.repeats, wanted=wanted,
+            progress=report,
+        )  # fmt: skip
 
 
 def _plain_single(found: Comparison) -> dict[str, Any]:
@@ -224,30 +290,42 @@ def _show_single(found: Comparison) -> None:
 
 
 def _evaluate(
-    file: Path, data: Path, target: str | None, comparing: Comparing, reading: Reading, *, as_json: bool
+    file: Path,
+    data: Path,
+    target: str | None,
+    comparing: Comparing,
+    looking: Looking,
+    reading: Reading,
+    *,
+    as_json: bool,
 ) -> None:
     """Print the scores of a model on the rows of a file, which is read in batches, and those of the baseline."""
     model = load_model(file, swapped_with=data)
     column = target or model.target_name_
     refuse((column is None, "--target must name the column of the classes; the model does not know it."))
-    tally = _Tally(model, data, str(column), comparing.columns.weights)
+    losses = looking.losses(model.classes_.tolist())
+    tally = _Tally(model, data, str(column), comparing.columns.weights, looking)
     for rows in tracked(iter_rows(model, data, reading, comparing.texts.column, verbatim=False), "evaluating"):
         tally.add(rows)
     scores, baseline = tally.scores()
     usual = str(model.classes_.tolist()[int(model.class_count_.argmax())])
+    found, mistakes = tally.predictions(), tally.worst()
+    shown = {**scores.to_dict(), "baseline": _plain_baseline(usual, baseline), "notes": tally.notes()}
+    shown |= held_out.plain(looking, found, mistakes, losses)
     if as_json:
-        plain = _plain_baseline(usual, baseline)
-        say_json({**scores.to_dict(), "baseline": plain, "notes": tally.notes()})
-        return
-    for line in tally.notes():
-        note(f"Note: {line}.")
-    say(f"{file} on {data}: {counted(scores.n_rows, 'row')}")
-    say()
-    others = baseline.summary()
-    cells = [[name, number_text(value), number_text(others[name])] for name, value in scores.summary().items()]
-    say_table(["", "model", f"always {usual}"], cells)
-    say()
-    _show_classes(scores)
+        say_json(shown)
+    else:
+        for line in tally.notes():
+            note(f"Note: {line}.")
+        say(f"{file} on {data}: {counted(scores.n_rows, 'row')}")
+        say()
+        others = baseline.summary()
+        cells = [[name, number_text(value), number_text(others[name])] for name, value in scores.summary().items()]
+        say_table(["", "model", f"always {usual}"], cells)
+        say()
+        _show_classes(scores)
+        held_out.show(looking, found, mistakes, losses)
+    held_out.write(looking, {} if found is None else {file.stem: found}, file.stem, losses, shown)
 
 
 @dataclass
@@ -258,6 +336,10 @@ class _Tally:
     path: Path
     column: str
     weights: str | None
+    looking: Looking
+    kept: list[Predictions] = field(default_factory=list)
+    mistakes: list[Mistake] = field(default_factory=list)
+    n_seen: int = 0
     parts: list[tuple[Scores, Scores]] = field(default_factory=list)
     ranking: Ranking | None = None
     without_class: int = 0
@@ -274,9 +356,13 @@ class _Tally:
         self.unseen |= unknown
         self.known_any = self.known_any or bool((true >= 0).any())
         if present.any():
-            self._add_scores(Rows(rows.features.filter(present), rows.verbatim), true[present], weights[present])
+            numbers = self.n_seen + np.flatnonzero(present)
+            self._add_scores(
+                Rows(rows.features.filter(present), rows.verbatim), true[present], weights[present], numbers
+            )
+        self.n_seen += len(rows)
 
-    def _add_scores(self, rows: Rows, true: np.ndarray, weights: np.ndarray) -> None:
+    def _add_scores(self, rows: Rows, true: np.ndarray, weights: np.ndarray, numbers: np.ndarray) -> None:
         classes = tuple(map(str, self.model.classes_.tolist()))
         log_proba = self.model.predict_log_proba(rows.read)
         with np.errstate(divide="ignore"):
@@ -286,6 +372,39 @@ class _Tally:
         self.ranking = ranking if self.ranking is None else self.ranking.merge(ranking)
         scores = evaluation.Scores.of(classes, true, log_proba, weights, ranking=ranking)
         self.parts.append((scores, evaluation.Scores.of(classes, true, usual, weights)))
+        if self.looking.needs_rows or self.looking.errors:
+            self._keep(rows, true, log_proba, weights, numbers)
+
+    def _keep(
+        self, rows: Rows, true: np.ndarray, log_proba: np.ndarray, weights: np.ndarray, numbers: np.ndarray
+    ) -> None:
+        """Keep the predictions of rows of known classes, and the worst mistakes with their explanations."""
+        known = np.flatnonzero(true >= 0)
+        folds = np.zeros(len(known), np.int64)
+        labels = tuple(self.model.classes_.tolist())
+        found = evaluation.Predictions(labels, numbers[known], true[known], log_proba[known], weights[known], folds)
+        if self.looking.needs_rows:
+            self.kept.append(found)
+        for i in found.worst(self.looking.errors or 0).tolist():
+            one = rows.read.take(pa.array([known[i]]))
+            values = rows.features.drop_columns([READ] if READ in rows.features.column_names else [])
+            named = values.take(pa.array([known[i]])).to_pylist()[0]
+            truth, predicted = labels[found.true[i]], labels[found.predicted[i]]
+            why = self.model.explain(one, label=predicted, against=truth)[0]
+            p = float(np.exp(found.log_proba[i, found.true[i]]))
+            self.mistakes.append(evaluation.Mistake(int(found.rows[i]), truth, predicted, p, named, why))
+
+    def worst(self) -> list[Mistake]:
+        """Return the worst mistakes of all batches."""
+        return sorted(self.mistakes, key=lambda each: each.probability)[: self.looking.errors or 0]
+
+    def predictions(self) -> Predictions | None:
+        """Return the predictions of all batches, where they were kept."""
+        if not self.kept:
+            return None
+        names = ("rows", "true", "log_proba", "weights", "folds")
+        joined = [np.concatenate([getattr(part, name) for part in self.kept]) for name in names]
+        return evaluation.Predictions(self.kept[0].classes, *joined)
 
     def scores(self) -> tuple[Scores, Scores]:
         """Return the scores of the model and of the baseline; raise when there are none."""
@@ -357,10 +476,8 @@ def _show_classes(scores: Scores) -> None:
     )
     say("precision is the positive predictive value (PPV), recall the sensitivity")
     say()
-    say("Confusion matrix (rows: true class, columns: predicted class):")
-    names = (*scores.classes, *([evaluation.scores.UNKNOWN] if scores.support[-1] else []))
-    confusion = zip(names, scores.confusion, strict=False)
-    say_table(["", *scores.classes], [[name, *map(amount, row)] for name, row in confusion])
+    counts = scores.confusion if scores.support[-1] else scores.confusion[:-1]
+    held_out.show_matrix("Confusion matrix", list(scores.classes), counts)
 
 
 def _what_is_meant(path: Path) -> str:

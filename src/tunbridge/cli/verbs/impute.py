@@ -1,30 +1,51 @@
-"""``tunbridge network impute``: the missing values of a file filled in by a network, every other value as it was."""
+"""``tunbridge impute``: the missing values of a file filled in, every other value as it was.
+
+With a network the file may be of any size. Without one a network is learned from the table, which is read at once.
+"""
 
 from __future__ import annotations
 
+import re
 import secrets
 import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+import tunbridge as tb
 from tunbridge._core.check import did_you_mean, warn_user
 from tunbridge._core.registry import verb
-from tunbridge.cli.files import check_order, is_typed, load_network, null_if_blank, table_output, write_batches
+from tunbridge.cli.files import (
+    check_exists,
+    check_order,
+    is_model,
+    is_network_name,
+    is_typed,
+    load_network,
+    null_if_blank,
+    table_output,
+    write_batches,
+)
 from tunbridge.cli.networks import ImpossibleRows, NetworkTarget
-from tunbridge.cli.options import DataFile, From, NetworkFile, Reading, TableOutput
+from tunbridge.cli.options import From, Reading, TableOutput, check_column
 from tunbridge.cli.output import counted, note, say, shortlist, tracked
-from tunbridge.cli.rows import Rows, iter_rows
-from tunbridge.cli.usage import refuse
+from tunbridge.cli.rows import BATCH_ROWS, Rows, iter_rows, iter_verbatim
+from tunbridge.cli.training import column_names
+from tunbridge.cli.usage import refuse, refuse_options
 from tunbridge.data import Variable
+from tunbridge.data.columns import Kind
+from tunbridge.data.readers import read_table
 from tunbridge.errors import DataWarning, TunbridgeWarning, UnknownVariableError, ZeroProbabilityWarning
 from tunbridge.network import BayesianNetwork
+
+if TYPE_CHECKING:
+    from tunbridge.learning.imputing import FilledCell, Imputed
 
 Filling = Annotated[
     dict[str, Any],
@@ -35,29 +56,56 @@ Filling = Annotated[
 ]  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Alone:
+    """Without a network.
+
+    Parameters
+    ----------
+    report : FILE
+        Write a line for each filled cell: its value, and its probability or a 90 % interval.
+    ignore : COL
+        A column that is neither filled nor used.
+    categorical : COL
+        A column of numbers that are categories.
+    """
+
+    report: Path | None = None
+    ignore: list[str] = ()  # type: ignore[assignment]
+    categorical: list[str] = ()  # type: ignore[assignment]
+
+
 @verb("network impute", also="impute", rank=34)
 def impute(
-    network: NetworkFile,
-    rows: DataFile,
+    network: Path,
+    rows: Path | None = None,
     *,
     output: TableOutput = None,
     filling: Filling,
     imputations: int | None = None,
+    alone: Alone,
     reading: Reading,
 ) -> None:
-    """Impute the missing values of a table with a network.
+    """Impute the missing values of a table, with a network or without.
 
     They get what the network infers from the rest of their rows: the most probable states together, or each by itself,
-    or random draws, several times for multiple imputation. All other values come out as they were, and so do columns
-    that are no variables of the network.
+    or random draws, several times for multiple imputation; numbers get their conditional means, or draws. All other
+    values come out as they were, and so do columns that are no variables of the network. Without a network one is
+    learned from the table.
 
     Parameters
     ----------
+    network : NETWORK|DATA
+        A network ({network_format}), for the table that follows; or the table alone.
+    rows : DATA
+        The table: {table_format}, also with .gz.
     imputations, --imputations, -n : N >= 1
         Draw N times, into files numbered from 1: out-1.csv, ….
 
     Examples
     --------
+    tunbridge impute visits.csv -o filled.csv
+    tunbridge impute visits.csv -o filled.csv --ignore patient --report cells.csv
     tunbridge impute net.tb visits.csv -o filled.csv
     tunbridge impute net.tb visits.csv --cell-wise --column smokes
     tunbridge impute net.tb visits.csv -o filled.csv --imputations 5 --seed 0
@@ -78,8 +126,12 @@ def impute(
     files = [] if output is None else [output]
     if imputations is not None and output is not None:
         files = [output.with_name(f"{output.stem}-{i}{output.suffix}") for i in range(1, imputations + 1)]
-    for file in files:
-        table_output(file, [rows, network])
+    for file in [*files, *([alone.report] if alone.report else [])]:
+        table_output(file, [*([] if rows is None else [rows]), network])
+    if rows is None:
+        _impute_alone(network, filling, files, alone, reading)
+        return
+    refuse_options(("report", "ignore", "categorical"), "come without a network; this one is given.")
     check_order(network, rows)
     net = load_network(network)
     for name in filling.get("columns", ()):
@@ -95,6 +147,69 @@ def impute(
         if draw == 0:
             work.impossible.warn("their missing values are not imputed")
             _report(work, files, f"; seed {seed}" if draws else "")
+
+
+def _impute_alone(path: Path, filling: dict[str, Any], files: list[Path], alone: Alone, reading: Reading) -> None:
+    """Fill in the missing values of a table by a network that is learned from it."""
+    rule = f"a table must come after the network; got {str(path)!r} alone. Name the table after it."
+    refuse(
+        (is_network_name(path) or is_model(path), rule),
+        ("jointly" in filling, "--jointly and --cell-wise must come with a network; every value is filled by itself."),
+    )
+    check_exists("the table", path)
+    for option, names in (("--ignore", alone.ignore), ("--categorical", alone.categorical)):
+        for name in names:
+            check_column(option, name, path, column_names(path, reading))
+    kinds: dict[str, Kind] = dict.fromkeys(alone.categorical, "categorical")
+    table = read_table(path, kinds=kinds, missing=reading.markers, **reading.how)
+    for name in filling.get("columns", ()):
+        check_column("--column", name, path, table.names)
+    draws = filling.get("method", "sample" if len(files) > 1 else "") == "sample"
+    seed = filling.get("random_state", secrets.randbelow(10**9) if draws else 0)
+    how: dict[str, Any] = {"columns": filling.get("columns"), "ignore": alone.ignore}
+    how["method"] = "sample" if draws else "most-probable"
+    words = pa.concat_tables(list(iter_verbatim(path, reading, BATCH_ROWS)))
+    for draw, file in enumerate(files or [None]):
+        found = tb.impute(table, random_state=np.random.default_rng([seed, draw]), **how)
+        write_batches(file, iter([found.to_arrow() if is_typed(file) else _with_cells(words, found)]))
+    for name, why in found.skipped.items():
+        note(f"Note: {name} is not imputed: it {why}.")
+    counts = shortlist([f"{name} {n}" for name, n in found.counts.items()])
+    each, shown = (" in each", "each of ") if len(files) > 1 else ("", "")
+    what = f"{counted(len(found.cells), 'missing value')} imputed{each}{f': {counts}' if counts else ''}"
+    what += f"; seed {seed}" if draws else ""
+    if files:
+        shown += " … ".join([str(files[0]), *(file.name for file in files[1:][-1:])])
+        say(f"{counted(table.n_rows, 'row')} in {shown}; {what}")
+    else:
+        note(f"Note: {what}.")
+    if alone.report is not None:
+        write_batches(alone.report, iter([found.report()]))
+        note(f"The filled cells are in {alone.report}.")
+
+
+def _with_cells(words: pa.Table, found: Imputed) -> pa.Table:
+    """Return the values of a file word for word, with the filled cells in their places."""
+    cells: dict[str, list[FilledCell]] = {}
+    for cell in found.cells:
+        cells.setdefault(cell.column, []).append(cell)
+    for name, some in cells.items():
+        column = words[name]
+        if not pa.types.is_string(column.type):
+            words = words.set_column(words.column_names.index(name), name, found.to_arrow()[name])
+            continue
+        texts = column.to_pylist()
+        known = [text.strip() for text in texts[:_LOOKED_AT] if text and _NUMBER.fullmatch(text)]
+        digits = max((len(text.partition(".")[2]) for text in known), default=0)
+        for cell in some:
+            is_number = cell.probability is None
+            texts[cell.row] = f"{cell.value:.{min(digits, _MOST_DIGITS)}f}" if is_number else str(cell.value)
+        words = words.set_column(words.column_names.index(name), name, [texts])
+    return words
+
+
+_LOOKED_AT, _MOST_DIGITS = 10_000, 6
+_NUMBER = re.compile(r"\s*[-+]?\d*\.?\d+\s*")
 
 
 def _report(work: _Work, files: list[Path], seed: str) -> None:
@@ -200,6 +315,8 @@ def _can_hold(kind: pa.DataType, values: pa.ChunkedArray) -> bool:
 def _text(variable: Variable, value: object) -> str:
     """Return a value as text: that of the state that it is, if it is one; a number stands for itself."""
     states = variable.states or ()
+    if variable.is_continuous:
+        return f"{value:.6g}"
     if variable.cuts is not None and value not in states:
         return str(value)
     code = variable.find(value)

@@ -39,6 +39,7 @@ from tunbridge.data.variable import number_of
 from tunbridge.errors import DataError
 from tunbridge.learning import Constraints, Score, Search
 from tunbridge.learning.scores.discrete import as_score, score_names
+from tunbridge.learning.structure import SEARCH_ALIASES
 
 _SEARCH, _BINS = "hill-climbing", 5
 _SCORE, _SCORE_OF_MISSING = "bic", "nal"
@@ -148,7 +149,8 @@ class Structure:
     @property
     def search_name(self) -> str:
         """The name of the search, as the library writes it."""
-        return (self.search or _SEARCH).strip().lower().replace("_", "-").replace(" ", "-")
+        name = (self.search or _SEARCH).strip().lower().replace("_", "-").replace(" ", "-")
+        return SEARCH_ALIASES.get(name, name)
 
     def check(self, target: str | None) -> None:
         """Raise unless the options fit each other."""

@@ -1,0 +1,97 @@
+"""What a fitted classifier says about itself: classes, settings, training size, and features with their types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from tunbridge._core.check import counted, listed, shortened
+from tunbridge._core.grid import grid_lines, html_table
+from tunbridge.classifiers._statistics import inner_statistics
+from tunbridge.data import Variable
+
+if TYPE_CHECKING:
+    from tunbridge.classifiers.base import BayesClassifier
+
+_CLASSES, _FEATURES, _STATES = 30, 30, 5  # shown at most
+_NAME, _VALUES = 30, 44  # letters
+_HEADER = ("feature", "type", "values")
+
+
+def summary_text(model: BayesClassifier[Any], most: int | None = _FEATURES) -> str:
+    """Return the summary of a classifier as text, with at most ``most`` features (None: all)."""
+    lines = [f"{what:<9}  {text}" for what, text in _fields(model)]
+    features = model.variables_[:most]
+    if features:
+        lines += ["", *grid_lines(_HEADER, [_feature(model, j) for j in range(len(features))], left=None)]
+    if len(features) < len(model.variables_):
+        lines.append(f"… and {counted(len(model.variables_) - len(features), 'more feature')}")
+    return "\n".join([_title(model), *lines])
+
+
+def summary_html(model: BayesClassifier[Any]) -> str:
+    """Return the summary of a classifier as HTML, everything escaped."""
+    fields = html_table(["", ""], [*_fields(model)], left=None)
+    shown = min(len(model.variables_), _FEATURES)
+    features = html_table(_HEADER, [_feature(model, j) for j in range(shown)], left=None) if shown else ""
+    return f"<p>{escape(_title(model))}</p>{fields}{features}"
+
+
+def _title(model: BayesClassifier[Any]) -> str:
+    return f"{model!r} learned from {counted(round(float(model.class_count_.sum())), 'row')}"
+
+
+def _fields(model: BayesClassifier[Any]) -> Iterator[tuple[str, str]]:
+    """Yield the lines about the model as a whole: what, and the text."""
+    labels, counts = model.classes_[:_CLASSES].tolist(), model.class_count_.tolist()
+    shown = ", ".join(f"{label} {count:g}" for label, count in zip(labels, counts, strict=False))
+    more = f", … ({len(counts)} in all)" if len(counts) > _CLASSES else ""
+    yield "target", f"{model.statistics_.target.name}: {shown}{more}"
+    if model.variables_:
+        yield "features", f"{len(model.variables_)}: {listed(v.name for v in model.variables_)}"
+    yield from model._described().items()
+    if scores := getattr(model, "evaluation_", None):
+        yield "accuracy", _scores_text(scores)
+    if reading := getattr(model, "reading_", None):
+        yield "reading", _settings(reading)
+
+
+def _scores_text(scores: Mapping[str, float]) -> str:
+    """Return the scores recorded at training as text.
+
+    Examples
+    --------
+    >>> _scores_text({"accuracy": 0.85, "log_loss": 0.31, "folds": 5.0})
+    '0.850, log-loss 0.310 in 5-fold cross-validation'
+    """
+    shown = {"accuracy": "", "log_loss": "log-loss "}
+    numbers = ", ".join(f"{word}{scores[name]:.3f}" for name, word in shown.items() if name in scores)
+    return f"{numbers} in {scores['folds']:g}-fold cross-validation" if "folds" in scores else numbers
+
+
+def _settings(reading: object) -> str:
+    """Return how the training table was read, as text."""
+    if not isinstance(reading, Mapping):
+        return str(reading)
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in reading.items() if value not in (None, ()))
+
+
+def _feature(model: BayesClassifier[Any], j: int) -> tuple[str, str, str]:
+    """Return the name, the type and the values of a feature."""
+    encoding = getattr(inner_statistics(model.statistics_), "encoding", None)
+    variable: Variable = model.variables_[j]
+    name = shortened(variable.name, _NAME)
+    if variable.is_categorical:
+        return name, f"categorical, {counted(variable.n_states, 'state')}", _states(variable)
+    cuts = getattr(encoding, "cuts", {})
+    if j in cuts:
+        binned = cuts[j].variable(variable.name)
+        return name, f"number, {counted(binned.n_states, 'bin')}", _states(binned)
+    return name, "number", ""
+
+
+def _states(variable: Variable) -> str:
+    states = [str(state) for state in variable.states or ()]
+    more = ", …" if len(states) > _STATES else ""
+    return shortened(", ".join(states[:_STATES]), _VALUES) + more

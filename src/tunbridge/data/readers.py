@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 from numpy.typing import ArrayLike
@@ -22,6 +23,7 @@ from tunbridge.data.columns import Kind, distinct_values, to_floats
 from tunbridge.data.formats.request import DEFAULT_MISSING, Request, TableFormat, holds_text, nulled
 from tunbridge.data.formats.source import Source, find_source, no_rows
 from tunbridge.data.frames import as_table, check_column_names
+from tunbridge.data.reading import Reading
 from tunbridge.data.table import Table
 from tunbridge.errors import DataError
 
@@ -31,11 +33,15 @@ def read_table(
     *,
     format: str | None = None,
     kinds: Mapping[str, Kind] | Kind | None = None,
-    missing: Sequence[str] = DEFAULT_MISSING,
-    encoding: str = "utf-8",
+    missing: Sequence[str] | None = None,
+    encoding: str | None = None,
     delimiter: str | None = None,
+    header: bool | None = None,
+    day_first: bool | None = None,
+    dates: str = "numbers",
     columns: Sequence[str] | Callable[[list[str]], Sequence[str]] | None = None,
     weights: str | ArrayLike | None = None,
+    reading: Reading | None = None,
 ) -> Table:
     r"""Return the table in a file.
 
@@ -48,24 +54,37 @@ def read_table(
     kinds : mapping of str to {"categorical", "continuous"}, or one of the two for all columns
         Overrides the rules by which kinds are inferred. A column of a text file that is made categorical is read as
         text, so that ``007`` stays ``007``.
-    missing : sequence of str
-        The texts that stand for a missing value, compared with the whole cell, blanks included. Parquet, Arrow and JSON
-        files have a null of their own, and ARFF has ``?``: the default markers are states there, and others that are
-        given count in columns of text.
-    encoding : str
-        The encoding of a text file. A byte order mark at the start of UTF-8 is left out.
+    missing : sequence of str, optional
+        The texts that stand for a missing value, compared with the whole cell, blanks included; default: the empty
+        text, ``?``, ``NA``, ``NaN``, ``null``. Where these are among them, texts such as ``-`` and ``n/a`` are missing,
+        too, in columns that hold nothing else but numbers or dates. Parquet, Arrow and JSON files have a null of their
+        own, and ARFF has ``?``: the default markers are states there, and others that are given count in columns of
+        text.
+    encoding : str, optional
+        The encoding of a text file. By default it is detected: UTF-8, UTF-16, or Windows-1252 (Western text). A byte
+        order mark is left out.
     delimiter : str, optional
         The character between fields of a delimited file. By default a tab in ``.tsv``; in ``.csv`` whichever of comma,
         semicolon and tab cuts the header into the most fields.
+    header : bool, optional
+        Whether a delimited file has a header; by default it is detected. Without one the columns are ``x0``, ``x1``, …
+    day_first : bool, optional
+        Whether the day comes before the month in dates such as 03/04/2025; by default the column decides, then the
+        other columns and the delimiter.
+    dates : {"numbers", "parts"}
+        Dates and times are numbers, in order. With ``"parts"`` year, month, weekday and hour are further columns.
     columns : sequence of str or callable, optional
         Read these columns only, in this order; a function is given the names of all columns and returns some of them.
     weights : str or array-like, optional
         The name of the column that holds row weights (it is taken out of the table), or the weights.
+    reading : Reading, optional
+        Read the file as this one was read: ``table.reading`` of another table. Arguments that are given override it.
 
     Returns
     -------
     Table
-        Its ``read_as_missing`` tells for each column which markers were found, and how often.
+        Its ``read_as_missing`` tells for each column which markers were found, and how often; its ``reading`` is the
+        record, and report, of how the file was read.
 
     Raises
     ------
@@ -92,9 +111,10 @@ def read_table(
       smokes  categorical  no, yes        1 missing (NA)
       stage   categorical  II, III, None
     """
-    source = _source(path, format, encoding, delimiter).unpacked()
+    source = _source(path, format, encoding, delimiter, reading).unpacked()
     named = weights if isinstance(weights, str) else None
-    request = Request(columns, kinds, named, check_missing(missing), delimiter)
+    markers = _markers(missing, reading)
+    request = Request(columns, kinds, named, markers, delimiter, header=header, reading=reading, day_first=day_first)
     table = _format(source).read(source, request)
     if table.n_rows == 0:
         raise no_rows(source)
@@ -106,11 +126,14 @@ def iter_batches(
     *,
     text: Iterable[str] = (),
     numbers: Iterable[str] = (),
-    missing: Sequence[str] = DEFAULT_MISSING,
+    missing: Sequence[str] | None = None,
     format: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     delimiter: str | None = None,
+    header: bool | None = None,
+    day_first: bool | None = None,
     batch_rows: int = 65536,
+    reading: Reading | None = None,
 ) -> Iterator[pa.Table]:
     r"""Return the rows of a file of any size, batch by batch, in columns whose types are fixed in advance.
 
@@ -119,7 +142,7 @@ def iter_batches(
 
     Parameters
     ----------
-    path, missing, format, encoding, delimiter
+    path, missing, format, encoding, delimiter, header, day_first, reading
         As in :func:`read_table`.
     text, numbers : iterable of str
         Columns to be read as text and as numbers; names that the file does not have are left out. Dates and times among
@@ -147,8 +170,8 @@ def iter_batches(
     [{'id': '007', 'age': 31.0}, {'id': '008', 'age': None}]
     [{'id': '009', 'age': 62.0}]
     """
-    source = _source(path, format, encoding, delimiter)
-    markers = check_missing(missing)
+    source = _source(path, format, encoding, delimiter, reading)
+    markers = _markers(missing, reading)
     size = int(check_number("batch_rows", batch_rows, low=1))
     as_text, as_numbers = (
         set(as_list(what, names, "column names")) for what, names in (("text", text), ("numbers", numbers))
@@ -156,7 +179,10 @@ def iter_batches(
     both = sorted(as_text & as_numbers)
     if both:
         raise DataError(f"a column must be text or numbers; got {listed(both)} in both lists.")
-    request = Request(missing=markers, delimiter=delimiter, numbers=as_numbers, batch_rows=size)
+    request = Request(
+        missing=markers, delimiter=delimiter, numbers=as_numbers, batch_rows=size,
+        header=header, reading=reading, day_first=day_first,
+    )  # fmt: skip
     own = () if _is_delimited(source) else request.own_missing
     return _batches(_format(source).batches(source, request), source, as_numbers, own, size)
 
@@ -170,6 +196,13 @@ def iter_typed(
         return None
     raw = _format(source).batches(source, Request(batch_rows=batch_rows))
     return _rebatched((pa.table(batch.columns, names=batch.schema.names) for batch in raw), batch_rows)
+
+
+def _markers(missing: Sequence[str] | None, reading: Reading | None) -> tuple[str, ...]:
+    """Return the missing markers that are given, or those of another file, or the default ones."""
+    if missing is None:
+        return DEFAULT_MISSING if reading is None else reading.missing
+    return check_missing(missing)
 
 
 def check_missing(missing: Sequence[str]) -> tuple[str, ...]:
@@ -258,12 +291,20 @@ def _as_text(name: str, values: pa.ChunkedArray, markers: tuple[str, ...]) -> pa
     return texts.take(pa.array(codes, mask=codes < 0))
 
 
-def _source(path: str | os.PathLike[str], format: str | None, encoding: str, delimiter: str | None) -> Source:
+def _source(
+    path: str | os.PathLike[str],
+    format: str | None,
+    encoding: str | None,
+    delimiter: str | None,
+    reading: Reading | None = None,
+) -> Source:
     source = find_source(path, format, encoding)
     if delimiter is not None and not _is_delimited(source):
         raise DataError(
             f"delimiter must be left out for a {source.format} file; got {delimiter!r}.", parameter="delimiter"
         )
+    if reading is not None and source.detects and not reading.encoding.startswith(("utf-8", "utf-16", "utf-32")):
+        source = replace(source, fallback=reading.encoding)
     return source
 
 

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+    from tunbridge.data.reading import Reading
+
 _SHOWN_COLUMNS = 40
 
 
@@ -62,6 +64,8 @@ class Table:
         A non-negative weight for each row.
     read_as_missing : mapping of str to mapping of str to int
         For each column that was read from text: which markers were taken for missing, and how often.
+    reading : Reading, optional
+        How the table was read from a file; ``print(table.reading)`` is the report of what was detected.
 
     Examples
     --------
@@ -80,6 +84,7 @@ class Table:
     types: tuple[pa.DataType, ...]
     weights: np.ndarray | None = None
     read_as_missing: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    reading: Reading | None = None
     names: tuple[str, ...] = field(init=False)
     """The column names."""
     n_rows: int = field(init=False)
@@ -123,10 +128,11 @@ class Table:
         *,
         weights: ArrayLike | None = None,
         read_as_missing: Mapping[str, Mapping[str, int]] | None = None,
+        reading: Reading | None = None,
     ) -> Table:
         """Return a table of prepared columns."""
         variables, values, types = tuple(zip(*columns, strict=True)) or ((), (), ())
-        return cls(variables, values, types, weights, read_as_missing or {})  # type: ignore[arg-type]
+        return cls(variables, values, types, weights, read_as_missing or {}, reading)  # type: ignore[arg-type]
 
     @classmethod
     def of_valid(cls, columns: Iterable[Column], like: Table | None = None) -> Table:
@@ -143,6 +149,7 @@ class Table:
             types=types,
             weights=None if like is None else like.weights,
             read_as_missing={} if like is None else like.read_as_missing,
+            reading=None if like is None else like.reading,
         )
         self._derive()
         return self
@@ -238,6 +245,7 @@ class Table:
             types=self.types,
             weights=weights,
             read_as_missing=self.read_as_missing,
+            reading=self.reading,
             names=self.names,
             n_rows=_n_rows(columns, weights),
             n_columns=self.n_columns,
@@ -256,7 +264,13 @@ class Table:
 
     def with_columns(self, columns: Iterable[Column]) -> Table:
         """Return the table of other columns of the same rows."""
-        return Table.of(columns, weights=self.weights, read_as_missing=self.read_as_missing)
+        return Table.of(columns, weights=self.weights, read_as_missing=self.read_as_missing, reading=self.reading)
+
+    def with_reading(self, reading: Reading | None) -> Table:
+        """Return the table with a record of how it was read."""
+        found = object.__new__(Table)
+        found.__dict__.update(self.__dict__, reading=reading)  # the class is frozen
+        return found
 
     def with_column(self, column: Column) -> Table:
         """Return the table with a column added, or put in the place of the one with the same name."""
@@ -264,7 +278,7 @@ class Table:
         columns = [column if c.variable.name == new else c for c in self]
         markers = {name: found for name, found in self.read_as_missing.items() if name != new}
         known = columns if new in self.positions else [*columns, column]
-        return Table.of(known, weights=self.weights, read_as_missing=markers)
+        return Table.of(known, weights=self.weights, read_as_missing=markers, reading=self.reading)
 
     def recode(self, variables: Sequence[Variable]) -> Table:
         """Return the columns of these variables with codes in their order of states, which must contain those here."""
@@ -352,7 +366,7 @@ class Table:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Table, (self.variables, self.columns, self.types, self.weights, self.read_as_missing)
+        return Table, (self.variables, self.columns, self.types, self.weights, self.read_as_missing, self.reading)
 
     # For people
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -43,6 +44,10 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _CHUNK = 1 << 20
+_HEAD = 4096
+_WORDS = re.compile(rb"[A-Za-z\x80-\xff]{3,}")
+_NOT_WESTERN = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # no characters of Windows-1252
+_FOREIGN = 0.7  # the share of bytes beyond ASCII in words of another alphabet; in Western words it is far lower
 
 
 def table_suffixes() -> dict[str, str]:
@@ -62,17 +67,24 @@ class Scan(NamedTuple):
     n_bytes: int
     quotes: int
     quoted_rows: bool
+    encoding: str = "utf-8"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file that can be opened: its path, format, text encoding, whether it is gzipped, and its bytes if held."""
+    """A file that can be opened: its path, format, text encoding, whether it is gzipped, and its bytes if held.
+
+    ``detects`` says that the encoding is a guess, which :func:`scan` checks; ``fallback`` is that of text that is not
+    UTF-8.
+    """
 
     path: Path
     format: str
     encoding: str
     gzipped: bool
     content: pa.Buffer | None = None
+    detects: bool = False
+    fallback: str | None = None
 
     @property
     def named(self) -> str:
@@ -105,8 +117,11 @@ class Source:
         return replace(self, content=out.getvalue())
 
 
-def find_source(path: str | os.PathLike[str], format: str | None, encoding: str) -> Source:
-    """Return the file as a source; raise when it is absent, a folder, empty, or packed in a way not known here."""
+def find_source(path: str | os.PathLike[str], format: str | None, encoding: str | None) -> Source:
+    """Return the file as a source; raise when it is absent, a folder, empty, or packed in a way not known here.
+
+    The encoding None stands for the one that is detected.
+    """
     if not isinstance(path, (str, os.PathLike)):
         raise DataError(f"path must be the name of a file; got {type(path).__name__}. Frames are for as_table.")
     file = Path(path)
@@ -120,7 +135,8 @@ def find_source(path: str | os.PathLike[str], format: str | None, encoding: str)
     gzipped = head.startswith(_GZIP)
     if not gzipped:
         _check_not_packed(file, head)
-    return Source(file, chosen, _known_encoding(encoding), gzipped)
+    known = "utf-8" if encoding is None else _known_encoding(encoding)
+    return Source(file, chosen, known, gzipped, detects=encoding is None)
 
 
 @contextmanager
@@ -143,20 +159,79 @@ def reading(source: Source) -> Iterator[None]:
 
 
 def scan(source: Source) -> Scan:
-    """Return the size of a text file and how it is quoted; raise for bytes that no text has."""
+    """Return the size of a text file, how it is quoted, and its encoding; raise for bytes that no text has."""
     size = quotes = 0
-    quoted_rows, wide = False, source.encoding.startswith(("utf-16", "utf-32"))
+    quoted_rows, encoding, pending = False, source.encoding, b""
     with reading(source), source.open() as stream:
         while chunk := stream.read(_CHUNK):
-            if not wide and b"\0" in chunk:
+            if size == 0 and source.detects:
+                encoding = _wide_encoding(chunk) or encoding
+            if not encoding.startswith(("utf-16", "utf-32")) and b"\0" in chunk:
                 raise _nul_error(source, size + chunk.index(b"\0"))
+            if source.detects and encoding == "utf-8" and (pending or not chunk.isascii()):
+                pending, is_utf8 = _rest_of_utf8(pending + chunk if pending else chunk)
+                encoding = encoding if is_utf8 else _other_encoding(source, chunk)
             if b'"' in chunk:
                 # A header is often the only line that is quoted, and it tells nothing about the rows.
                 header = chunk.find(b"\n") + 1 if size == 0 else 0
                 quoted_rows = quoted_rows or chunk.find(b'"', header) >= 0
                 quotes += int(np.count_nonzero(np.frombuffer(chunk, np.uint8) == ord('"')))
             size += len(chunk)
-    return Scan(size, quotes, quoted_rows)
+    if pending and encoding == "utf-8" and not _is_utf8(pending):
+        encoding = _other_encoding(source, pending)
+    return Scan(size, quotes, quoted_rows, encoding)
+
+
+def _wide_encoding(head: bytes) -> str | None:
+    """Return UTF-16 or UTF-32 if the first bytes of a file say so: a mark, or every other byte NUL."""
+    marked = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
+    if marked is not None or b"\0" not in head[:_HEAD]:
+        return marked
+    even, odd = head[:_HEAD:2], head[1:_HEAD:2]
+    for name, nul, other in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
+        if nul.count(0) > len(nul) / 2 and other.count(0) < len(other) / 10:
+            return name
+    return None
+
+
+def _rest_of_utf8(chunk: bytes) -> tuple[bytes, bool]:
+    """Return the last character of a chunk, if it may be cut off, and whether all before it is UTF-8."""
+    end = len(chunk)
+    while end > max(0, len(chunk) - 3) and chunk[end - 1] & 0xC0 == 0x80:
+        end -= 1
+    if end and chunk[end - 1] >= 0xC0:
+        end -= 1
+    else:
+        end = len(chunk)
+    return chunk[end:], _is_utf8(chunk[:end])
+
+
+def _is_utf8(chunk: bytes) -> bool:
+    """Return whether bytes are UTF-8; Arrow finds out faster than Python."""
+    ends = pa.py_buffer(np.array([0, len(chunk)], np.int64))
+    try:
+        pa.LargeStringArray.from_buffers(1, ends, pa.py_buffer(chunk)).validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _other_encoding(source: Source, chunk: bytes) -> str:
+    """Return the encoding of text that is not UTF-8; UTF-8 itself for a few damaged bytes, which are reported later."""
+    if source.fallback is not None:
+        return source.fallback
+    text = chunk.decode("utf-8", errors="replace")
+    bad = text.count("\ufffd")
+    if sum(not c.isascii() for c in text) > 2 * bad:
+        return "utf-8"
+    words = [w for w in _WORDS.findall(chunk) if not w.isascii()]
+    foreign = sum(map(len, words)) and sum(b > 127 for w in words for b in w) / sum(map(len, words)) > _FOREIGN
+    if foreign or _NOT_WESTERN.search(chunk):
+        raise FormatError(
+            f"{source.named} must be UTF-8, or its encoding must be given; it is neither UTF-8 nor Western text. "
+            "Give the encoding, as in encoding='cp1251' (Cyrillic), 'gb18030', 'shift_jis' or 'cp850' (DOS)."
+        )
+    return "cp1252"
 
 
 def count_lines(source: Source) -> int:

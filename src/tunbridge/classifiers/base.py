@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from tunbridge._core.check import check_choice, check_fitted, counted, listed, warn_user
 from tunbridge._core.memory import check_memory
-from tunbridge._core.packing import unpack
+from tunbridge._core.packing import pack, unpack
 from tunbridge._core.registry import Entry
 from tunbridge._core.threads import at_once, n_threads, replacing_state, row_pieces
 from tunbridge.classifiers._classes import (
@@ -55,7 +55,8 @@ from tunbridge.classifiers._statistics import Part, Statistics, inner_statistics
 from tunbridge.classifiers.explanation.contributions import Compared, compared_rows, explanations
 from tunbridge.classifiers.explanation.importance import importance_of
 from tunbridge.classifiers.explanation.what_if import Changeable, changes
-from tunbridge.data import State, Variable
+from tunbridge.data import State, Table, Variable
+from tunbridge.data.reading import Reading
 from tunbridge.data.table import check_weights
 from tunbridge.decisions import Decisions, decide
 from tunbridge.decisions.evidence import WhatIf
@@ -100,6 +101,8 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
     categorical: Categorical
     statistics_: S
     feature_names_in_: np.ndarray
+    reading_: Reading
+    """How the table was read that it was learned from, if that came from a file."""
 
     @property
     def kind(self) -> str:
@@ -176,6 +179,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         with replacing_state(self) as learner:
             learner._forget()
             learner._learn(X, y, None, sample_weight)
+            learner._remember(X)
         return self
 
     @available_if(lambda self: self.can_continue)
@@ -203,8 +207,13 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         return self
 
     def _forget(self) -> None:
-        for name in ("statistics_", "target_name_", "feature_names_in_"):
+        for name in ("statistics_", "target_name_", "feature_names_in_", "reading_"):
             self.__dict__.pop(name, None)
+
+    def _remember(self, X: Frame) -> None:
+        """Keep how a table was read from its file, so that rows to predict are read in the same way."""
+        if isinstance(X, Table) and X.reading is not None:
+            self.reading_ = X.reading
 
     def check_parameters(self) -> None:
         """Raise for parameters that are not valid, before anything is learned."""
@@ -569,11 +578,13 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
 
     def to_content(self) -> dict[str, Any]:
         """Return what a file holds of the classifier; :meth:`save` writes it."""
+        reading = getattr(self, "reading_", None)
         return {
             "parameters": parameters_content(self.get_params(deep=False)),
             "target_name": self.target_name_,
             "has_feature_names": hasattr(self, "feature_names_in_"),
             "statistics": self.statistics_.content(),
+            **({} if reading is None else {"reading": pack(reading)}),
         }
 
     @classmethod
@@ -587,6 +598,8 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
             model.feature_names_in_ = np.array([v.name for v in statistics.variables], object)
             if model.target_name_ in model.feature_names_in_.tolist():
                 raise ValueError("its target must not be one of its features")
+        if "reading" in content:
+            model.reading_ = unpack(Reading, content["reading"])
         return model
 
     def __sklearn_is_fitted__(self) -> bool:

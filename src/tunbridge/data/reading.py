@@ -7,12 +7,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 DEFAULT_MISSING = ("", "?", "NA", "NaN", "null")
 """The texts that are missing by default in delimited files: exactly these, and so not ``None``, ``nan`` or ``-``."""
+
+
+ODD_MARKERS = frozenset({
+    "-", "--", "---", "–", "—", ".", "..", "...", "n/a", "n.a.", "n.a", "na", "#n/a", "#na", "#n/a!", "#div/0!",
+    "#value!", "#ref!", "#name?", "#num!", "#null!", "#nv", "#wert!", "null", "none", "nil", "nan", "<na>", "nat",
+    "\\n", "unknown", "unk", "missing", "undefined", "(null)", "(none)", "(blank)", "[null]", "k.a.", "k. a.", "k.a",
+    "keine angabe", "s/d", "n/d", "nd", "n.d.", "-nan", "1.#qnan", "1.#ind", "-1.#ind", "*", "**", "***", "??", "???",
+    "not available", "not applicable", "no data", "nodata", "tbd",
+})  # fmt: skip
+"""Texts, in lower case and without blanks, that mean a missing value where all other values are numbers or dates."""
+
+SUSPECT_MARKERS = ODD_MARKERS - {"*", "**", "***", ".", "..", "...", "none"}
+"""Those that the report names in columns of text."""
+
+_SEARCHED = 10_000
 
 
 class NumberForm(NamedTuple):
@@ -111,3 +126,23 @@ class Reading:
 
     def __str__(self) -> str:
         return "\n".join(self.notes)
+
+
+def is_odd(text: str) -> bool:
+    """Return whether a text is a missing marker where all other values are numbers.
+
+    Examples
+    --------
+    >>> is_odd(" N/A "), is_odd("keine Angabe"), is_odd("none of these")
+    (True, True, False)
+    """
+    plain = text.strip().lower()
+    return plain in ODD_MARKERS or plain in _DEFAULTS
+
+
+_DEFAULTS = frozenset(marker.lower() for marker in DEFAULT_MISSING)
+
+
+def known_text(texts: Collection[str]) -> list[str]:
+    """Return the texts that are usual missing markers, to be named in the report."""
+    return [t for t in texts if t.strip().lower() in SUSPECT_MARKERS] if len(texts) <= _SEARCHED else []

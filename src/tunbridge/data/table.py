@@ -32,7 +32,15 @@ from tunbridge.data.columns import (
     state_type,
     to_floats,
 )
-from tunbridge.data.summary import Facts, counted, described, facts_of, listed_markers, looks_like_identifier
+from tunbridge.data.summary import (
+    Facts,
+    counted,
+    described,
+    facts_of,
+    listed_markers,
+    looks_like_identifier,
+    suspected_markers,
+)
 from tunbridge.data.variable import MISSING, State, Variable
 from tunbridge.errors import DataError, UnseenStateWarning
 
@@ -205,6 +213,15 @@ class Table:
     @cached_property
     def _facts(self) -> dict[str, Facts]:
         return {c.variable.name: facts_of(c.values) for c in self}
+
+    @cached_property
+    def suspected_missing(self) -> dict[str, dict[str, int]]:
+        """Values that may stand for missing ones, though they were not read so, and how often each occurs, by column.
+
+        In columns of text they are texts such as ``n/a``, in columns of numbers -99 or 999 far from all other values.
+        """
+        found = {c.variable.name: suspected_markers(c, self._facts[c.variable.name]) for c in self}
+        return {name: markers for name, markers in found.items() if markers}
 
     @cached_property
     def identifiers(self) -> tuple[str, ...]:

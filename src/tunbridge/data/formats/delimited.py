@@ -101,7 +101,8 @@ class CSV:
         numbers = [name for name in layout.names if name in request.numbers]
         spellings = _batch_spellings(layout, numbers, request)
         floats = [name for name in numbers if name not in spellings]
-        kept = [n for n in layout.names if request.reading is None or n not in request.reading.dropped]
+        gone = {} if request.reading is None else _known_useless(layout, request.reading)
+        kept = [n for n in layout.names if n not in gone]
         done = 0
         for batch in iter_delimited(source, layout, numbers=floats, missing=request.missing):
             converted = _respelled(batch, spellings, done) if spellings else batch
@@ -593,7 +594,7 @@ def _is_of_text(variable: Variable) -> bool:
 def _useless(table: Table, layout: Layout, request: Request) -> dict[str, str]:
     """Return the columns without a name that hold nothing or number the rows, and which of the two; or those known."""
     if request.reading is not None:
-        return dict.fromkeys(request.reading.dropped, "was left out before")
+        return _known_useless(layout, request.reading)
     if not layout.unnamed or isinstance(request.columns, Sequence):
         return {}
     unnamed = [name for name in layout.unnamed if name in table.positions]
@@ -601,6 +602,12 @@ def _useless(table: Table, layout: Layout, request: Request) -> dict[str, str]:
     if unnamed and unnamed[0] == layout.names[0] and _numbers_rows(table.column(unnamed[0])):
         found[unnamed[0]] = "the numbers of the rows"
     return found if len(found) < table.n_columns else {}
+
+
+def _known_useless(layout: Layout, known: Reading) -> dict[str, str]:
+    """Return the columns that are left out as in another file, and those without a name that it did not have."""
+    new = [name for name in layout.unnamed if name not in known.names]
+    return dict.fromkeys([*known.dropped, *new], "was left out before")
 
 
 def _numbers_rows(column: Column) -> bool:

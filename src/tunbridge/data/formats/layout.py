@@ -24,8 +24,7 @@ import numpy as np
 
 from tunbridge._core.check import counted, listed
 from tunbridge.data.formats.source import Scan, Source, reading
-from tunbridge.data.formats.spelling import is_odd
-from tunbridge.data.reading import Reading
+from tunbridge.data.reading import Reading, is_odd
 from tunbridge.errors import DataError, FormatError
 
 _SNIFFED = (",", ";", "\t", "|")
@@ -364,12 +363,14 @@ def _padded_lines(found: list[Record]) -> int:
     for at, record in enumerate(found[:_PREAMBLE]):
         filled = sum(bool(text.strip()) for text in record.fields)
         if n < _SURE_ROWS or filled > n / 2:
-            return at if at == 0 or _looks_like_names(record.fields[:filled]) else 0
+            return at if at == 0 or _looks_like_names(record.fields) else 0
     return 0
 
 
 def _looks_like_names(fields: list[str]) -> bool:
     names = [text.strip() for text in fields]
+    while len(names) > 2 and not names[-1]:
+        names.pop()
     return all(names) and len(set(names)) == len(names) and not any(map(_NUMBER.fullmatch, names))
 
 

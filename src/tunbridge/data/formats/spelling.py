@@ -11,25 +11,13 @@ with several separators.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tunbridge.data.reading import DEFAULT_MISSING, NumberForm
-
-ODD_MARKERS = frozenset({
-    "-", "--", "---", "–", "—", ".", "..", "...", "n/a", "n.a.", "n.a", "na", "#n/a", "#na", "#n/a!", "#div/0!",
-    "#value!", "#ref!", "#name?", "#num!", "#null!", "#nv", "#wert!", "null", "none", "nil", "nan", "<na>", "nat",
-    "\\n", "unknown", "unk", "missing", "undefined", "(null)", "(none)", "(blank)", "[null]", "k.a.", "k. a.", "k.a",
-    "keine angabe", "s/d", "n/d", "nd", "n.d.", "-nan", "1.#qnan", "1.#ind", "-1.#ind", "*", "**", "***", "??", "???",
-    "not available", "not applicable", "no data", "nodata", "tbd",
-})  # fmt: skip
-"""Texts, in lower case and without blanks, that mean a missing value where all other values are numbers or dates."""
-
-SUSPECT_MARKERS = ODD_MARKERS - {"*", "**", "***", ".", "..", "...", "none"}
-"""Those that the report names in columns of text."""
+from tunbridge.data.reading import NumberForm, is_odd
 
 _UNIT = r"[€$£¥₹₽₺₩%‰]|US\$|EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|HUF|Kč|zł|kr\.?|Fr\.|R\$|Rs\.?"
 _SPACE = "[ \u00a0\u202f\u2009]"
@@ -51,7 +39,6 @@ _CORES = {
 _FORMS = {pair: re.compile(pattern) for pair, pattern in _CORES.items()}
 _DIGIT = re.compile("[0-9]")
 _PROBES = 12
-_SEARCHED = 10_000
 _SAMPLE = 4000  # distinct texts that decide; all are checked when they are converted
 _FEW_DIGITS = 7
 _MOST_DIGITS = 18  # of an integer of 64 bits
@@ -87,21 +74,6 @@ class Habits(NamedTuple):
     decimal: str | None = None
     day_first: bool | None = None
     delimiter: str = ","
-
-
-def is_odd(text: str) -> bool:
-    """Return whether a text is a missing marker where all other values are numbers.
-
-    Examples
-    --------
-    >>> is_odd(" N/A "), is_odd("keine Angabe"), is_odd("none of these")
-    (True, True, False)
-    """
-    plain = text.strip().lower()
-    return plain in ODD_MARKERS or plain in _DEFAULTS
-
-
-_DEFAULTS = frozenset(marker.lower() for marker in DEFAULT_MISSING)
 
 
 def spelling_of(texts: Sequence[str], habits: Habits, *, guess_markers: bool = True) -> Spelling | None:
@@ -326,8 +298,3 @@ def _parsed_dates(texts: pa.ChunkedArray | pa.Array, form: str) -> pa.ChunkedArr
     if times.null_count > texts.null_count:
         return texts
     return times if "%M" in form else times.cast(pa.date32())
-
-
-def known_text(texts: Collection[str]) -> list[str]:
-    """Return the texts that are usual missing markers, to be named in the report."""
-    return [t for t in texts if t.strip().lower() in SUSPECT_MARKERS] if len(texts) <= _SEARCHED else []

@@ -508,7 +508,7 @@ _HELP_ALL = inspect.Parameter(
 
 _TABLE = f"The table: {_registered('table_format')}, also with .gz."
 _NETWORK = f"The network: {_registered('network_format')}, all but .tb also with .gz."
-_OUTPUT = "A .csv, .tsv or .parquet file (default: CSV to stdout)."
+_OUTPUT = "A .csv, .tsv or .parquet file, the first two also with .gz (default: CSV to stdout)."
 _FORMAT = (
     "The format of the network, if the end of its name does not say it: bif, xmlbif, net, dsc, xdsl, dsl, uai or tb."
 )
@@ -532,19 +532,22 @@ class Reading:
         A further text that marks a missing value, besides an empty value, ?, NA, NaN and null.
     delimiter : CHAR
         The delimiter; detected if it is a comma, semicolon, tab or vertical bar.
-    header
-        Whether the file has a header; detected. Without one the columns are x0, x1, …
 
     Other Parameters
     ----------------
+    header
+        Whether the file has a header; detected. Without one the columns are x0, x1, …
     day_first
         Whether the day comes before the month in dates such as 03/04/2025; detected.
     not_missing : MARK
         One of these five texts that is a value here, such as NA for Namibia.
+    dates : numbers|parts
+        Derive year, month, weekday and hour of dates (parts), or not (default: numbers).
     encoding : NAME
         The text encoding, such as latin-1; detected if it is UTF-8, UTF-16 or Windows-1252.
     format : NAME
-        The format of the file, if the end of its name does not say it: csv, tsv, parquet, arrow, arff or jsonl.
+        The format of the file, if the end of its name does not say it: csv, tsv, parquet, arrow, arff, jsonl, json,
+        excel, sqlite or duckdb.
     """
 
     missing: list[str] = ()  # type: ignore[assignment]
@@ -552,6 +555,7 @@ class Reading:
     header: bool | None = None
     not_missing: list[str] = ()  # type: ignore[assignment]
     day_first: bool | None = None
+    dates: str | None = None
     encoding: str | None = None
     format: str | None = None
 
@@ -575,6 +579,11 @@ class Reading:
         delimiter = {r"\t": "\t", "tab": "\t"}.get(self.delimiter or "", self.delimiter)
         found = {"format": self.format, "encoding": self.encoding, "delimiter": delimiter}
         return {**found, "header": self.header, "day_first": self.day_first}
+
+    @property
+    def how_whole(self) -> dict[str, Any]:
+        """The arguments of ``read_table``, without the missing markers."""
+        return {**self.how, "dates": self.dates}
 
     @property
     def again(self) -> str:

@@ -157,7 +157,7 @@ def read_chosen(
         return kept
 
     markers = reading.markers_beside(known)
-    how = {"weights": weights, "reading": known, **reading.how}
+    how = {"weights": weights, "reading": known, **reading.how_whole}
     return read_table(path, columns=chosen, kinds=kinds, missing=markers, **how)
 
 

@@ -11,15 +11,21 @@ and any other column is text, exactly as written.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
+from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from tunbridge._core.check import as_list, check_number, listed
+from tunbridge._core.check import as_list, check_choice, check_number, listed
 from tunbridge._core.registry import entry
-from tunbridge.data.columns import Kind, distinct_values, to_floats
+from tunbridge.data.columns import Kind, column_to_arrow, distinct_values, to_floats
+from tunbridge.data.dates import MONTHS, date_columns, date_parts, with_date_parts
+from tunbridge.data.formats.places import check_same_columns, several
 from tunbridge.data.formats.request import DEFAULT_MISSING, Request, TableFormat, holds_text, nulled
 from tunbridge.data.formats.source import Source, find_source, no_rows
 from tunbridge.data.frames import as_table, check_column_names
@@ -29,7 +35,7 @@ from tunbridge.errors import DataError
 
 
 def read_table(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     format: str | None = None,
     kinds: Mapping[str, Kind] | Kind | None = None,
@@ -38,7 +44,7 @@ def read_table(
     delimiter: str | None = None,
     header: bool | None = None,
     day_first: bool | None = None,
-    dates: str = "numbers",
+    dates: Literal["numbers", "parts"] | None = None,
     columns: Sequence[str] | Callable[[list[str]], Sequence[str]] | None = None,
     weights: str | ArrayLike | None = None,
     reading: Reading | None = None,
@@ -47,9 +53,11 @@ def read_table(
 
     Parameters
     ----------
-    path : str or path-like
-        The file. Whether it is gzipped is seen from its first bytes.
-    format : {"csv", "tsv", "parquet", "arrow", "arff", "jsonl"}, optional
+    path : str, path-like, or sequence of these
+        The file. Whether it is gzipped is seen from its first bytes. A list, or a pattern such as ``"visits-*.csv"``,
+        stands for several files with the same columns; ``"clinic.db::visits"`` for a table of a database (as does
+        ``"sqlite:///clinic.db?table=visits"``), ``"clinic.xlsx::May"`` for a sheet, ``"-"`` for standard input.
+    format : {"csv", "tsv", "parquet", "arrow", "arff", "jsonl", "json", "excel", "sqlite", "duckdb"}, optional
         Read the file as this, instead of what the end of its name says (before ``.gz``).
     kinds : mapping of str to {"categorical", "continuous"}, or one of the two for all columns
         Overrides the rules by which kinds are inferred. A column of a text file that is made categorical is read as
@@ -71,8 +79,9 @@ def read_table(
     day_first : bool, optional
         Whether the day comes before the month in dates such as 03/04/2025; by default the column decides, then the
         other columns and the delimiter.
-    dates : {"numbers", "parts"}
-        Dates and times are numbers, in order. With ``"parts"`` year, month, weekday and hour are further columns.
+    dates : {"numbers", "parts"}, optional
+        Dates and times are numbers, in order. With ``"parts"`` year, month, weekday and hour are further columns
+        (:func:`with_date_parts`). Default: ``"numbers"``, or what ``reading`` says.
     columns : sequence of str or callable, optional
         Read these columns only, in this order; a function is given the names of all columns and returns some of them.
     weights : str or array-like, optional
@@ -111,6 +120,12 @@ def read_table(
       smokes  categorical  no, yes        1 missing (NA)
       stage   categorical  II, III, None
     """
+    if (files := several(path)) is not None:
+        options: dict[str, Any] = {
+            "format": format, "kinds": kinds, "missing": missing, "encoding": encoding, "delimiter": delimiter,
+            "header": header, "day_first": day_first, "dates": dates, "columns": columns, "reading": reading,
+        }  # fmt: skip
+        return _read_several(files, weights, options)
     source = _source(path, format, encoding, delimiter, reading).unpacked()
     named = weights if isinstance(weights, str) else None
     markers = _markers(missing, reading)
@@ -118,11 +133,53 @@ def read_table(
     table = _format(source).read(source, request)
     if table.n_rows == 0:
         raise no_rows(source)
+    return as_table(_with_parts(table, dates, reading), weights=weights)
+
+
+def _with_parts(table: Table, dates: str | None, reading: Reading | None) -> Table:
+    """Return a table with the parts of its dates, if they are wanted, and that on record."""
+    if dates is not None:
+        check_choice("dates", dates, ("numbers", "parts"))
+    known = () if reading is None or dates == "numbers" else reading.date_parts
+    names = date_columns(table) if dates == "parts" else [name for name in known if name in table.positions]
+    if not names:
+        return table
+    if dates == "parts":
+        whole = with_date_parts(table, names)
+    else:
+        had = {} if reading is None else reading.kinds
+        parts = [p for n in names for p in date_parts(n, table.floats(n), hours=f"{n} hour" in had)]
+        whole = table.with_columns([*table, *parts])
+    record = table.reading or Reading()
+    kinds = {v.name: "categorical" if v.is_categorical else "continuous" for v in whole.variables}
+    return whole.with_reading(replace(record, date_parts=tuple(names), kinds=kinds))
+
+
+def _read_several(files: Sequence[str | os.PathLike[str]], weights: Any, options: dict[str, Any]) -> Table:
+    """Return the rows of several files with the same columns, all read like the first one."""
+    named = weights if isinstance(weights, str) else None
+    tables = [read_table(files[0], weights=named, **options)]
+    first, options = tables[0], {**options, "reading": tables[0].reading or options["reading"]}
+    for file in files[1:]:
+        tables.append(read_table(file, weights=named, **options))
+        check_same_columns(files[0], first.names, file, tables[-1].names)
+    whole = pa.concat_tables([t.select(first.names).to_arrow() for t in tables], promote_options="permissive")
+    kinds: Any = {v.name: "categorical" if v.is_categorical else "continuous" for v in first.variables}
+    found = as_table(whole, kinds=kinds)
+    if named is not None:
+        weights = np.concatenate([t.weights for t in tables])
+    markers = {name: _added([t.read_as_missing.get(name, {}) for t in tables]) for name in first.names}
+    kept = {name: counts for name, counts in markers.items() if counts}
+    table = Table.of(found, read_as_missing=kept, reading=first.reading)
     return as_table(table, weights=weights)
 
 
+def _added(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    return dict(sum((Counter(each) for each in counts), Counter()))
+
+
 def iter_batches(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     text: Iterable[str] = (),
     numbers: Iterable[str] = (),
@@ -170,12 +227,20 @@ def iter_batches(
     [{'id': '007', 'age': 31.0}, {'id': '008', 'age': None}]
     [{'id': '009', 'age': 62.0}]
     """
+    if (files := several(path)) is not None:
+        options: dict[str, Any] = {
+            "format": format, "missing": missing, "encoding": encoding, "delimiter": delimiter, "header": header,
+            "text": text, "numbers": numbers, "day_first": day_first, "batch_rows": batch_rows, "reading": reading,
+        }  # fmt: skip
+        return _batches_of_several(files, options)
     source = _source(path, format, encoding, delimiter, reading)
     markers = _markers(missing, reading)
     size = int(check_number("batch_rows", batch_rows, low=1))
     as_text, as_numbers = (
         set(as_list(what, names, "column names")) for what, names in (("text", text), ("numbers", numbers))
     )
+    if reading is not None:
+        as_numbers |= {name for name in reading.date_parts if f"{name} year" in as_numbers} - as_text
     both = sorted(as_text & as_numbers)
     if both:
         raise DataError(f"a column must be text or numbers; got {listed(both)} in both lists.")
@@ -184,13 +249,39 @@ def iter_batches(
         header=header, reading=reading, day_first=day_first,
     )  # fmt: skip
     own = () if _is_delimited(source) else request.own_missing
-    return _batches(_format(source).batches(source, request), source, as_numbers, own, size)
+    found = _batches(_format(source).batches(source, request), source, as_numbers, own, size)
+    wanted = [n for n in (() if reading is None else reading.date_parts) if f"{n} year" in as_numbers]
+    return (_batch_with_parts(batch, wanted) for batch in found) if wanted else found
+
+
+def _batch_with_parts(batch: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Return a batch with the parts of its dates."""
+    for name in names:
+        if name in batch.column_names:
+            for part in date_parts(name, batch[name].to_numpy(), hours=True):
+                column = column_to_arrow(part)
+                number = part.variable.is_continuous or part.variable.states == MONTHS
+                batch = batch.append_column(part.variable.name, column.cast(pa.float64()) if number else column)
+    return batch
+
+
+def _batches_of_several(files: Sequence[str | os.PathLike[str]], options: dict[str, Any]) -> Iterator[pa.Table]:
+    """Yield the rows of several files with the same columns."""
+    names: list[str] = []
+    for file in files:
+        for batch in iter_batches(file, **options):
+            names = names or batch.column_names
+            check_same_columns(files[0], names, file, batch.column_names)
+            yield batch.select(names)
 
 
 def iter_typed(
     path: str | os.PathLike[str], *, format: str | None = None, batch_rows: int = 65536
 ) -> Iterator[pa.Table] | None:
     """Return the rows of a file in batches with the file's own types; None for text files, which have none."""
+    if (files := several(path)) is not None:
+        first = [iter_typed(file, format=format, batch_rows=batch_rows) for file in files]
+        return None if None in first else chain.from_iterable(each for each in first if each is not None)
     source = find_source(path, format, "utf-8")
     if entry("table_format", source.format).details.get("text"):
         return None
@@ -292,7 +383,7 @@ def _as_text(name: str, values: pa.ChunkedArray, markers: tuple[str, ...]) -> pa
 
 
 def _source(
-    path: str | os.PathLike[str],
+    path: Any,  # which is checked
     format: str | None,
     encoding: str | None,
     delimiter: str | None,

@@ -81,8 +81,8 @@ class Reading:
         The columns of numbers that are written with decimal commas, separators of thousands or units.
     dates : mapping of str to str
         The columns of dates that are not in ISO form, with the directives of ``strptime``.
-    date_parts : bool
-        Whether year, month, weekday and hour of dates were derived.
+    date_parts : tuple of str
+        The columns of dates of which year, month, weekday and hour were derived.
     text : tuple of str
         The columns that were read as text.
     kinds : mapping of str to {"categorical", "continuous"}
@@ -118,7 +118,7 @@ class Reading:
     markers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: Mapping[str, NumberForm] = field(default_factory=dict)
     dates: Mapping[str, str] = field(default_factory=dict)
-    date_parts: bool = False
+    date_parts: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()

@@ -103,3 +103,18 @@ def test_options_override_what_is_detected(run, tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("d,n\n3/4/2025,1\n5/6/2025,2\n")
     assert "2025-04-03" in run("describe", "e.csv", "--day-first").stdout
     assert "2025-03-04" in run("describe", "e.csv", "--no-day-first").stdout
+
+
+def test_packed_output_and_patterns(run, tmp_path: Path) -> None:
+    for n, rows in ((1, "1,a,yes\n2,b,no\n4,a,yes\n"), (2, "1,a,yes\n7,b,no\n")):
+        (tmp_path / f"part-{n}.csv").write_text("x,y,ill\n" + rows)
+    assert "5 rows" in run("learn", "part-*.csv", "-t", "ill").stdout
+    run("predict", "part.tb", "part-*.csv", "-o", "out.csv.gz")
+    out = tb.read_table(tmp_path / "out.csv.gz")
+    assert out.names == ("x", "y", "ill", "prediction")
+    assert out.n_rows == 5
+    assert (tmp_path / "out.csv.gz").read_bytes()[:2] == b"\x1f\x8b"
+    assert (
+        "must end in '.csv', '.tsv', '.csv.gz'" in run("predict", "part.tb", "part-1.csv", "-o", "x.gz", code=1).stderr
+    )
+    assert "curl -O" in run("describe", "https://example.org/iris.csv", code=1).stderr

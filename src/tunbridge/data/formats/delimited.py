@@ -48,7 +48,7 @@ from tunbridge.data.formats.request import (
 from tunbridge.data.formats.source import Source, check_decodes, check_size, no_rows, reading, scan
 from tunbridge.data.formats.spelling import Habits, Spelling, date_words, day_first, parsed, spelling_of
 from tunbridge.data.frames import holes_of
-from tunbridge.data.reading import NumberForm, Reading
+from tunbridge.data.reading import NumberForm, Reading, is_odd
 from tunbridge.data.table import Table
 from tunbridge.data.variable import Variable
 from tunbridge.errors import DataError, DataWarning, FormatError
@@ -120,7 +120,10 @@ def _laid_out(source: Source, request: Request) -> tuple[Source, Layout]:
     found = scan(source)
     if found.encoding != source.encoding:
         source = replace(source, encoding=found.encoding)
-    layout = find_layout(source, found, request.delimiter, header=request.header, known=request.reading)
+    delimiter = request.delimiter or source.delimiter
+    layout = find_layout(source, found, delimiter, header=request.header, known=request.reading)
+    if source.notes:
+        layout = replace(layout, notes=(*source.notes, *layout.notes))
     if source.detects and not source.encoding.startswith("utf-8"):
         layout = replace(layout, notes=(f"Encoding: {source.encoding}, because the file is not UTF-8", *layout.notes))
     return source, layout
@@ -471,7 +474,12 @@ def _spellings(texts: Mapping[str, Sequence[Any]], layout: Layout, request: Requ
         more = _habits([*found.values(), *known.values()], [texts[n] for n in found if found[n].date], layout, habits)
         if more != habits:
             found = {n: s for n, states in free.items() if (s := spelling_of(states, more, guess_markers=guess))}
-    return found | {name: spelling for name, spelling in known.items() if name in texts}
+    kinds = request.kinds_of(layout.names)
+    known |= {n: _PLAIN for n in free if n not in found and kinds.get(n) == "continuous"}
+    for name in known.keys() & texts.keys():
+        odd = [text for text in texts[name] if guess and is_odd(text)]
+        found[name] = known[name]._replace(markers=tuple(dict.fromkeys([*known[name].markers, *odd])))
+    return found
 
 
 def _habits(found: Sequence[Spelling], dates: Sequence[Sequence[str]], layout: Layout, before: Habits) -> Habits:
@@ -493,6 +501,7 @@ def _all_float(values: list[str]) -> bool:
     return all(_FLOAT.fullmatch(text) for text in values)
 
 
+_PLAIN = Spelling(NumberForm(), None, ())
 _FLOAT = re.compile(r"[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?")
 
 
@@ -545,6 +554,9 @@ def _respelled(batch: pa.RecordBatch, spellings: Mapping[str, Spelling], done: i
         if name in spellings:
             texts = nulled(values, spellings[name].markers)
             values = parsed(texts, spellings[name])
+            if holds_text(values.type):
+                texts = nulled(texts, [text for text in texts.unique().to_pylist() if text and is_odd(text)])
+                values = parsed(texts, spellings[name])
             if holds_text(values.type) and texts.null_count < len(texts):
                 raise _misspelled(name, texts, spellings[name], done)
         columns.append(values)

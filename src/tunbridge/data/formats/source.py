@@ -10,6 +10,7 @@ only when there is one.
 from __future__ import annotations
 
 import codecs
+import gzip
 import io
 import os
 import re
@@ -25,6 +26,7 @@ import pyarrow as pa
 from tunbridge._core.check import did_you_mean, listed, missing_file
 from tunbridge._core.memory import check_memory
 from tunbridge._core.registry import entries
+from tunbridge.data.formats.places import STDIN, place_of, standard_input
 from tunbridge.errors import DataError, FormatError
 
 _PACKED = {
@@ -75,7 +77,8 @@ class Source:
     """A file that can be opened: its path, format, text encoding, whether it is gzipped, and its bytes if held.
 
     ``detects`` says that the encoding is a guess, which :func:`scan` checks; ``fallback`` is that of text that is not
-    UTF-8.
+    UTF-8. ``part`` is the sheet or table that is named, ``delimiter`` that of text which was written here, and
+    ``notes`` are lines of the report.
     """
 
     path: Path
@@ -85,10 +88,15 @@ class Source:
     content: pa.Buffer | None = None
     detects: bool = False
     fallback: str | None = None
+    part: str | None = None
+    delimiter: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def named(self) -> str:
         """The file's name as messages give it."""
+        if self.path == STDIN:
+            return "standard input"
         return f"the file {str(self.path)!r}"
 
     def open(self) -> pa.NativeFile:
@@ -124,19 +132,36 @@ def find_source(path: str | os.PathLike[str], format: str | None, encoding: str 
     """
     if not isinstance(path, (str, os.PathLike)):
         raise DataError(f"path must be the name of a file; got {type(path).__name__}. Frames are for as_table.")
-    file = Path(path)
+    place = place_of(path)
+    if place.path == STDIN:
+        return _of_standard_input(format, encoding)
+    file = place.path
     with _system_errors(file):
         _check_is_file(file)
+    format = format or place.format
     chosen = _known_format(format) if format is not None else _format_by_name(file)
+    details = entries("table_format")[chosen].details
     with _system_errors(file), file.open("rb") as stream:
         head = stream.read(8)
     if not head:
         raise FormatError(f"the file {str(file)!r} must hold a table; it is empty.")
     gzipped = head.startswith(_GZIP)
-    if not gzipped:
+    if not gzipped and not details.get("zipped"):
         _check_not_packed(file, head)
     known = "utf-8" if encoding is None else _known_encoding(encoding)
-    return Source(file, chosen, known, gzipped, detects=encoding is None)
+    return Source(file, chosen, known, gzipped, detects=encoding is None, part=place.part)
+
+
+def _of_standard_input(format: str | None, encoding: str | None) -> Source:
+    """Return standard input as a source: CSV, unless another format is given."""
+    content = standard_input()
+    if not content.size:
+        raise FormatError("standard input must hold a table; it is empty.")
+    gzipped = bytes(content[:2]) == _GZIP
+    known = "utf-8" if encoding is None else _known_encoding(encoding)
+    chosen = _known_format(format or "csv")
+    found = Source(STDIN, chosen, known, False, content, detects=encoding is None)
+    return replace(found, content=pa.py_buffer(gzip.decompress(content))) if gzipped else found
 
 
 @contextmanager
@@ -302,7 +327,7 @@ def _check_is_file(file: Path) -> None:
 
 def _known_format(format: str) -> str:
     suffix = f".{str(format).lower().removeprefix('.')}"
-    known = table_suffixes()
+    known = table_suffixes() | {f".{name}": name for name in entries("table_format")}
     if suffix not in known:
         names = sorted(s.removeprefix(".") for s in known)
         raise DataError(

@@ -36,6 +36,7 @@ from tunbridge.data import (
     datasets as datasets,
     discretise as discretise,
     read_table as read_table,
+    with_date_parts as with_date_parts,
     with_indicators as with_indicators,
 )
 from tunbridge.decisions import (

@@ -64,4 +64,4 @@ def _network(content: Mapping[str, Any]) -> Any:
     from tunbridge.network import BayesianNetwork
 
     parts = network_parts(content)
-    return BayesianNetwork.from_tables(parts.cpts, name=parts.name, properties=parts.properties)
+    return BayesianNetwork.from_tables(parts.cpts, name=parts.name, properties=parts.properties, reading=parts.reading)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tunbridge.data.formats import delimited
-from tunbridge.data.formats.delimited import records
+from tunbridge.data.formats.layout import records
 from tunbridge.data.formats.request import text_column
 from tunbridge.data.readers import DEFAULT_MISSING, iter_batches, read_table
 from tunbridge.errors import DataError, DataWarning

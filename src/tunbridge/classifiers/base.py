@@ -56,7 +56,8 @@ from tunbridge.classifiers._summary import summary_html, summary_text
 from tunbridge.classifiers.explanation.contributions import Compared, compared_rows, explanations
 from tunbridge.classifiers.explanation.importance import importance_of
 from tunbridge.classifiers.explanation.what_if import Changeable, changes
-from tunbridge.data import State, Variable
+from tunbridge.data import State, Table, Variable
+from tunbridge.data.reading import Reading
 from tunbridge.data.table import check_weights
 from tunbridge.decisions import Decisions, decide
 from tunbridge.decisions.evidence import WhatIf
@@ -102,6 +103,8 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
     statistics_: S
     feature_names_in_: np.ndarray
     evaluation_: dict[str, float]
+    reading_: Reading
+    """How the table was read that it was learned from, if that came from a file."""
 
     @property
     def kind(self) -> str:
@@ -178,6 +181,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         with replacing_state(self) as learner:
             learner._forget()
             learner._learn(X, y, None, sample_weight)
+            learner._remember(X)
         return self
 
     @available_if(lambda self: self.can_continue)
@@ -205,8 +209,13 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         return self
 
     def _forget(self) -> None:
-        for name in ("statistics_", "target_name_", "feature_names_in_"):
+        for name in ("statistics_", "target_name_", "feature_names_in_", "reading_"):
             self.__dict__.pop(name, None)
+
+    def _remember(self, X: Frame) -> None:
+        """Keep how a table was read from its file, so that rows to predict are read in the same way."""
+        if isinstance(X, Table) and X.reading is not None:
+            self.reading_ = X.reading
 
     def check_parameters(self) -> None:
         """Raise for parameters that are not valid, before anything is learned."""
@@ -599,12 +608,14 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
 
     def to_content(self) -> dict[str, Any]:
         """Return what a file holds of the classifier; :meth:`save` writes it."""
+        reading = getattr(self, "reading_", None)
         return {
             "parameters": parameters_content(self.get_params(deep=False)),
             "target_name": self.target_name_,
             "has_feature_names": hasattr(self, "feature_names_in_"),
             "statistics": self.statistics_.content(),
             **({"evaluation": pack(self.evaluation_)} if getattr(self, "evaluation_", None) else {}),
+            **({} if reading is None else {"reading": pack(reading)}),
         }
 
     @classmethod
@@ -620,6 +631,8 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
                 raise ValueError("its target must not be one of its features")
         if "evaluation" in content:
             model.evaluation_ = unpack(dict[str, float], content["evaluation"])
+        if "reading" in content:
+            model.reading_ = unpack(Reading, content["reading"])
         return model
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -99,12 +99,12 @@ def _loose(model: BayesClassifier, paths: Sequence[Path], reading: Reading) -> p
     if paths[0].is_dir():
         if kind != TEXT:
             raise DataError(f"sequences must be in a table or in a text file; {str(paths[0])!r} is a folder.")
-        found = read_folder(paths[0], reading.encoding)
+        found = read_folder(paths[0], reading.encoding or "utf-8")
         names = {"file": "file", _CLASS: model.target_name_ or _CLASS, "text": READ}
         if found[_CLASS].null_count:
             del names[_CLASS]
     else:
-        found = _read_files(paths, kind, reading.encoding)
+        found = _read_files(paths, kind, reading.encoding or "utf-8")
         names = {"file": "file", "text": READ}
         if kind == SEQUENCE:
             found = found.append_column(READ, found["text"])
@@ -339,7 +339,7 @@ def find_corpus(
 def _folder(path: Path, target: str | None, kind: str, reading: Reading) -> Corpus:
     if kind != TEXT:
         raise UsageError(f"sequences must come in a table; {str(path)!r} is a folder, which holds documents.")
-    found = read_folder(path, reading.encoding)
+    found = read_folder(path, reading.encoding or "utf-8")
     rule = "--target must be left out with a folder: its subfolders are the classes"
     refuse((target not in (None, _CLASS), f"{rule}; got {target!r}."))
     refuse_options(("column", "weights", "ignore", "categorical"), f"come with a table; {str(path)!r} is a folder.")

@@ -10,7 +10,9 @@ line end.
 from __future__ import annotations
 
 import difflib
+import gzip
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from tunbridge.classifiers.base import BayesClassifier
     from tunbridge.network import BayesianNetwork
 
-_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 _PICTURES = (".png", ".svg", ".pdf")
 _PARQUET = (".parquet", ".pq")
 _TABLES = (*_DELIMITERS, *_PARQUET)
@@ -75,12 +77,24 @@ def check_place(path: Path) -> None:
 
 def check_output(path: Path, inputs: Iterable[Path] = (), suffixes: Iterable[str] = ()) -> None:
     """Raise unless a file can be written: its suffix is known, it has a place, and it is not one of the inputs."""
-    if suffixes and path.suffix.lower() not in suffixes:
+    if suffixes and _ending(path) not in suffixes:
         raise DataError(f"the name of the output must end in {listed(suffixes)}; got {path.name!r}.")
     for file in inputs:
         if path.exists() and file.exists() and path.samefile(file):
             raise DataError(f"the output must not replace the input; got {str(path)!r} for both. Name another file.")
     check_place(path)
+
+
+def _ending(path: Path) -> str:
+    """Return the end of a file's name in lower case, the one before ``.gz`` included.
+
+    Examples
+    --------
+    >>> _ending(Path("Predicted.CSV.gz")), _ending(Path("2025.05.parquet"))
+    ('.csv.gz', '.parquet')
+    """
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() + suffix if suffix == ".gz" else suffix
 
 
 def check_picture(path: Path | None, inputs: Iterable[Path] = ()) -> None:
@@ -191,8 +205,15 @@ def model_name(data: Path) -> Path:
     --------
     >>> print(model_name(Path("data/adult.csv.gz")))
     adult.tb
+
+    Examples of other places are a table in a database, several files, and standard input:
+
+    >>> print(model_name(Path("clinic.db::visits")), model_name(Path("2025/visits-*.csv")), model_name(Path("-")))
+    visits.tb visits.tb model.tb
     """
-    return Path(Path(data.name.removesuffix(".gz")).stem + ".tb")
+    name = data.name.partition("?")[0].removesuffix(".gz") if "=" in data.name else data.name.removesuffix(".gz")
+    stem = name.rpartition("::")[2] if "::" in name else Path(name).stem
+    return Path((re.sub(r"[-_.]*[*?\[].*", "", stem).strip("-_. ") or "model") + ".tb")
 
 
 def check_model_output(file: Path) -> None:
@@ -255,16 +276,26 @@ def write_batches(path: Path | None, batches: Iterator[pa.Table]) -> None:
         sys.stdout.buffer.flush()
         return
     with replacing(path) as file:
-        if path.suffix.lower() in _PARQUET:
+        if _ending(path) in _PARQUET:
             _write_parquet(file, batches)
         else:
-            with open(file, "wb") as stream:
-                _write_text(stream, batches, _DELIMITERS[path.suffix.lower()])
+            with open(file, "wb") as stream, _packed(stream, path) as out:
+                _write_text(out, batches, _DELIMITERS[_ending(path)])
 
 
 def is_typed(path: Path | None) -> bool:
     """Return whether a file keeps types and nulls, unlike delimited text."""
-    return path is not None and path.suffix.lower() not in _DELIMITERS
+    return path is not None and _ending(path) not in _DELIMITERS
+
+
+@contextmanager
+def _packed(stream: BinaryIO, path: Path) -> Iterator[BinaryIO]:
+    """Give a stream that packs what is written, if the file's name ends in ``.gz``."""
+    if not path.name.lower().endswith(".gz"):
+        yield stream
+        return
+    with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed:
+        yield packed  # type: ignore[misc]
 
 
 def null_if_blank(column: pa.ChunkedArray) -> pa.ChunkedArray:

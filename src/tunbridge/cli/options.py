@@ -24,7 +24,7 @@ from dataclasses import dataclass, is_dataclass
 from functools import cache
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any, NamedTuple, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_origin, get_type_hints
 
 import typer
 
@@ -32,6 +32,9 @@ from tunbridge._core.check import did_you_mean, listed
 from tunbridge._core.registry import entries
 from tunbridge.cli.usage import UsageError, given_options, near_hint, option_names, refuse
 from tunbridge.errors import DataError
+
+if TYPE_CHECKING:
+    from tunbridge.data.reading import Reading as Record
 
 _ROOT = Path(__file__).parents[1]
 MISSING = ("", "?", "NA", "NaN", "null")
@@ -505,7 +508,7 @@ _HELP_ALL = inspect.Parameter(
 
 _TABLE = f"The table: {_registered('table_format')}, also with .gz."
 _NETWORK = f"The network: {_registered('network_format')}, all but .tb also with .gz."
-_OUTPUT = "A .csv, .tsv or .parquet file (default: CSV to stdout)."
+_OUTPUT = "A .csv, .tsv or .parquet file, the first two also with .gz (default: CSV to stdout)."
 _FORMAT = (
     "The format of the network, if the end of its name does not say it: bif, xmlbif, net, dsc, xdsl, dsl, uai or tb."
 )
@@ -528,41 +531,63 @@ class Reading:
     missing : MARK
         A further text that marks a missing value, besides an empty value, ?, NA, NaN and null.
     delimiter : CHAR
-        The delimiter; detected if it is a comma, semicolon or tab.
+        The delimiter; detected if it is a comma, semicolon, tab or vertical bar.
 
     Other Parameters
     ----------------
+    header
+        Whether the file has a header; detected. Without one the columns are x0, x1, …
+    day_first
+        Whether the day comes before the month in dates such as 03/04/2025; detected.
     not_missing : MARK
         One of these five texts that is a value here, such as NA for Namibia.
+    dates : numbers|parts
+        Derive year, month, weekday and hour of dates (parts), or not (default: numbers).
     encoding : NAME
-        The text encoding, such as latin-1.
+        The text encoding, such as latin-1; detected if it is UTF-8, UTF-16 or Windows-1252.
     format : NAME
-        The format of the file, if the end of its name does not say it: csv, tsv, parquet, arrow, arff or jsonl.
+        The format of the file, if the end of its name does not say it: csv, tsv, parquet, arrow, arff, jsonl, json,
+        excel, sqlite or duckdb.
     """
 
     missing: list[str] = ()  # type: ignore[assignment]
     delimiter: str | None = None
+    header: bool | None = None
     not_missing: list[str] = ()  # type: ignore[assignment]
-    encoding: str = "utf-8"
+    day_first: bool | None = None
+    dates: str | None = None
+    encoding: str | None = None
     format: str | None = None
 
     @property
     def markers(self) -> tuple[str, ...]:
         """The texts that mean a missing value."""
+        return self.markers_beside(None)
+
+    def markers_beside(self, known: Record | None) -> tuple[str, ...]:
+        """Return the texts that mean a missing value, those included that did so in another table."""
         for mark in self.not_missing:
             if mark not in MISSING:
                 raise UsageError(f"--not-missing must be one of {listed(MISSING)}; got {mark!r}.")
-        return tuple(m for m in MISSING if m not in self.not_missing) + tuple(self.missing)
+        before = MISSING if known is None else known.missing
+        kept = [mark for mark in before if mark not in self.not_missing]
+        return tuple(dict.fromkeys([*kept, *self.missing]))
 
     @property
     def how(self) -> dict[str, Any]:
         """The arguments of ``read_table`` and ``iter_batches``, without the missing markers."""
         delimiter = {r"\t": "\t", "tab": "\t"}.get(self.delimiter or "", self.delimiter)
-        return {"format": self.format, "encoding": self.encoding, "delimiter": delimiter}
+        found = {"format": self.format, "encoding": self.encoding, "delimiter": delimiter}
+        return {**found, "header": self.header, "day_first": self.day_first}
+
+    @property
+    def how_whole(self) -> dict[str, Any]:
+        """The arguments of ``read_table``, without the missing markers."""
+        return {**self.how, "dates": self.dates}
 
     @property
     def again(self) -> str:
-        """The options about missing values, for the next command: a model does not remember how its table was read."""
+        """The options about missing values, for the next command, if a model does not remember them."""
         given = [("--missing", mark) for mark in self.missing] + [("--not-missing", mark) for mark in self.not_missing]
         return "".join(f" {option} {quote(mark)}" for option, mark in given)
 

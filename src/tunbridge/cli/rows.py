@@ -25,6 +25,7 @@ from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
     from tunbridge.classifiers.base import BayesClassifier
+    from tunbridge.data.reading import Reading as Record
 
 BATCH_ROWS = 65536
 _ANSWERS = 2**24  # probabilities of a batch: rows × classes
@@ -74,7 +75,9 @@ def iter_rows(
     else:
         size = batch_rows or DOCUMENT_ROWS
         read = iter_documents(model, paths, reading, column, size)
-    words = iter_verbatim(paths[0], reading, size) if verbatim and not is_loose(paths[0], reading) else None
+    words = (
+        iter_verbatim(paths[0], reading, size, _known(model)) if verbatim and not is_loose(paths[0], reading) else None
+    )
     for features in read:
         shown = features.drop_columns([READ]) if READ in features.column_names else features
         yield Rows(features, shown if words is None else next(words))
@@ -95,12 +98,21 @@ def row_of(
 
 def _iter_table(model: BayesClassifier | NetworkTarget, path: Path, reading: Reading, size: int) -> Iterator[pa.Table]:
     """Yield the batches of a table, its columns checked."""
-    numbers = [v.name for v in model.variables_ if v.is_continuous or _has_number_states(v)]
-    read = iter_batches(path, numbers=numbers, missing=reading.markers, batch_rows=size, **reading.how)
+    known = _known(model)
+    spelled = set() if known is None else {*known.numbers, *known.dates, *known.markers}
+    numbers = [v.name for v in model.variables_ if v.is_continuous or _has_number_states(v) or v.name in spelled]
+    markers = reading.markers_beside(known)
+    read = iter_batches(path, numbers=numbers, missing=markers, batch_rows=size, reading=known, **reading.how)
     for n, features in enumerate(read):
         if n == 0:
             _check_features(model, path, features.column_names)
         yield features
+
+
+def _known(model: BayesClassifier | NetworkTarget) -> Record | None:
+    """Return how the table was read that a model was learned from, if it remembers that."""
+    found: Record | None = model.net.reading if isinstance(model, NetworkTarget) else getattr(model, "reading_", None)
+    return found
 
 
 def _has_number_states(variable: Variable) -> bool:
@@ -120,7 +132,7 @@ def _check_features(model: BayesClassifier | NetworkTarget, path: Path, names: l
         )
 
 
-def iter_verbatim(path: Path, reading: Reading, batch_rows: int) -> Iterator[pa.Table]:
+def iter_verbatim(path: Path, reading: Reading, batch_rows: int, known: Record | None = None) -> Iterator[pa.Table]:
     """Return all values of a file as they are: texts of a text file, values of the file's own types otherwise."""
     typed = iter_typed(path, format=reading.format, batch_rows=batch_rows)
-    return typed or iter_batches(path, missing=(), batch_rows=batch_rows, **reading.how)
+    return typed or iter_batches(path, missing=(), batch_rows=batch_rows, reading=known, **reading.how)

@@ -25,6 +25,7 @@ from tunbridge.errors import DataError
 if TYPE_CHECKING:
     from tunbridge import evaluation
     from tunbridge.classifiers.base import BayesClassifier
+    from tunbridge.data.reading import Reading as Record
     from tunbridge.evaluation.labelled import Labelled
 else:
     evaluation = LazyModule("tunbridge.evaluation")  # help must not wait for it
@@ -138,9 +139,16 @@ def read_columns(path: Path, columns: Columns, reading: Reading, target: str | N
 
 
 def read_chosen(
-    path: Path, reading: Reading, weights: str | None, choose: Callable[[list[str]], tuple[list[str], list[str]]]
+    path: Path,
+    reading: Reading,
+    weights: str | None,
+    choose: Callable[[list[str]], tuple[list[str], list[str]]],
+    known: Record | None = None,
 ) -> Table:
-    """Return some columns of a file: a function is given all names, and returns those to read and the categorical."""
+    """Return some columns of a file: a function is given all names, and returns those to read and the categorical.
+
+    ``known`` says how another table was read; this one is read like it.
+    """
     kinds: dict[str, Kind] = {}
 
     def chosen(names: list[str]) -> list[str]:
@@ -148,7 +156,9 @@ def read_chosen(
         kinds.update(dict.fromkeys(categorical, "categorical"))  # looked at after the columns are chosen
         return kept
 
-    return read_table(path, columns=chosen, kinds=kinds, missing=reading.markers, weights=weights, **reading.how)
+    markers = reading.markers_beside(known)
+    how = {"weights": weights, "reading": known, **reading.how_whole}
+    return read_table(path, columns=chosen, kinds=kinds, missing=markers, **how)
 
 
 def with_classes(table: Table, target: str) -> Training:

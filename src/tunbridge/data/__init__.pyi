@@ -1,5 +1,6 @@
 from tunbridge.data.arrow import Frame as Frame, Values as Values
 from tunbridge.data.columns import Column as Column, Kind as Kind
+from tunbridge.data.dates import with_date_parts as with_date_parts
 from tunbridge.data.discretisation import (
     Discretisation as Discretisation,
     at_cuts as at_cuts,

@@ -11,61 +11,89 @@ and any other column is text, exactly as written.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from tunbridge._core.check import as_list, check_number, listed
+from tunbridge._core.check import as_list, check_choice, check_number, listed
 from tunbridge._core.registry import entry
-from tunbridge.data.columns import Kind, distinct_values, to_floats
+from tunbridge.data.columns import Kind, column_to_arrow, distinct_values, to_floats
+from tunbridge.data.dates import MONTHS, date_columns, date_parts, with_date_parts
+from tunbridge.data.formats.places import check_same_columns, several
 from tunbridge.data.formats.request import DEFAULT_MISSING, Request, TableFormat, holds_text, nulled
 from tunbridge.data.formats.source import Source, find_source, no_rows
 from tunbridge.data.frames import as_table, check_column_names
+from tunbridge.data.reading import Reading
 from tunbridge.data.table import Table
 from tunbridge.errors import DataError
 
 
 def read_table(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     format: str | None = None,
     kinds: Mapping[str, Kind] | Kind | None = None,
-    missing: Sequence[str] = DEFAULT_MISSING,
-    encoding: str = "utf-8",
+    missing: Sequence[str] | None = None,
+    encoding: str | None = None,
     delimiter: str | None = None,
+    header: bool | None = None,
+    day_first: bool | None = None,
+    dates: Literal["numbers", "parts"] | None = None,
     columns: Sequence[str] | Callable[[list[str]], Sequence[str]] | None = None,
     weights: str | ArrayLike | None = None,
+    reading: Reading | None = None,
 ) -> Table:
     r"""Return the table in a file.
 
     Parameters
     ----------
-    path : str or path-like
-        The file. Whether it is gzipped is seen from its first bytes.
-    format : {"csv", "tsv", "parquet", "arrow", "arff", "jsonl"}, optional
+    path : str, path-like, or sequence of these
+        The file. Whether it is gzipped is seen from its first bytes. A list, or a pattern such as ``"visits-*.csv"``,
+        stands for several files with the same columns; ``"clinic.db::visits"`` for a table of a database (as does
+        ``"sqlite:///clinic.db?table=visits"``), ``"clinic.xlsx::May"`` for a sheet, ``"-"`` for standard input.
+    format : {"csv", "tsv", "parquet", "arrow", "arff", "jsonl", "json", "excel", "sqlite", "duckdb"}, optional
         Read the file as this, instead of what the end of its name says (before ``.gz``).
     kinds : mapping of str to {"categorical", "continuous"}, or one of the two for all columns
         Overrides the rules by which kinds are inferred. A column of a text file that is made categorical is read as
         text, so that ``007`` stays ``007``.
-    missing : sequence of str
-        The texts that stand for a missing value, compared with the whole cell, blanks included. Parquet, Arrow and JSON
-        files have a null of their own, and ARFF has ``?``: the default markers are states there, and others that are
-        given count in columns of text.
-    encoding : str
-        The encoding of a text file. A byte order mark at the start of UTF-8 is left out.
+    missing : sequence of str, optional
+        The texts that stand for a missing value, compared with the whole cell, blanks included; default: the empty
+        text, ``?``, ``NA``, ``NaN``, ``null``. Where these are among them, texts such as ``-`` and ``n/a`` are missing,
+        too, in columns that hold nothing else but numbers or dates. Parquet, Arrow and JSON files have a null of their
+        own, and ARFF has ``?``: the default markers are states there, and others that are given count in columns of
+        text.
+    encoding : str, optional
+        The encoding of a text file. By default it is detected: UTF-8, UTF-16, or Windows-1252 (Western text). A byte
+        order mark is left out.
     delimiter : str, optional
         The character between fields of a delimited file. By default a tab in ``.tsv``; in ``.csv`` whichever of comma,
         semicolon and tab cuts the header into the most fields.
+    header : bool, optional
+        Whether a delimited file has a header; by default it is detected. Without one the columns are ``x0``, ``x1``, …
+    day_first : bool, optional
+        Whether the day comes before the month in dates such as 03/04/2025; by default the column decides, then the
+        other columns and the delimiter.
+    dates : {"numbers", "parts"}, optional
+        Dates and times are numbers, in order. With ``"parts"`` year, month, weekday and hour are further columns
+        (:func:`with_date_parts`). Default: ``"numbers"``, or what ``reading`` says.
     columns : sequence of str or callable, optional
         Read these columns only, in this order; a function is given the names of all columns and returns some of them.
     weights : str or array-like, optional
         The name of the column that holds row weights (it is taken out of the table), or the weights.
+    reading : Reading, optional
+        Read the file as this one was read: ``table.reading`` of another table. Arguments that are given override it.
 
     Returns
     -------
     Table
-        Its ``read_as_missing`` tells for each column which markers were found, and how often.
+        Its ``read_as_missing`` tells for each column which markers were found, and how often; its ``reading`` is the
+        record, and report, of how the file was read.
 
     Raises
     ------
@@ -92,25 +120,77 @@ def read_table(
       smokes  categorical  no, yes        1 missing (NA)
       stage   categorical  II, III, None
     """
-    source = _source(path, format, encoding, delimiter).unpacked()
+    if (files := several(path)) is not None:
+        options: dict[str, Any] = {
+            "format": format, "kinds": kinds, "missing": missing, "encoding": encoding, "delimiter": delimiter,
+            "header": header, "day_first": day_first, "dates": dates, "columns": columns, "reading": reading,
+        }  # fmt: skip
+        return _read_several(files, weights, options)
+    source = _source(path, format, encoding, delimiter, reading).unpacked()
     named = weights if isinstance(weights, str) else None
-    request = Request(columns, kinds, named, check_missing(missing), delimiter)
+    markers = _markers(missing, reading)
+    request = Request(columns, kinds, named, markers, delimiter, header=header, reading=reading, day_first=day_first)
     table = _format(source).read(source, request)
     if table.n_rows == 0:
         raise no_rows(source)
+    return as_table(_with_parts(table, dates, reading), weights=weights)
+
+
+def _with_parts(table: Table, dates: str | None, reading: Reading | None) -> Table:
+    """Return a table with the parts of its dates, if they are wanted, and that on record."""
+    if dates is not None:
+        check_choice("dates", dates, ("numbers", "parts"))
+    known = () if reading is None or dates == "numbers" else reading.date_parts
+    names = date_columns(table) if dates == "parts" else [name for name in known if name in table.positions]
+    if not names:
+        return table
+    if dates == "parts":
+        whole = with_date_parts(table, names)
+    else:
+        had = {} if reading is None else reading.kinds
+        parts = [p for n in names for p in date_parts(n, table.floats(n), hours=f"{n} hour" in had)]
+        whole = table.with_columns([*table, *parts])
+    record = table.reading or Reading()
+    kinds = {v.name: "categorical" if v.is_categorical else "continuous" for v in whole.variables}
+    return whole.with_reading(replace(record, date_parts=tuple(names), kinds=kinds))
+
+
+def _read_several(files: Sequence[str | os.PathLike[str]], weights: Any, options: dict[str, Any]) -> Table:
+    """Return the rows of several files with the same columns, all read like the first one."""
+    named = weights if isinstance(weights, str) else None
+    tables = [read_table(files[0], weights=named, **options)]
+    first, options = tables[0], {**options, "reading": tables[0].reading or options["reading"]}
+    for file in files[1:]:
+        tables.append(read_table(file, weights=named, **options))
+        check_same_columns(files[0], first.names, file, tables[-1].names)
+    whole = pa.concat_tables([t.select(first.names).to_arrow() for t in tables], promote_options="permissive")
+    kinds: Any = {v.name: "categorical" if v.is_categorical else "continuous" for v in first.variables}
+    found = as_table(whole, kinds=kinds)
+    if named is not None:
+        weights = np.concatenate([t.weights for t in tables])
+    markers = {name: _added([t.read_as_missing.get(name, {}) for t in tables]) for name in first.names}
+    kept = {name: counts for name, counts in markers.items() if counts}
+    table = Table.of(found, read_as_missing=kept, reading=first.reading)
     return as_table(table, weights=weights)
 
 
+def _added(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    return dict(sum((Counter(each) for each in counts), Counter()))
+
+
 def iter_batches(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     text: Iterable[str] = (),
     numbers: Iterable[str] = (),
-    missing: Sequence[str] = DEFAULT_MISSING,
+    missing: Sequence[str] | None = None,
     format: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     delimiter: str | None = None,
+    header: bool | None = None,
+    day_first: bool | None = None,
     batch_rows: int = 65536,
+    reading: Reading | None = None,
 ) -> Iterator[pa.Table]:
     r"""Return the rows of a file of any size, batch by batch, in columns whose types are fixed in advance.
 
@@ -119,7 +199,7 @@ def iter_batches(
 
     Parameters
     ----------
-    path, missing, format, encoding, delimiter
+    path, missing, format, encoding, delimiter, header, day_first, reading
         As in :func:`read_table`.
     text, numbers : iterable of str
         Columns to be read as text and as numbers; names that the file does not have are left out. Dates and times among
@@ -147,29 +227,73 @@ def iter_batches(
     [{'id': '007', 'age': 31.0}, {'id': '008', 'age': None}]
     [{'id': '009', 'age': 62.0}]
     """
-    source = _source(path, format, encoding, delimiter)
-    markers = check_missing(missing)
+    if (files := several(path)) is not None:
+        options: dict[str, Any] = {
+            "format": format, "missing": missing, "encoding": encoding, "delimiter": delimiter, "header": header,
+            "text": text, "numbers": numbers, "day_first": day_first, "batch_rows": batch_rows, "reading": reading,
+        }  # fmt: skip
+        return _batches_of_several(files, options)
+    source = _source(path, format, encoding, delimiter, reading)
+    markers = _markers(missing, reading)
     size = int(check_number("batch_rows", batch_rows, low=1))
     as_text, as_numbers = (
         set(as_list(what, names, "column names")) for what, names in (("text", text), ("numbers", numbers))
     )
+    if reading is not None:
+        as_numbers |= {name for name in reading.date_parts if f"{name} year" in as_numbers} - as_text
     both = sorted(as_text & as_numbers)
     if both:
         raise DataError(f"a column must be text or numbers; got {listed(both)} in both lists.")
-    request = Request(missing=markers, delimiter=delimiter, numbers=as_numbers, batch_rows=size)
+    request = Request(
+        missing=markers, delimiter=delimiter, numbers=as_numbers, batch_rows=size,
+        header=header, reading=reading, day_first=day_first,
+    )  # fmt: skip
     own = () if _is_delimited(source) else request.own_missing
-    return _batches(_format(source).batches(source, request), source, as_numbers, own, size)
+    found = _batches(_format(source).batches(source, request), source, as_numbers, own, size)
+    wanted = [n for n in (() if reading is None else reading.date_parts) if f"{n} year" in as_numbers]
+    return (_batch_with_parts(batch, wanted) for batch in found) if wanted else found
+
+
+def _batch_with_parts(batch: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Return a batch with the parts of its dates."""
+    for name in names:
+        if name in batch.column_names:
+            for part in date_parts(name, batch[name].to_numpy(), hours=True):
+                column = column_to_arrow(part)
+                number = part.variable.is_continuous or part.variable.states == MONTHS
+                batch = batch.append_column(part.variable.name, column.cast(pa.float64()) if number else column)
+    return batch
+
+
+def _batches_of_several(files: Sequence[str | os.PathLike[str]], options: dict[str, Any]) -> Iterator[pa.Table]:
+    """Yield the rows of several files with the same columns."""
+    names: list[str] = []
+    for file in files:
+        for batch in iter_batches(file, **options):
+            names = names or batch.column_names
+            check_same_columns(files[0], names, file, batch.column_names)
+            yield batch.select(names)
 
 
 def iter_typed(
     path: str | os.PathLike[str], *, format: str | None = None, batch_rows: int = 65536
 ) -> Iterator[pa.Table] | None:
     """Return the rows of a file in batches with the file's own types; None for text files, which have none."""
+    if (files := several(path)) is not None:
+        first = [iter_typed(file, format=format, batch_rows=batch_rows) for file in files]
+        return None if None in first else chain.from_iterable(each for each in first if each is not None)
     source = find_source(path, format, "utf-8")
     if entry("table_format", source.format).details.get("text"):
         return None
     raw = _format(source).batches(source, Request(batch_rows=batch_rows))
     return _rebatched((pa.table(batch.columns, names=batch.schema.names) for batch in raw), batch_rows)
+
+
+def _markers(missing: Sequence[str] | None, reading: Reading | None) -> tuple[str, ...]:
+    """Return the missing markers that are given, or those of another file, or the default ones."""
+    if missing is None:
+        return DEFAULT_MISSING if reading is None else reading.missing
+    return check_missing(missing)
 
 
 def check_missing(missing: Sequence[str]) -> tuple[str, ...]:
@@ -258,12 +382,20 @@ def _as_text(name: str, values: pa.ChunkedArray, markers: tuple[str, ...]) -> pa
     return texts.take(pa.array(codes, mask=codes < 0))
 
 
-def _source(path: str | os.PathLike[str], format: str | None, encoding: str, delimiter: str | None) -> Source:
+def _source(
+    path: Any,  # which is checked
+    format: str | None,
+    encoding: str | None,
+    delimiter: str | None,
+    reading: Reading | None = None,
+) -> Source:
     source = find_source(path, format, encoding)
     if delimiter is not None and not _is_delimited(source):
         raise DataError(
             f"delimiter must be left out for a {source.format} file; got {delimiter!r}.", parameter="delimiter"
         )
+    if reading is not None and source.detects and not reading.encoding.startswith(("utf-8", "utf-16", "utf-32")):
+        source = replace(source, fallback=reading.encoding)
     return source
 
 

@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from tunbridge._core.check import shortened
 from tunbridge.data.columns import Column, column_to_arrow
+from tunbridge.data.reading import known_text
 
+_SENTINELS = (-1, -7, -8, -9, -77, -88, -99, -777, -888, -999, -9999, -99999, 99, 999, 9999, 99999, 999999)
 _IDENTIFIER_ROWS = 10  # in fewer rows, all values differ by chance
 _SURE_ROWS = 100  # in so many rows, integers that all differ need not be consecutive to look like identifiers
 _SHOWN_STATES = 5
@@ -53,6 +55,36 @@ def looks_like_identifier(column: Column) -> bool:
     if np.unique(head).size < head.size or np.unique(values).size < n_rows:
         return False
     return variable.is_categorical or n_rows >= _SURE_ROWS or values.max() - values.min() == n_rows - 1
+
+
+def suspected_markers(column: Column, facts: Facts) -> dict[str, int]:
+    """Return the values of a column that may stand for missing ones, and how often each occurs.
+
+    Examples
+    --------
+    >>> from tunbridge.data.columns import infer_column
+    >>> ages = infer_column("age", [31, -99, 45, 62, -99])
+    >>> suspected_markers(ages, facts_of(ages.values))
+    {'-99': 2}
+    """
+    variable, values, _ = column
+    if variable.is_continuous:
+        found = [end for end in (facts.low, facts.high) if end in _SENTINELS and _is_apart(values, end)]
+        return {f"{end:g}": int(np.count_nonzero(values == end)) for end in found}
+    states = variable.states or ()
+    texts = known_text([state for state in states if isinstance(state, str)])
+    return {text: int(np.count_nonzero(values == states.index(text))) for text in texts}
+
+
+def _is_apart(values: np.ndarray, end: float) -> bool:
+    """Return whether a number that often means missing is far from all others: below 0, or twice the next largest."""
+    others = values[(values != end) & ~np.isnan(values)]
+    if not others.size:
+        return False
+    if end > 0:
+        return bool(2 * others.max() <= end)
+    low = others.min()
+    return bool(low >= 0 and (end < -1 or (np.count_nonzero(values == end) > 1 and (others == np.rint(others)).all())))
 
 
 def described(column: Column, facts: Facts) -> tuple[str, str, str]:

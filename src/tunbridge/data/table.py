@@ -33,13 +33,23 @@ from tunbridge.data.columns import (
     state_type,
     to_floats,
 )
-from tunbridge.data.summary import Facts, counted, described, facts_of, listed_markers, looks_like_identifier
+from tunbridge.data.summary import (
+    Facts,
+    counted,
+    described,
+    facts_of,
+    listed_markers,
+    looks_like_identifier,
+    suspected_markers,
+)
 from tunbridge.data.variable import MISSING, State, Variable
 from tunbridge.errors import DataError, UnseenStateWarning
 
 if TYPE_CHECKING:
     import pandas
     import polars
+
+    from tunbridge.data.reading import Reading
 
 _SHOWN_COLUMNS, _SHOWN_ROWS = 40, 10
 
@@ -63,6 +73,8 @@ class Table:
         A non-negative weight for each row.
     read_as_missing : mapping of str to mapping of str to int
         For each column that was read from text: which markers were taken for missing, and how often.
+    reading : Reading, optional
+        How the table was read from a file; ``print(table.reading)`` is the report of what was detected.
 
     Examples
     --------
@@ -81,6 +93,7 @@ class Table:
     types: tuple[pa.DataType, ...]
     weights: np.ndarray | None = None
     read_as_missing: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    reading: Reading | None = None
     names: tuple[str, ...] = field(init=False)
     """The column names."""
     n_rows: int = field(init=False)
@@ -124,10 +137,11 @@ class Table:
         *,
         weights: ArrayLike | None = None,
         read_as_missing: Mapping[str, Mapping[str, int]] | None = None,
+        reading: Reading | None = None,
     ) -> Table:
         """Return a table of prepared columns."""
         variables, values, types = tuple(zip(*columns, strict=True)) or ((), (), ())
-        return cls(variables, values, types, weights, read_as_missing or {})  # type: ignore[arg-type]
+        return cls(variables, values, types, weights, read_as_missing or {}, reading)  # type: ignore[arg-type]
 
     @classmethod
     def of_valid(cls, columns: Iterable[Column], like: Table | None = None) -> Table:
@@ -144,6 +158,7 @@ class Table:
             types=types,
             weights=None if like is None else like.weights,
             read_as_missing={} if like is None else like.read_as_missing,
+            reading=None if like is None else like.reading,
         )
         self._derive()
         return self
@@ -237,6 +252,15 @@ class Table:
         return {c.variable.name: facts_of(c.values) for c in self}
 
     @cached_property
+    def suspected_missing(self) -> dict[str, dict[str, int]]:
+        """Values that may stand for missing ones, though they were not read so, and how often each occurs, by column.
+
+        In columns of text they are texts such as ``n/a``, in columns of numbers -99 or 999 far from all other values.
+        """
+        found = {c.variable.name: suspected_markers(c, self._facts[c.variable.name]) for c in self}
+        return {name: markers for name, markers in found.items() if markers}
+
+    @cached_property
     def identifiers(self) -> tuple[str, ...]:
         """The columns that look like row identifiers: more than ten rows, no value twice, none missing.
 
@@ -275,6 +299,7 @@ class Table:
             types=self.types,
             weights=weights,
             read_as_missing=self.read_as_missing,
+            reading=self.reading,
             names=self.names,
             n_rows=_n_rows(columns, weights),
             n_columns=self.n_columns,
@@ -293,7 +318,13 @@ class Table:
 
     def with_columns(self, columns: Iterable[Column]) -> Table:
         """Return the table of other columns of the same rows."""
-        return Table.of(columns, weights=self.weights, read_as_missing=self.read_as_missing)
+        return Table.of(columns, weights=self.weights, read_as_missing=self.read_as_missing, reading=self.reading)
+
+    def with_reading(self, reading: Reading | None) -> Table:
+        """Return the table with a record of how it was read."""
+        found = object.__new__(Table)
+        found.__dict__.update(self.__dict__, reading=reading)  # the class is frozen
+        return found
 
     def with_column(self, column: Column) -> Table:
         """Return the table with a column added, or put in the place of the one with the same name."""
@@ -301,7 +332,7 @@ class Table:
         columns = [column if c.variable.name == new else c for c in self]
         markers = {name: found for name, found in self.read_as_missing.items() if name != new}
         known = columns if new in self.positions else [*columns, column]
-        return Table.of(known, weights=self.weights, read_as_missing=markers)
+        return Table.of(known, weights=self.weights, read_as_missing=markers, reading=self.reading)
 
     def recode(self, variables: Sequence[Variable]) -> Table:
         """Return the columns of these variables with codes in their order of states, which must contain those here."""
@@ -389,7 +420,7 @@ class Table:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Table, (self.variables, self.columns, self.types, self.weights, self.read_as_missing)
+        return Table, (self.variables, self.columns, self.types, self.weights, self.read_as_missing, self.reading)
 
     # For people
 

@@ -42,6 +42,7 @@ import numpy as np
 from tunbridge._core.check import counted, did_you_mean, listed, repeated, shortened, warn_user
 from tunbridge._core.memory import check_memory
 from tunbridge.data import Variable
+from tunbridge.data.reading import Reading
 from tunbridge.errors import DataError, DataWarning, FormatError
 from tunbridge.graph.names import joined
 from tunbridge.graph.walks import named_cycle, topological_order
@@ -83,6 +84,8 @@ class NetworkParts:
     properties : mapping of str to sequence of str, optional
         The properties of nodes by their names, and those of the network under "": lines of text that files carry along.
         They are kept as a read-only mapping.
+    reading : Reading, optional
+        How the table was read that the network was learned from.
 
     Examples
     --------
@@ -96,6 +99,7 @@ class NetworkParts:
     name: str
     cpts: tuple[ConditionalTable, ...]
     properties: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    reading: Reading | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cpts", tuple(self.cpts))

@@ -15,10 +15,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from tunbridge._core.packing import ArrayRule, FloatArray, WeightArray, unpack
+from tunbridge._core.packing import ArrayRule, FloatArray, WeightArray, pack, unpack
 from tunbridge._core.registry import network_format
 from tunbridge.counts.moments import CrossMoments
 from tunbridge.data import Variable
+from tunbridge.data.reading import Reading
 from tunbridge.errors import DataError, FormatError
 from tunbridge.formats._assembly import NetworkParts
 from tunbridge.formats.native import read_model, rebuilding, uncollected, write_model
@@ -57,6 +58,7 @@ def network_content(parts: NetworkParts) -> dict[str, Any]:
         "variables": list(parts.variables),
         "tables": [{"parents": [index[p.name] for p in cpt.parents], **_content(cpt)} for cpt in parts.cpts],
         "properties": {name: list(lines) for name, lines in parts.properties.items()},
+        **({} if parts.reading is None else {"reading": pack(parts.reading)}),
     }
 
 
@@ -66,7 +68,8 @@ def network_parts(content: Mapping[str, Any]) -> NetworkParts:
     if len(variables) != len(tables):
         raise ValueError("its variables and tables do not belong together.")
     cpts = [_table(variables[i], table, variables) for i, table in enumerate(tables)]
-    parts = NetworkParts(unpack(str, content["name"]), tuple(cpts), content["properties"])
+    reading = unpack(Reading | None, content.get("reading"))
+    parts = NetworkParts(unpack(str, content["name"]), tuple(cpts), content["properties"], reading)
     check_network(parts.name, parts.cpts, parts.properties)
     return parts
 

@@ -83,7 +83,8 @@ def learn_network(
     averages = isinstance(criterion, NodeAverage) or not method.is_scored or has_numbers
     if hidden or (table.missing and fitter is not None and not averages):
         learner = StructuralEM(method, criterion, em=fitter or EM())
-        return learner.fit(table, prior, constraints=constraints, hidden=hidden, **options).network
+        found = learner.fit(table, prior, constraints=constraints, hidden=hidden, **options).network
+        return found.with_reading(table.reading)
     if missing == "complete":
         table = complete_cases(table, "to learn from")
     dag = learn_structure(table, criterion, method, constraints, **options)

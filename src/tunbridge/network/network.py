@@ -48,6 +48,8 @@ from tunbridge.probability.smoothing import Smoothing
 if TYPE_CHECKING:
     import networkx
 
+    from tunbridge.data.reading import Reading
+
 _HEADER = ["variable", "states", "parents"]
 _SHOWN, _SHOWN_TEXT = 60, 20
 _DEFAULT_PRIOR = MEstimate(m=1.0)  # that of fit_parameters
@@ -106,7 +108,12 @@ class BayesianNetwork:
 
     @classmethod
     def from_tables(
-        cls, cpts: Iterable[ConditionalTable], *, name: str = "", properties: Mapping[str, Sequence[str]] | None = None
+        cls,
+        cpts: Iterable[ConditionalTable],
+        *,
+        name: str = "",
+        properties: Mapping[str, Sequence[str]] | None = None,
+        reading: Reading | None = None,
     ) -> BayesianNetwork:
         """Return the network of finished tables; their parents give the arcs.
 
@@ -122,19 +129,30 @@ class BayesianNetwork:
             raise DataError(f"cpts must be a list of conditional tables; got {got}.", parameter="cpts")
         tables = tuple(cpts)
         check_network(name, tables, properties)
-        return cls.of_valid(tables, name=name, properties=properties)
+        return cls.of_valid(tables, name=name, properties=properties, reading=reading)
 
     @classmethod
     def of_valid(
-        cls, cpts: Iterable[ConditionalTable], *, name: str = "", properties: Mapping[str, Sequence[str]] | None = None
+        cls,
+        cpts: Iterable[ConditionalTable],
+        *,
+        name: str = "",
+        properties: Mapping[str, Sequence[str]] | None = None,
+        reading: Reading | None = None,
     ) -> BayesianNetwork:
         """Return the network of tables that are known to fit together, as those of a graph do; nothing is checked."""
         self = cls.__new__(cls)
-        self._set_parts(cpts, name, properties or {})
+        self._set_parts(cpts, name, properties or {}, reading)
         return self
 
-    def _set_parts(self, cpts: Iterable[ConditionalTable], name: str, properties: Mapping[str, Sequence[str]]) -> None:
-        self._name, self._cpts = name, {cpt.variable.name: cpt for cpt in cpts}
+    def _set_parts(
+        self,
+        cpts: Iterable[ConditionalTable],
+        name: str,
+        properties: Mapping[str, Sequence[str]],
+        reading: Reading | None = None,
+    ) -> None:
+        self._name, self._cpts, self._reading = name, {cpt.variable.name: cpt for cpt in cpts}, reading
         self._properties = {owner: tuple(lines) for owner, lines in properties.items() if lines}
 
     @cached_property
@@ -204,6 +222,18 @@ class BayesianNetwork:
     def properties(self) -> Mapping[str, tuple[str, ...]]:
         """The properties from its file: those of the network under ``""``, those of variables under their names."""
         return MappingProxyType(self._properties)
+
+    @property
+    def reading(self) -> Reading | None:
+        """How the table was read that it was learned from, if that came from a file; ``.tb`` files keep it."""
+        return self._reading
+
+    def with_reading(self, reading: Reading | None) -> BayesianNetwork:
+        """Return the network with a record of how the rows are read that it is learned from, or asked about."""
+        if reading is self._reading:
+            return self
+        parts = self._parts
+        return BayesianNetwork.of_valid(parts.cpts, name=parts.name, properties=parts.properties, reading=reading)
 
     @property
     def n_parameters(self) -> int:
@@ -526,7 +556,7 @@ class BayesianNetwork:
         0.001
         """
         tables = queries.do(self._engine, setting)
-        return BayesianNetwork.from_tables(tables, name=self.name, properties=self.properties)
+        return BayesianNetwork.from_tables(tables, name=self.name, properties=self.properties, reading=self.reading)
 
     def explain(self, target: str, evidence: Mapping[str, Any], *, state: State | None = None) -> EvidenceExplanation:
         """Return how much each finding supports a state of the target, and the posterior without it.
@@ -651,7 +681,7 @@ class BayesianNetwork:
     @property
     def _parts(self) -> NetworkParts:
         """What a file holds of the network."""
-        return NetworkParts(self._name, tuple(self._cpts.values()), self._properties)
+        return NetworkParts(self._name, tuple(self._cpts.values()), self._properties, self._reading)
 
     def to_networkx(self) -> networkx.DiGraph:
         """Return a :class:`networkx.DiGraph` in which every node has its table as the attribute ``cpt``."""
@@ -760,4 +790,4 @@ def arriving() -> ModuleType:
 
 
 def _rebuilt(parts: NetworkParts) -> BayesianNetwork:
-    return BayesianNetwork.from_tables(parts.cpts, name=parts.name, properties=parts.properties)
+    return BayesianNetwork.from_tables(parts.cpts, name=parts.name, properties=parts.properties, reading=parts.reading)

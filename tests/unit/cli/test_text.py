@@ -488,7 +488,7 @@ MISTAKES = {
     "folder and weights": (["learn", "mails", "--weights", "n"], 2, "--weights must come with a table; 'mails'"),
     "folder and sequence": (["learn", "mails", "--sequence"], 2, "sequences must come in a table"),
     "folder and encoding": (["learn", "mails", "--encoding", "utf-9"], 1, "--encoding must be a text encoding"),
-    "encoding": (["learn", "latin.csv", "-t", "label", "--text"], 1, "latin.csv' must be utf-8 text"),
+    "encoding": (["learn", "latin.csv", "-t", "label", "--text", "--encoding", "utf-8"], 1, "must be utf-8 text"),
     "output": ([*LEARN, "-o", "sms.csv"], 1, "must not overwrite a file that is not a model"),
     "output of a network": ([*LEARN, "-o", "sms.bif"], 2, "must not be that of a network"),
     "rows that are not there": (["predict", "spam.tb", "mial.txt"], 1, "Did you mean 'mail.txt'?"),

@@ -195,7 +195,7 @@ def test_a_file_without_holes(run, asia, tmp_path):
         (["--column", "lungs"], "--column must name a variable of the network; got 'lungs'. Did you mean 'lung'?", 1),
         (
             ["-o", "out.xlsx"],
-            "the name of the output must end in '.csv', '.tsv', '.parquet', '.pq'; got 'out.xlsx'.",
+            "must end in '.csv', '.tsv', '.csv.gz', '.tsv.gz', '.parquet', '.pq'; got 'out.xlsx'.",
             1,
         ),
         (["-o", "rows.csv"], "the output must not replace the input", 1),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
+from shlex import quote
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
@@ -26,17 +28,18 @@ if TYPE_CHECKING:
     from tunbridge.network import BayesianNetwork
 
 _SHOWN_STATES = 6
+_SHOWN_LINES, _WIDTH = 20, 80
 
 
 @verb("describe", rank=10)
 def describe(data: Path, *, missing_values: bool = False, reading: Reading) -> None:
     """Describe the columns of a table, a network or a classifier.
 
-    For a column: its kind, its states or range, missing values, and what looks odd about it. For a network: its
-    variables, their states and parents, its size, and the cost of exact inference. For a classifier: its settings,
-    classes, training size, and features with their types and states; when its file was written; and, where the model
-    knows them, its cross-validated accuracy and how its table was read. For a folder of texts: how many there are of
-    each class, and how long they are.
+    For a column: its kind, its states or range, missing values, and what looks odd about it; and for the file, what was
+    detected when it was read. For a network: its variables, their states and parents, its size, and the cost of exact
+    inference. For a classifier: its settings, classes, training size, and features with their types and states; when
+    its file was written; and, where the model knows them, its cross-validated accuracy and how its table was read. For a
+    folder of texts: how many there are of each class, and how long they are.
 
     Parameters
     ----------
@@ -64,15 +67,16 @@ def describe(data: Path, *, missing_values: bool = False, reading: Reading) -> N
     elif is_net:
         _describe_network(data, reading)
     else:
-        table = read_table(data, missing=reading.markers, **reading.how)
+        table = read_table(data, missing=reading.markers, **reading.how_whole)
         missing = counted(sum(table.missing.values()), "missing value")
         say(f"{data}: {counted(table.n_rows, 'row')}, {counted(table.n_columns, 'column')}, {missing}")
         say(_report(table) if missing_values else table.summary())
+        _say_reading(table)
 
 
 def _describe_folder(path: Path, reading: Reading) -> None:
     """Print how many documents each subfolder holds, and how long they are."""
-    found = read_folder(path, reading.encoding)
+    found = read_folder(path, reading.encoding or "utf-8")
     sizes = found.append_column("length", pc.utf8_length(found["text"])).select(["class", "length"])
     counts = sizes.group_by("class").aggregate([("length", "count"), ("length", "mean"), ("length", "max")])
     lines = [
@@ -87,6 +91,23 @@ def _describe_folder(path: Path, reading: Reading) -> None:
     say(f"{path}: {counted(found.num_rows, 'document')}")
     say()
     say_table(["class", "documents", "mean characters", "longest"], lines)
+
+
+def _say_reading(table: Table) -> None:
+    """Print what was detected when a table was read, and what may have been read wrongly."""
+    notes = table.reading.notes if table.reading is not None else ()
+    found = [
+        f"{name}: {mark!r} ({counted(n, 'row')}) may be a missing value; --missing={quote(mark)} reads it so"
+        for name, marks in table.suspected_missing.items()
+        for mark, n in marks.items()
+    ]
+    for title, lines in (("Detected", notes), ("Look at", found)):
+        if lines:
+            say(f"\n{title}:")
+        for line in lines[:_SHOWN_LINES]:
+            say(fill(line, _WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False))
+        if len(lines) > _SHOWN_LINES:
+            say(f"  … and {counted(len(lines) - _SHOWN_LINES, 'more line')}")
 
 
 def _report(table: Table) -> str:

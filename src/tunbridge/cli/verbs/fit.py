@@ -140,6 +140,7 @@ def fit(
         with reporting("fitting") as report:
             found = way.fit(graph, table, prior, hidden=hidden, start=start, random_state=seed, progress=report)
         fitted = found.network
+    fitted = fitted.with_reading(table.reading)
     fitted.write(file)
     say_fields(_summary(data, table, net, found, fitted, method))
     name, next_step = quote(str(file)), f"network query {quote(str(file))} --target {quote(fitted.nodes[-1])}"
@@ -183,7 +184,7 @@ def _read(path: Path, net: BayesianNetwork, fitting: Fitting, reading: Reading) 
         texts = [v.name for v in net.variables if v.name in kept and v.is_categorical and v.cuts is None]
         return kept, [] if fitting.states_from_data else texts
 
-    return read_chosen(path, reading, fitting.weights, choose)
+    return read_chosen(path, reading, fitting.weights, choose, net.reading)
 
 
 # The summary

@@ -125,7 +125,8 @@ def impute(
     )
     files = [] if output is None else [output]
     if imputations is not None and output is not None:
-        files = [output.with_name(f"{output.stem}-{i}{output.suffix}") for i in range(1, imputations + 1)]
+        stem, dot, ending = output.name.partition(".") if output.suffix == ".gz" else (output.stem, "", output.suffix)
+        files = [output.with_name(f"{stem}-{i}{dot}{ending}") for i in range(1, imputations + 1)]
     for file in [*files, *([alone.report] if alone.report else [])]:
         table_output(file, [*([] if rows is None else [rows]), network])
     if rows is None:

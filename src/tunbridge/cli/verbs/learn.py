@@ -82,7 +82,7 @@ def learn(
     chosen = (choice.name if choice else names[0]) if choosing.models else ""
     fields = table_fields(data, training, columns) + _about_model(chosen, learned, target)
     commands = [f"predict {quote(str(file))} rows.csv -o predicted.csv", f"explain {quote(str(file))} rows.csv --row 1"]
-    _finish(learned, file, fields, choice, remarks, [command + reading.again for command in commands])
+    _finish(learned, file, fields, choice, remarks, commands)
 
 
 def _rules(choosing: Choosing, names: Sequence[str], output: Path | None, hint: str = "") -> list[tuple[object, str]]:

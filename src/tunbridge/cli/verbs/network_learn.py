@@ -263,6 +263,7 @@ def learn_network(data: DataFile, *, task: Task, structure: Structure, columns: 
     averaged = material.table.missing and not structure.alternates(search, material.table)
     found = _Work(material, structure, search, score or (_SCORE_OF_MISSING if averaged else _SCORE))
     found.learn(task.prior, limits)
+    found.network = found.network.with_reading(whole.reading)
     found.network.write(file)
     lost = lost_in_file(found.network, file)
     kept = ("Not kept", f"{lost} (a .tb file keeps all)" if lost else "")
@@ -270,7 +271,8 @@ def learn_network(data: DataFile, *, task: Task, structure: Structure, columns: 
     if found.strengths is not None and found.strengths.strengths.any():
         _show_strengths(found.strengths, found.dag)
     commands = _next_commands(found, file, task.target)
-    say_next("network", file, [c + reading.again if c.startswith("predict") else c for c in commands])
+    again = "" if file.suffix.lower() == ".tb" else reading.again
+    say_next("network", file, [c + again if c.startswith("predict") else c for c in commands])
     if structure.trace is not None:
         _draw_trace(found.dag, structure.trace)
     if found.interrupted:

@@ -1,37 +1,41 @@
 """Tables as delimited text: CSV and TSV.
 
 Arrow reads the rows, with several threads; text columns arrive as dictionaries, so that each distinct text is looked at
-once, however many rows hold it. What Arrow does not tell is found here: which delimiter the file uses, whether its
-header is sound, and, when a file is broken, on which line and how.
+once, however many rows hold it. What Arrow does not tell is found elsewhere: delimiter and header from the first lines
+(:mod:`~tunbridge.data.formats.layout`), numbers and dates that are written in other ways from the distinct texts of
+the columns that Arrow leaves as text (:mod:`~tunbridge.data.formats.spelling`), and, when a file is broken, on which
+line and how.
 
 The rules of the text:
 
-- The first line that is not blank is the header. Blank lines are left out everywhere.
-- A ``.csv`` file whose delimiter is not given is read with that one of comma, semicolon and tab which cuts its header
-  into the most fields (the comma when they are equal).
+- The first line that is not blank is the header, unless the layout says otherwise. Blank lines are left out everywhere.
+- A ``.csv`` file whose delimiter is not given is read with that one of comma, semicolon, tab and vertical bar which
+  cuts its header into the most fields (the comma when they are equal).
 - A field in double quotes may hold delimiters, line ends and doubled quotes. Quotes make no other difference: ``"NA"``
   is as missing as ``NA``, and ``"7"`` as much a number as ``7``.
 - Blanks around a text belong to it: ``" NA"`` is a state, with a warning. Blanks around numbers do not matter.
-- Text stays as it is written: ``True``, ``yes`` and ``None`` are states.
+- Text stays as it is written: ``True``, ``yes`` and ``None`` are states, and so are codes with leading zeros.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from tunbridge._core.check import listed
+from tunbridge._core.check import counted, listed
 from tunbridge._core.registry import table_format
 from tunbridge._core.threads import map_threads
 from tunbridge.data.columns import Column, Kind, infer_column, to_floats
+from tunbridge.data.formats.layout import Layout, Record, find_layout, unclosed
 from tunbridge.data.formats.request import (
     Request,
     holds_text,
@@ -41,12 +45,14 @@ from tunbridge.data.formats.request import (
     texts_of_nan,
     without_markers,
 )
-from tunbridge.data.formats.source import Scan, Source, check_decodes, check_size, no_rows, reading, scan
-from tunbridge.data.frames import check_column_names, column_kinds, holes_of
+from tunbridge.data.formats.source import Source, check_decodes, check_size, no_rows, reading, scan
+from tunbridge.data.formats.spelling import Habits, Spelling, date_words, day_first, parsed, spelling_of
+from tunbridge.data.frames import holes_of
+from tunbridge.data.reading import NumberForm, Reading, is_odd
 from tunbridge.data.table import Table
+from tunbridge.data.variable import Variable
 from tunbridge.errors import DataError, DataWarning, FormatError
 
-_SNIFFED = (",", ";", "\t", "|")
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _LARGE = 32 * 2**20
 _WIDE, _FIRST_ROWS = 1000, 8  # columns for which it pays to look at the first rows before
@@ -59,22 +65,6 @@ _SECOND_LOOK = 64 * 2**20
 _SEARCHED_STATES = 100_000
 
 
-class Record(NamedTuple):
-    """A row of text: the line it starts on, its fields, and whether its last quote is closed."""
-
-    line: int
-    fields: list[str]
-    closed: bool
-
-
-class Layout(NamedTuple):
-    """What must be known of a delimited file before its rows are read."""
-
-    names: tuple[str, ...]
-    delimiter: str
-    scan: Scan
-
-
 @table_format("csv", rank=1, suffixes=(".csv",), text=True, delimited=True)
 class CSV:
     """Text with a header and delimited fields: comma, semicolon, tab or vertical bar."""
@@ -82,29 +72,42 @@ class CSV:
     @staticmethod
     def read(source: Source, request: Request) -> Table:
         """Return the table in a file."""
-        layout = find_layout(source, request.delimiter)
+        source, layout = _laid_out(source, request)
         columns = request.choose(layout.names)
-        kinds = column_kinds(request.kinds, columns)
-        as_text = [name for name in columns if kinds.get(name) == "categorical"]
-        raw = read_delimited(source, layout, columns=columns, text=as_text, missing=request.missing)
+        kinds = request.kinds_of(columns)
+        as_text = request.as_text(columns) | _text_first(layout, request)
+        raw = read_delimited(source, layout, columns=columns, text=as_text & {*columns}, missing=request.missing)
         if raw.num_rows == 0:
             raise no_rows(source)
         values = {name: raw[name] for name in columns} | _long_numbers(source, layout, raw, kinds, request.missing)
-        whole = map_threads(
-            lambda name: _delimited_column(name, values[name], kinds.get(name), request.missing), columns
-        )
+        whole = map_threads(lambda name: _delimited_column(name, values[name], kinds.get(name)), columns)
         parts = [without_markers(column, request.missing) for column in whole]
         found = {column.variable.name: counts for column, counts in parts if counts}
-        table = Table.of_valid(column for column, _ in parts)
+        spelled = _Spelled.of([column for column, _ in parts], values, layout, request)
+        table = Table.of_valid(spelled.columns)
         _warn_of_blanks(table, request.missing)
-        return Table.of(table, read_as_missing=found | _second_look(source, layout, table, found, request.missing))
+        found = found | _second_look(source, layout, table, found, request.missing)
+        for name, counts in spelled.markers.items():
+            found[name] = {**found.get(name, {}), **counts}
+        dropped = _useless(table, layout, request)
+        kept = table.drop(n for n in dropped if n in table.positions) if dropped else table
+        record = _record(kept, source, layout, request, spelled, dropped)
+        return Table.of(kept, read_as_missing=found, reading=record)
 
     @staticmethod
     def batches(source: Source, request: Request) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a file."""
-        layout = find_layout(source, request.delimiter)
-        floats = [name for name in layout.names if name in request.numbers]
-        return iter_delimited(source, layout, numbers=floats, missing=request.missing)
+        source, layout = _laid_out(source, request)
+        numbers = [name for name in layout.names if name in request.numbers]
+        spellings = _batch_spellings(layout, numbers, request)
+        floats = [name for name in numbers if name not in spellings]
+        gone = {} if request.reading is None else _known_useless(layout, request.reading)
+        kept = [n for n in layout.names if n not in gone]
+        done = 0
+        for batch in iter_delimited(source, layout, numbers=floats, missing=request.missing):
+            converted = _respelled(batch, spellings, done) if spellings else batch
+            yield converted if len(kept) == len(layout.names) else converted.select(kept)
+            done += batch.num_rows
 
 
 @table_format("tsv", rank=2, suffixes=(".tsv", ".tab"), text=True, delimited=True)
@@ -112,22 +115,18 @@ class TSV(CSV):
     """Text with a header and fields delimited by tabs."""
 
 
-def find_layout(source: Source, delimiter: str | None) -> Layout:
-    """Return the column names and the delimiter of a file; raise when its header is not sound."""
-    if delimiter is not None:
-        _check_delimiter(delimiter)
+def _laid_out(source: Source, request: Request) -> tuple[Source, Layout]:
+    """Return the layout of a file, and the file with its encoding."""
     found = scan(source)
-    choices = (delimiter,) if delimiter is not None else ("\t",) if source.format == "tsv" else _SNIFFED
-    headers = {choice: _header(source, choice) for choice in choices}
-    chosen = max(choices, key=lambda choice: len(headers[choice].fields))
-    header = headers[chosen]
-    if not header.closed:
-        raise _unclosed(source, header.line)
-    try:
-        check_column_names(header.fields)
-    except DataError as error:
-        raise FormatError(f"{error} (It is the header of {source.named}.)", line=header.line) from None
-    return Layout(tuple(header.fields), chosen, found)
+    if found.encoding != source.encoding:
+        source = replace(source, encoding=found.encoding)
+    delimiter = request.delimiter or source.delimiter
+    layout = find_layout(source, found, delimiter, header=request.header, known=request.reading)
+    if source.notes:
+        layout = replace(layout, notes=(*source.notes, *layout.notes))
+    if source.detects and not source.encoding.startswith("utf-8"):
+        layout = replace(layout, notes=(f"Encoding: {source.encoding}, because the file is not UTF-8", *layout.notes))
+    return source, layout
 
 
 def read_delimited(
@@ -183,33 +182,6 @@ def iter_delimited(
         _check_closed(source, layout, batch)
 
 
-def records(lines: Iterable[str], delimiter: str) -> Iterator[Record]:
-    r"""Yield the records of delimited text, one by one: slow, and exact about lines.
-
-    Examples
-    --------
-    >>> for record in records(['a,b\n', '1,"x\n', 'y"\n'], ","):
-    ...     print(record.line, record.fields)
-    1 ['a', 'b']
-    2 ['1', 'x\ny']
-    """
-    fields: list[list[str]] = []
-    start, quoted = 0, False
-    for number, line in enumerate(lines, start=1):
-        if not quoted:
-            body = line.rstrip("\r\n")
-            if '"' not in body:
-                if body:
-                    yield Record(number, body.split(delimiter), True)
-                continue
-            start, fields = number, []
-        quoted = _split(line, delimiter, fields, quoted)
-        if not quoted:
-            yield Record(start, ["".join(parts) for parts in fields], True)
-    if quoted:
-        yield Record(start, ["".join(parts) for parts in fields], False)
-
-
 def resumed(start: Callable[[int], Iterator[pa.RecordBatch]], blocks: Sequence[int]) -> Iterator[pa.RecordBatch]:
     """Yield the batches of ``start(block size)``; where a row is longer than a block, go on with larger blocks."""
     done = 0
@@ -258,11 +230,13 @@ def _conversion(missing: Sequence[str]) -> dict[str, Any]:
 def _settings(source: Source, layout: Layout, block: int) -> dict[str, Any]:
     # Line ends within quotes cost a slower search for the places where a file can be cut into blocks.
     across = layout.scan.quoted_rows or source.encoding != "utf-8"
+    own = {} if layout.skipped is None else {"skip_rows": layout.skipped, "column_names": list(layout.names)}
     return {
         "read_options": csv.ReadOptions(
             block_size=block,
             encoding=source.encoding.replace("utf-8", "utf8"),
             use_threads=len(layout.names) <= _WIDE,  # to hand out short columns takes longer than to read them
+            **own,
         ),
         "parse_options": csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=across),
     }
@@ -295,13 +269,12 @@ def _likely_types(
     found: dict[str, pa.DataType | None] = {}
     wanted, markers = set(columns), set(missing)
     rest = [(at, name) for at, name in enumerate(layout.names) if name in wanted]
-    with source.text() as lines:
-        for record in islice(records(lines, layout.delimiter), 1, 1 + _FIRST_ROWS):
-            if len(record.fields) != len(layout.names):
-                return {}
-            decided = {name: _DECISIVE.match(text) for at, name in rest if (text := record.fields[at]) not in markers}
-            found |= {name: _TYPES[str(match.lastgroup)] for name, match in decided.items() if match}
-            rest = [(at, name) for at, name in rest if name not in found]
+    for record in islice(layout.body(source), _FIRST_ROWS):
+        if len(record.fields) != len(layout.names):
+            return {}
+        decided = {name: _DECISIVE.match(text) for at, name in rest if (text := record.fields[at]) not in markers}
+        found |= {name: _TYPES[str(match.lastgroup)] for name, match in decided.items() if match}
+        rest = [(at, name) for at, name in rest if name not in found]
     return found
 
 
@@ -326,52 +299,18 @@ def _number_types(
     return {name: found[name] if pa.types.is_temporal(found[name]) else types[name] for name in numbers}
 
 
-def _header(source: Source, delimiter: str) -> Record:
-    with reading(source), source.text() as lines:
-        for record in records(lines, delimiter):
-            return record
-    raise FormatError(f"{source.named} must hold a table; it holds nothing but blank lines.")
-
-
-def _split(line: str, delimiter: str, fields: list[list[str]], quoted: bool) -> bool:
-    """Append the fields of a line, each as a list of parts; return whether the last one's quote is still open."""
-    body, at = line.rstrip("\r\n"), 0
-    if not quoted:
-        fields.append([])
-        quoted = body.startswith('"')
-        at = int(quoted)
-    while True:
-        while quoted:
-            close = line.find('"', at)
-            if close < 0:
-                fields[-1].append(line[at:])
-                return True
-            quoted = line.startswith('"', close + 1)  # doubled: one quote, and on within the field
-            fields[-1].append(line[at : close + quoted])
-            at = close + 1 + quoted
-        stop = body.find(delimiter, at)
-        if stop < 0:
-            fields[-1].append(body[at:])
-            return False
-        fields[-1].append(body[at:stop])
-        fields.append([])
-        quoted = body.startswith('"', stop + 1)
-        at = stop + 1 + quoted
-
-
 def _explain(source: Source, layout: Layout, numbers: Collection[str] = (), missing: Sequence[str] = ()) -> None:
     """Raise an error that says where a file that Arrow refuses is wrong, if that can be found."""
     check_decodes(source)
     watched = [(layout.names.index(name), name) for name in numbers]
     row = 0
-    with source.text() as lines:
-        for row, record in enumerate(records(lines, layout.delimiter)):
-            if not record.closed:
-                raise _unclosed(source, record.line)
-            if len(record.fields) != len(layout.names):
-                raise _ragged(source, layout, record)
-            for at, name in watched if row else ():
-                _check_is_number(name, row, record.fields[at], missing)
+    for row, record in enumerate(layout.body(source), start=1):
+        if not record.closed:
+            raise unclosed(source, record.line)
+        if len(record.fields) != len(layout.names):
+            raise _ragged(source, layout, record)
+        for at, name in watched:
+            _check_is_number(name, row, record.fields[at], missing)
     if row == 0:
         raise no_rows(source)
 
@@ -380,10 +319,9 @@ def _check_closed(source: Source, layout: Layout, last: pa.Table | pa.RecordBatc
     """Raise when the file ends within quotes, which Arrow takes for a last field that holds all the rest."""
     if layout.scan.quotes == 0 or (layout.scan.quotes % 2 == 0 and not _ends_in_lines(last)):
         return
-    with source.text() as lines:
-        for record in records(lines, layout.delimiter):
-            if not record.closed:
-                raise _unclosed(source, record.line)
+    for record in layout.body(source):
+        if not record.closed:
+            raise unclosed(source, record.line)
 
 
 def _ends_in_lines(last: pa.Table | pa.RecordBatch | None) -> bool:
@@ -392,13 +330,6 @@ def _ends_in_lines(last: pa.Table | pa.RecordBatch | None) -> bool:
         return False
     row = last.slice(last.num_rows - 1).to_pylist()[0]
     return any(isinstance(value, str) and ("\n" in value or "\r" in value) for value in row.values())
-
-
-def _unclosed(source: Source, line: int) -> FormatError:
-    return FormatError(
-        f"{source.named} must close every quote; the row that starts here opens one, and the file ends in it.",
-        line=line,
-    )
 
 
 def _ragged(source: Source, layout: Layout, record: Record) -> FormatError:
@@ -423,18 +354,9 @@ def _check_is_number(name: str, row: int, text: str, missing: Sequence[str]) -> 
     raise DataError(f"column {name!r} must hold numbers; row {row} holds {text!r}. Correct it or leave the cell empty.")
 
 
-def _check_delimiter(delimiter: str) -> None:
-    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii():
-        raise DataError(f"delimiter must be one ASCII character such as ',' or ';'; got {delimiter!r}.")
-
-
-def _delimited_column(name: str, values: pa.ChunkedArray, kind: Kind | None, missing: tuple[str, ...]) -> Column:
+def _delimited_column(name: str, values: pa.ChunkedArray, kind: Kind | None) -> Column:
     """Return a column as Arrow has read it; among the states of text the missing markers still are."""
-    if not holds_text(values.type):
-        return infer_column(name, values, kind)
-    if kind == "continuous":
-        return infer_column(name, to_floats(name, nulled(values, missing)))
-    return text_column(name, values)
+    return text_column(name, values) if holds_text(values.type) else infer_column(name, values, kind)
 
 
 def _long_numbers(
@@ -476,3 +398,261 @@ def _warn_of_blanks(table: Table, missing: tuple[str, ...]) -> None:
                 DataWarning,
                 stacklevel=5,
             )
+
+
+# Numbers and dates that are written in other ways
+
+_DIGITS = re.compile("[0-9]+")
+_TELEPHONE = re.compile(r"\+[0-9]{7,}")
+_GROUPS = re.compile(r"-?(?:[1-9][0-9]{0,2}(?:\.[0-9]{3})+|[0-9]{1,3})")
+_DECIMAL_COMMA = re.compile(r"-?[0-9.]*[0-9],[0-9]+")
+
+
+@dataclass(frozen=True)
+class _Spelled:
+    """The columns of a table, those of text converted that hold numbers or dates.
+
+    ``spellings`` says how the converted ones are written, ``markers`` counts their further missing markers.
+    """
+
+    columns: list[Column]
+    spellings: dict[str, Spelling]
+    markers: dict[str, dict[str, int]]
+
+    @classmethod
+    def of(
+        cls, columns: list[Column], raw: Mapping[str, pa.ChunkedArray], layout: Layout, request: Request
+    ) -> _Spelled:
+        """Convert the columns of text that hold numbers or dates."""
+        words = {c.variable.name: c.variable.states or () for c in columns if _is_of_text(c.variable)}
+        known = () if request.reading is None else request.reading.text
+        as_text, kinds = request.as_text(list(raw)) | {*known}, request.kinds_of(list(raw))
+        found = _spellings({n: states for n, states in words.items() if n not in as_text}, layout, request)
+        done, markers = list(columns), dict[str, dict[str, int]]()
+        for at, column in enumerate(columns):
+            name, spelling = column.variable.name, found.get(column.variable.name)
+            if spelling is not None and (each := _converted(column, spelling, kinds.get(name))) is not None:
+                done[at], markers[name] = each
+            elif name in words and kinds.get(name) == "continuous":
+                values = nulled(raw[name], request.missing)
+                done[at] = infer_column(name, to_floats(name, values))  # which names the value that is no number
+        used = {name: found[name] for name in markers}
+        return cls(done, used, {name: counts for name, counts in markers.items() if counts})
+
+
+def _text_first(layout: Layout, request: Request) -> set[str]:
+    """Return the columns that Arrow must read as text: what it takes for plain numbers may be something else."""
+    known = request.reading or Reading()
+    first = {*known.text}
+    if layout.delimiter == known.delimiter:
+        first |= {*known.numbers, *known.dates, *known.markers}
+    if layout.led:
+        first |= {*layout.columns_where(_are_codes)}
+    if layout.delimiter != "," or layout.scan.quotes:
+        fields = (text for row in layout.rows for text in row if "," in text)
+        if any(map(_DECIMAL_COMMA.fullmatch, fields)):
+            first |= {
+                *layout.columns_where(lambda values: all(map(_GROUPS.fullmatch, values)) and "." in "".join(values))
+            }
+    return first
+
+
+def _are_codes(values: list[str]) -> bool:
+    """Return whether numbers may be codes: some of them with a leading zero, or all telephone numbers with a plus."""
+    led = any(len(text) > 1 and text[0] == "0" for text in values)
+    return (led and all(map(_DIGITS.fullmatch, values))) or all(map(_TELEPHONE.fullmatch, values))
+
+
+def _spellings(texts: Mapping[str, Sequence[Any]], layout: Layout, request: Request) -> dict[str, Spelling]:
+    """Return how columns of text are written that hold numbers or dates: as they were before, or as they look."""
+    known = _known_spellings(request.reading, layout)
+    habits = Habits(None, request.day_first, layout.delimiter)
+    guess = request.guesses_markers
+    free = {name: states for name, states in texts.items() if name not in known}
+    found = {name: s for name, states in free.items() if (s := spelling_of(states, habits, guess_markers=guess))}
+    if any("," in "".join(states[:1]) for states in free.values()) or found:
+        more = _habits([*found.values(), *known.values()], [texts[n] for n in found if found[n].date], layout, habits)
+        if more != habits:
+            found = {n: s for n, states in free.items() if (s := spelling_of(states, more, guess_markers=guess))}
+    kinds = request.kinds_of(layout.names)
+    known |= {n: _PLAIN for n in free if n not in found and kinds.get(n) == "continuous"}
+    for name in known.keys() & texts.keys():
+        odd = [text for text in texts[name] if guess and is_odd(text)]
+        found[name] = known[name]._replace(markers=tuple(dict.fromkeys([*known[name].markers, *odd])))
+    return found
+
+
+def _habits(found: Sequence[Spelling], dates: Sequence[Sequence[str]], layout: Layout, before: Habits) -> Habits:
+    """Return what the columns of a file that can be read in one way only say about the others."""
+    sure = [s.numbers for s in found if s.numbers and not s.doubt]
+    decimals = {n.decimal for n in sure if n.decimal == "," or n.thousands}
+    if layout.columns_where(
+        lambda values: any("." in v and not _GROUPS.fullmatch(v) for v in values) and _all_float(values)
+    ):
+        decimals.add(".")
+    firsts = {first for states in dates if (first := day_first(states)) is not None}
+    return before._replace(
+        decimal=decimals.pop() if len(decimals) == 1 else None,
+        day_first=firsts.pop() if before.day_first is None and len(firsts) == 1 else before.day_first,
+    )
+
+
+def _all_float(values: list[str]) -> bool:
+    return all(_FLOAT.fullmatch(text) for text in values)
+
+
+_PLAIN = Spelling(NumberForm(), None, ())
+_FLOAT = re.compile(r"[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?")
+
+
+def _known_spellings(known: Reading | None, layout: Layout) -> dict[str, Spelling]:
+    """Return how the columns of a file that was read before are written, if this one is of the same layout."""
+    if known is None or known.delimiter != layout.delimiter:
+        return {}
+    names = {*known.numbers, *known.dates, *known.markers}
+    return {
+        name: Spelling(
+            None if name in known.dates else NumberForm(*known.numbers.get(name, ())),
+            known.dates.get(name),
+            tuple(known.markers.get(name, ())),
+        )
+        for name in names
+    }
+
+
+def _converted(column: Column, spelling: Spelling, kind: Kind | None) -> tuple[Column, dict[str, int]] | None:
+    """Return a column of text as numbers or dates, and its missing markers; None if a text is neither."""
+    slim, counts = without_markers(column, spelling.markers)
+    name, states = slim.variable.name, slim.variable.states or ()
+    values = parsed(pa.array(states, pa.string()), spelling)
+    if holds_text(values.type):
+        return None
+    codes = pa.array(slim.values, mask=slim.values < 0)
+    return infer_column(name, pa.chunked_array([values.take(codes)]), kind), counts
+
+
+def _batch_spellings(layout: Layout, numbers: Sequence[str], request: Request) -> dict[str, Spelling]:
+    """Return how columns of numbers and dates are written that Arrow cannot read as such; by the first rows."""
+    columns = dict(zip(layout.names, zip(*layout.rows, strict=False), strict=False)) if layout.rows else {}
+    texts = {n: sorted({v for v in columns.get(n, ()) if v not in request.missing}) for n in numbers}
+    found = _spellings(texts, layout, request)
+    return {name: spelling for name, spelling in found.items() if not _is_plain(spelling, texts[name])}
+
+
+def _is_plain(spelling: Spelling, texts: list[str]) -> bool:
+    """Return whether Arrow reads texts by itself."""
+    is_iso = spelling.date is not None and spelling.date.startswith("%Y-%m-%d")
+    if spelling.markers or not (is_iso or spelling.numbers == NumberForm()):
+        return False
+    return is_iso or all(map(_FLOAT.fullmatch, texts))
+
+
+def _respelled(batch: pa.RecordBatch, spellings: Mapping[str, Spelling], done: int) -> pa.RecordBatch:
+    """Return a batch with these columns of text as numbers or dates."""
+    columns = []
+    for name, values in zip(batch.schema.names, batch.columns, strict=True):
+        if name in spellings:
+            texts = nulled(values, spellings[name].markers)
+            values = parsed(texts, spellings[name])
+            if holds_text(values.type):
+                texts = nulled(texts, [text for text in texts.unique().to_pylist() if text and is_odd(text)])
+                values = parsed(texts, spellings[name])
+            if holds_text(values.type) and texts.null_count < len(texts):
+                raise _misspelled(name, texts, spellings[name], done)
+        columns.append(values)
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _misspelled(name: str, texts: pa.Array, spelling: Spelling, done: int) -> DataError:
+    """Return the error that names the first value that is not written like the others."""
+    at = next(
+        i for i in range(len(texts)) if texts[i].is_valid and holds_text(parsed(texts.slice(i, 1), spelling).type)
+    )
+    what = f"numbers with {spelling.numbers}" if spelling.numbers else f"dates as {date_words(spelling.date or '')}"
+    return DataError(
+        f"column {name!r} must hold {what}; row {done + at + 1} holds {texts[at].as_py()!r}. "
+        "Correct it or leave the cell empty."
+    )
+
+
+# The record of how a file was read
+
+
+def _record(
+    table: Table, source: Source, layout: Layout, request: Request, spelled: _Spelled, dropped: Mapping[str, str]
+) -> Reading:
+    """Return the record of how a table was read."""
+    forms = {name: spelling for name, spelling in spelled.spellings.items() if name not in dropped}
+    return Reading(
+        encoding=source.encoding,
+        delimiter=layout.delimiter,
+        header=layout.header,
+        names=layout.names,
+        missing=request.missing,
+        markers={name: s.markers for name, s in forms.items() if s.markers},
+        numbers={name: s.numbers for name, s in forms.items() if s.numbers and s.numbers != NumberForm()},
+        dates={name: s.date for name, s in forms.items() if s.date},
+        text=tuple(v.name for v in table.variables if _is_of_text(v)),
+        kinds={v.name: "categorical" if v.is_categorical else "continuous" for v in table.variables},
+        dropped=tuple(dropped),
+        notes=tuple(_notes(table, layout, spelled, dropped)),
+    )
+
+
+def _is_of_text(variable: Variable) -> bool:
+    return bool(variable.states) and isinstance(variable.states[0], str)  # type: ignore[index]
+
+
+def _useless(table: Table, layout: Layout, request: Request) -> dict[str, str]:
+    """Return the columns without a name that hold nothing or number the rows, and which of the two; or those known."""
+    if request.reading is not None:
+        return _known_useless(layout, request.reading)
+    if not layout.unnamed or isinstance(request.columns, Sequence):
+        return {}
+    unnamed = [name for name in layout.unnamed if name in table.positions]
+    found = {name: "no values" for name in unnamed if table.missing.get(name) == table.n_rows}
+    if unnamed and unnamed[0] == layout.names[0] and _numbers_rows(table.column(unnamed[0])):
+        found[unnamed[0]] = "the numbers of the rows"
+    return found if len(found) < table.n_columns else {}
+
+
+def _known_useless(layout: Layout, known: Reading) -> dict[str, str]:
+    """Return the columns that are left out as in another file, and those without a name that it did not have."""
+    new = [name for name in layout.unnamed if name not in known.names]
+    return dict.fromkeys([*known.dropped, *new], "was left out before")
+
+
+def _numbers_rows(column: Column) -> bool:
+    """Return whether a column holds 0, 1, 2, … or 1, 2, 3, …"""
+    if not pa.types.is_integer(column.type):
+        return False
+    states = np.array(column.variable.states or (), np.float64)
+    values = states[column.values] if column.variable.is_categorical else column.values
+    return bool(np.array_equal(values, np.arange(len(values)) + values[0])) and values[0] in (0, 1)
+
+
+def _notes(table: Table, layout: Layout, spelled: _Spelled, dropped: Mapping[str, str]) -> Iterator[str]:
+    """Yield the lines of the report."""
+    for note in layout.notes:
+        if not any(note.endswith(f"read as {name!r}") for name in dropped):
+            yield note
+    for name, what in dropped.items():
+        if name in layout.names:
+            yield f"Column {layout.names.index(name) + 1} has no name and {what}: left out"
+    forms: dict[tuple[NumberForm, str], list[str]] = {}
+    for name, spelling in spelled.spellings.items():
+        if spelling.numbers and (spelling.numbers != NumberForm() or spelling.doubt):
+            forms.setdefault((spelling.numbers, spelling.doubt), []).append(name)
+    for (form, doubt), names in forms.items():
+        yield f"Numbers in {listed(names, most=4)}: {form}{f' ({doubt})' if doubt else ''}"
+    for name, counts in spelled.markers.items():
+        marks = ", ".join(f"{mark!r} ({counted(n, 'row')})" for mark, n in counts.items())
+        kind = "dates" if spelled.spellings[name].date else "numbers"
+        yield f"Missing in {name!r}: {marks}, because all other values are {kind}"
+    for name, spelling in spelled.spellings.items():
+        if spelling.date:
+            yield f"Dates in {name!r}: {date_words(spelling.date)}{f' ({spelling.doubt})' if spelling.doubt else ''}"
+    codes = layout.columns_where(_are_codes) if layout.led else []
+    codes = [name for name in codes if name in table.positions and name not in spelled.spellings]
+    if codes:
+        yield f"Text in {listed(codes, most=4)}: codes with leading zeros, or telephone numbers"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +19,11 @@ from tunbridge.data.arrow import is_text
 from tunbridge.data.columns import Column, Kind, code_type, infer_column
 from tunbridge.data.formats.source import Source
 from tunbridge.data.frames import check_column_names, column_kinds
+from tunbridge.data.reading import DEFAULT_MISSING, Reading
 from tunbridge.data.table import Table
 from tunbridge.data.values import FEW_ROWS
 from tunbridge.data.variable import MISSING, Variable
 from tunbridge.errors import DataError
-
-DEFAULT_MISSING = ("", "?", "NA", "NaN", "null")
-"""The texts that are missing by default in delimited files: exactly these, and so not ``None``, ``nan`` or ``-``."""
 
 _POOL = 1 << 16
 
@@ -44,9 +42,10 @@ class TableFormat(Protocol):
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be read: which columns, of which kinds, with which missing markers and delimiter.
+    """What is to be read: which columns, of which kinds, with which missing markers, delimiter and header.
 
-    ``numbers`` and ``batch_rows`` are for reading in batches.
+    ``reading`` says how another file was read, ``day_first`` whether dates that do not tell have the day before the
+    month. ``numbers`` and ``batch_rows`` are for reading in batches.
     """
 
     columns: Sequence[str] | Callable[[list[str]], Sequence[str]] | None = None
@@ -56,11 +55,33 @@ class Request:
     delimiter: str | None = None
     numbers: Collection[str] = ()
     batch_rows: int = 65536
+    header: bool | None = None
+    reading: Reading | None = None
+    day_first: bool | None = None
+
+    @property
+    def guesses_markers(self) -> bool:
+        """Whether texts such as ``n/a`` are missing in columns of numbers: unless other markers replace the default."""
+        return set(DEFAULT_MISSING) <= set(self.missing)
 
     @property
     def own_missing(self) -> tuple[str, ...]:
         """The markers to look for in formats that have a null of their own: only those that were given."""
         return () if self.missing == DEFAULT_MISSING else self.missing
+
+    def as_text(self, names: Sequence[str]) -> set[str]:
+        """Return the columns that are to be categorical, and so are read as text."""
+        if self.kinds is None:
+            return set()
+        return {name for name, kind in column_kinds(self.kinds, names).items() if kind == "categorical"}
+
+    def kinds_of(self, names: Sequence[str]) -> dict[str, Kind]:
+        """Return the kinds of columns that are given, or were found before."""
+        asked = column_kinds(self.kinds, names)
+        if self.reading is None:
+            return asked
+        known: dict[str, Any] = {name: kind for name, kind in self.reading.kinds.items() if name in names}
+        return {**known, **asked}
 
     def choose(self, names: Sequence[str]) -> list[str]:
         """Return the columns to be read, including the weights."""

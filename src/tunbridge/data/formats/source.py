@@ -10,8 +10,10 @@ only when there is one.
 from __future__ import annotations
 
 import codecs
+import gzip
 import io
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,6 +26,7 @@ import pyarrow as pa
 from tunbridge._core.check import did_you_mean, listed, missing_file
 from tunbridge._core.memory import check_memory
 from tunbridge._core.registry import entries
+from tunbridge.data.formats.places import STDIN, place_of, standard_input
 from tunbridge.errors import DataError, FormatError
 
 _PACKED = {
@@ -43,6 +46,10 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _CHUNK = 1 << 20
+_HEAD = 4096
+_WORDS = re.compile(rb"[A-Za-z\x80-\xff]{3,}")
+_NOT_WESTERN = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # no characters of Windows-1252
+_FOREIGN = 0.7  # the share of bytes beyond ASCII in words of another alphabet; in Western words it is far lower
 
 
 def table_suffixes() -> dict[str, str]:
@@ -62,21 +69,34 @@ class Scan(NamedTuple):
     n_bytes: int
     quotes: int
     quoted_rows: bool
+    encoding: str = "utf-8"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file that can be opened: its path, format, text encoding, whether it is gzipped, and its bytes if held."""
+    """A file that can be opened: its path, format, text encoding, whether it is gzipped, and its bytes if held.
+
+    ``detects`` says that the encoding is a guess, which :func:`scan` checks; ``fallback`` is that of text that is not
+    UTF-8. ``part`` is the sheet or table that is named, ``delimiter`` that of text which was written here, and
+    ``notes`` are lines of the report.
+    """
 
     path: Path
     format: str
     encoding: str
     gzipped: bool
     content: pa.Buffer | None = None
+    detects: bool = False
+    fallback: str | None = None
+    part: str | None = None
+    delimiter: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def named(self) -> str:
         """The file's name as messages give it."""
+        if self.path == STDIN:
+            return "standard input"
         return f"the file {str(self.path)!r}"
 
     def open(self) -> pa.NativeFile:
@@ -105,22 +125,43 @@ class Source:
         return replace(self, content=out.getvalue())
 
 
-def find_source(path: str | os.PathLike[str], format: str | None, encoding: str) -> Source:
-    """Return the file as a source; raise when it is absent, a folder, empty, or packed in a way not known here."""
+def find_source(path: str | os.PathLike[str], format: str | None, encoding: str | None) -> Source:
+    """Return the file as a source; raise when it is absent, a folder, empty, or packed in a way not known here.
+
+    The encoding None stands for the one that is detected.
+    """
     if not isinstance(path, (str, os.PathLike)):
         raise DataError(f"path must be the name of a file; got {type(path).__name__}. Frames are for as_table.")
-    file = Path(path)
+    place = place_of(path)
+    if place.path == STDIN:
+        return _of_standard_input(format, encoding)
+    file = place.path
     with _system_errors(file):
         _check_is_file(file)
+    format = format or place.format
     chosen = _known_format(format) if format is not None else _format_by_name(file)
+    details = entries("table_format")[chosen].details
     with _system_errors(file), file.open("rb") as stream:
         head = stream.read(8)
     if not head:
         raise FormatError(f"the file {str(file)!r} must hold a table; it is empty.")
     gzipped = head.startswith(_GZIP)
-    if not gzipped:
+    if not gzipped and not details.get("zipped"):
         _check_not_packed(file, head)
-    return Source(file, chosen, _known_encoding(encoding), gzipped)
+    known = "utf-8" if encoding is None else _known_encoding(encoding)
+    return Source(file, chosen, known, gzipped, detects=encoding is None, part=place.part)
+
+
+def _of_standard_input(format: str | None, encoding: str | None) -> Source:
+    """Return standard input as a source: CSV, unless another format is given."""
+    content = standard_input()
+    if not content.size:
+        raise FormatError("standard input must hold a table; it is empty.")
+    gzipped = bytes(content[:2]) == _GZIP
+    known = "utf-8" if encoding is None else _known_encoding(encoding)
+    chosen = _known_format(format or "csv")
+    found = Source(STDIN, chosen, known, False, content, detects=encoding is None)
+    return replace(found, content=pa.py_buffer(gzip.decompress(content))) if gzipped else found
 
 
 @contextmanager
@@ -143,20 +184,79 @@ def reading(source: Source) -> Iterator[None]:
 
 
 def scan(source: Source) -> Scan:
-    """Return the size of a text file and how it is quoted; raise for bytes that no text has."""
+    """Return the size of a text file, how it is quoted, and its encoding; raise for bytes that no text has."""
     size = quotes = 0
-    quoted_rows, wide = False, source.encoding.startswith(("utf-16", "utf-32"))
+    quoted_rows, encoding, pending = False, source.encoding, b""
     with reading(source), source.open() as stream:
         while chunk := stream.read(_CHUNK):
-            if not wide and b"\0" in chunk:
+            if size == 0 and source.detects:
+                encoding = _wide_encoding(chunk) or encoding
+            if not encoding.startswith(("utf-16", "utf-32")) and b"\0" in chunk:
                 raise _nul_error(source, size + chunk.index(b"\0"))
+            if source.detects and encoding == "utf-8" and (pending or not chunk.isascii()):
+                pending, is_utf8 = _rest_of_utf8(pending + chunk if pending else chunk)
+                encoding = encoding if is_utf8 else _other_encoding(source, chunk)
             if b'"' in chunk:
                 # A header is often the only line that is quoted, and it tells nothing about the rows.
                 header = chunk.find(b"\n") + 1 if size == 0 else 0
                 quoted_rows = quoted_rows or chunk.find(b'"', header) >= 0
                 quotes += int(np.count_nonzero(np.frombuffer(chunk, np.uint8) == ord('"')))
             size += len(chunk)
-    return Scan(size, quotes, quoted_rows)
+    if pending and encoding == "utf-8" and not _is_utf8(pending):
+        encoding = _other_encoding(source, pending)
+    return Scan(size, quotes, quoted_rows, encoding)
+
+
+def _wide_encoding(head: bytes) -> str | None:
+    """Return UTF-16 or UTF-32 if the first bytes of a file say so: a mark, or every other byte NUL."""
+    marked = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
+    if marked is not None or b"\0" not in head[:_HEAD]:
+        return marked
+    even, odd = head[:_HEAD:2], head[1:_HEAD:2]
+    for name, nul, other in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
+        if nul.count(0) > len(nul) / 2 and other.count(0) < len(other) / 10:
+            return name
+    return None
+
+
+def _rest_of_utf8(chunk: bytes) -> tuple[bytes, bool]:
+    """Return the last character of a chunk, if it may be cut off, and whether all before it is UTF-8."""
+    end = len(chunk)
+    while end > max(0, len(chunk) - 3) and chunk[end - 1] & 0xC0 == 0x80:
+        end -= 1
+    if end and chunk[end - 1] >= 0xC0:
+        end -= 1
+    else:
+        end = len(chunk)
+    return chunk[end:], _is_utf8(chunk[:end])
+
+
+def _is_utf8(chunk: bytes) -> bool:
+    """Return whether bytes are UTF-8; Arrow finds out faster than Python."""
+    ends = pa.py_buffer(np.array([0, len(chunk)], np.int64))
+    try:
+        pa.LargeStringArray.from_buffers(1, ends, pa.py_buffer(chunk)).validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _other_encoding(source: Source, chunk: bytes) -> str:
+    """Return the encoding of text that is not UTF-8; UTF-8 itself for a few damaged bytes, which are reported later."""
+    if source.fallback is not None:
+        return source.fallback
+    text = chunk.decode("utf-8", errors="replace")
+    bad = text.count("\ufffd")
+    if sum(not c.isascii() for c in text) > 2 * bad:
+        return "utf-8"
+    words = [w for w in _WORDS.findall(chunk) if not w.isascii()]
+    foreign = sum(map(len, words)) and sum(b > 127 for w in words for b in w) / sum(map(len, words)) > _FOREIGN
+    if foreign or _NOT_WESTERN.search(chunk):
+        raise FormatError(
+            f"{source.named} must be UTF-8, or its encoding must be given; it is neither UTF-8 nor Western text. "
+            "Give the encoding, as in encoding='cp1251' (Cyrillic), 'gb18030', 'shift_jis' or 'cp850' (DOS)."
+        )
+    return "cp1252"
 
 
 def count_lines(source: Source) -> int:
@@ -227,7 +327,7 @@ def _check_is_file(file: Path) -> None:
 
 def _known_format(format: str) -> str:
     suffix = f".{str(format).lower().removeprefix('.')}"
-    known = table_suffixes()
+    known = table_suffixes() | {f".{name}": name for name in entries("table_format")}
     if suffix not in known:
         names = sorted(s.removeprefix(".") for s in known)
         raise DataError(

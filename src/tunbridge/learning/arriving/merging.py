@@ -69,7 +69,7 @@ def merge_networks(
     start = _start(prior, nets[0])
     tables = [_merged([net.cpt(name) for net in nets], start, name) for name in nets[0].nodes]
     first = nets[0]
-    return type(first).from_tables(tables, name=first.name, properties=first.properties)
+    return type(first).from_tables(tables, name=first.name, properties=first.properties, reading=first.reading)
 
 
 # Checks

@@ -128,7 +128,7 @@ def update_network(
     for frame in iter_frames(rows):
         tally = tally.after(frame, batch_rows)
     tally.warn()
-    network = type(net).of_valid(tally.tables, name=net.name, properties=net.properties)
+    network = type(net).of_valid(tally.tables, name=net.name, properties=net.properties, reading=net.reading)
     log_likelihood, weight, n_impossible, _ = tally.score
     mean = log_likelihood / weight if weight else float("nan")
     added = tally.unknown if new_states == "add" else {}

@@ -95,11 +95,11 @@ def fit_parameters(
         text = f"missing='available' must have values to count; {listed(unseen)} {are} never observed"
         raise DataError(f"{text}. Use missing='em'.", parameter="missing")
     if missing == "available" or (not table.missing and (fitter is None or fitter.counts_suffice)):
-        return _counted(graph, table, rule, n_jobs)
+        return _counted(graph, table, rule, n_jobs).with_reading(table.reading)
     if fitter is not None:
         found = fitter.fit(graph, table, prior, random_state=random_state, n_jobs=n_jobs, progress=progress)
-        return found.network
-    return _counted(graph, complete_cases(table), rule, n_jobs)
+        return found.network.with_reading(table.reading)
+    return _counted(graph, complete_cases(table), rule, n_jobs).with_reading(table.reading)
 
 
 def _as_fitter(missing: Missing) -> Fitter | None:

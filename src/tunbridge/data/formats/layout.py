@@ -1,0 +1,448 @@
+"""The layout of delimited text: its delimiter, its header, and the lines before it.
+
+Only the first lines are looked at. A file is ordinary if its first line that is not blank is a header of distinct names
+and the next rows have as many fields; everything else here is for the others:
+
+- Excel's first line ``sep=;``, and lines before the header, such as a title;
+- no header, which shows in numbers, or values of the rows, where names should be; the columns are ``x0``, ``x1``, …;
+- empty and repeated names, which become ``column_3`` and ``price_2``;
+- a delimiter at the end of every row, or a first column without a name in the header (row names of R, an index of
+  pandas): such columns are left out if they hold nothing, or only number the rows.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice, pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from tunbridge._core.check import counted, listed
+from tunbridge.data.formats.source import Scan, Source, reading
+from tunbridge.data.reading import Reading, is_odd
+from tunbridge.errors import DataError, FormatError
+
+_SNIFFED = (",", ";", "\t", "|")
+_HEAD = 1 << 14
+_ROWS, _FIELDS = 24, 4096  # what is looked at
+_MANY_ROWS, _MANY_FIELDS = 400, 40_000  # where something looks unusual
+_PREAMBLE = 30
+_SURE_ROWS = 3
+_SEP = re.compile(r'\ufeff?"?sep=(.)"?\s*', re.IGNORECASE)
+_NUMBER = re.compile(r"\s*[-+]?[$€£]?\s*(?:\d[\d.,' ]*|[.,]\d+)(?:[eE][-+]?\d+)?\s*[%€]?\s*")
+_DATE = re.compile(r"\s*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T]\d{1,2}:\d{2}.*)?\s*")
+_YEARS = range(1900, 2101)
+_UNNAMED = re.compile(r"Unnamed: \d+(_level_\d+)?")
+
+
+class Record(NamedTuple):
+    """A row of text: the line it starts on, its fields, and whether its last quote is closed."""
+
+    line: int
+    fields: list[str]
+    closed: bool
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What must be known of a delimited file before its rows are read.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The names of the columns.
+    delimiter : str
+        The character between fields.
+    scan : Scan
+        What one pass over the bytes has found.
+    skipped : int, optional
+        The lines before the first row, if ``names`` are not simply those of the header.
+    header : bool
+        Whether the file has a header.
+    unnamed : tuple of str
+        The columns without a name in the file.
+    rows : list of list of str
+        The first rows.
+    led : bool
+        Whether one of the first fields is a number with a leading zero or plus.
+    notes : tuple of str
+        Lines of the report.
+    """
+
+    names: tuple[str, ...]
+    delimiter: str
+    scan: Scan
+    skipped: int | None = None
+    header: bool = True
+    unnamed: tuple[str, ...] = ()
+    rows: list[list[str]] = field(default_factory=list)
+    led: bool = False
+    notes: tuple[str, ...] = ()
+
+    def body(self, source: Source) -> Iterator[Record]:
+        """Yield the records after the header."""
+        done = self.skipped or 0
+        with source.text() as lines:
+            left = records(islice(lines, done, None), self.delimiter)
+            if self.skipped is None:
+                next(left, None)
+            for record in left:
+                yield record._replace(line=record.line + done)
+
+    def columns_where(self, holds: Callable[[list[str]], bool]) -> list[str]:
+        """Return the columns whose values in the first rows, missing ones left out, have a property."""
+        found = []
+        for name, values in zip(self.names, zip(*self.rows, strict=False), strict=False):
+            some = [v.strip() for v in values if not is_odd(v)]
+            if some and holds(some):
+                found.append(name)
+        return found
+
+
+def find_layout(
+    source: Source, found: Scan, delimiter: str | None, *, header: bool | None = None, known: Reading | None = None
+) -> Layout:
+    """Return the layout of a file, by its first lines and by how another file was read; raise for an unclosed quote."""
+    if delimiter is not None:
+        _check_delimiter(delimiter)
+    lines, sep = _first_lines(source)
+    choices = (delimiter,) if delimiter else (sep,) if sep else ("\t",) if source.format == "tsv" else _SNIFFED
+    firsts = {choice: next(records(lines, choice), None) for choice in choices}
+    sizes = {choice: len(first.fields) for choice, first in firsts.items() if first is not None}
+    if not sizes:
+        raise FormatError(f"{source.named} must hold a table; it holds nothing but blank lines.")
+    chosen = max(sizes, key=lambda choice: sizes[choice])
+    if known is not None and known.delimiter is not None and sizes.get(known.delimiter, 0) > 1:
+        chosen = known.delimiter
+    some = _sample(lines, chosen, max(3, min(_ROWS, _FIELDS // sizes[chosen])))
+    if not some[0].closed:
+        raise unclosed(source, some[0].line)
+    notes = ("First line: 'sep=' gives the delimiter",) if sep else ()
+    rows = [record.fields for record in some[1:]]
+    if header is not False and (known is None or known.header) and _is_usual(some[0].fields, rows, header, known):
+        skipped = _lines_before(some, 1, lines) if sep else None
+        layout = Layout(tuple(some[0].fields), chosen, found, skipped, rows=rows, notes=notes)
+    else:
+        layout = _unusual(lines, (chosen, *(c for c in sizes if c != chosen)), found, header, known, notes)
+    if _led(lines, layout.delimiter):
+        more = _sample(lines, layout.delimiter, max(3, min(_MANY_ROWS, _MANY_FIELDS // len(layout.names))))
+        rows = [r.fields for r in more if r.line > (some[0].line if layout.skipped is None else layout.skipped)]
+        layout = replace(layout, rows=rows, led=True)
+    is_news = layout.delimiter not in (",", "\t") and not sep and delimiter is None
+    return replace(layout, notes=(f"Delimiter: {layout.delimiter!r}", *layout.notes)) if is_news else layout
+
+
+def records(lines: Iterable[str], delimiter: str) -> Iterator[Record]:
+    r"""Yield the records of delimited text, one by one: slow, and exact about lines.
+
+    Examples
+    --------
+    >>> for record in records(['a,b\n', '1,"x\n', 'y"\n'], ","):
+    ...     print(record.line, record.fields)
+    1 ['a', 'b']
+    2 ['1', 'x\ny']
+    """
+    fields: list[list[str]] = []
+    start, quoted = 0, False
+    for number, line in enumerate(lines, start=1):
+        if not quoted:
+            body = line.rstrip("\r\n")
+            if '"' not in body:
+                if body:
+                    yield Record(number, body.split(delimiter), True)
+                continue
+            start, fields = number, []
+        quoted = _split(line, delimiter, fields, quoted)
+        if not quoted:
+            yield Record(start, ["".join(parts) for parts in fields], True)
+    if quoted:
+        yield Record(start, ["".join(parts) for parts in fields], False)
+
+
+def _split(line: str, delimiter: str, fields: list[list[str]], quoted: bool) -> bool:
+    """Append the fields of a line, each as a list of parts; return whether the last one's quote is still open."""
+    body, at = line.rstrip("\r\n"), 0
+    if not quoted:
+        fields.append([])
+        quoted = body.startswith('"')
+        at = int(quoted)
+    while True:
+        while quoted:
+            close = line.find('"', at)
+            if close < 0:
+                fields[-1].append(line[at:])
+                return True
+            quoted = line.startswith('"', close + 1)  # doubled: one quote, and on within the field
+            fields[-1].append(line[at : close + quoted])
+            at = close + 1 + quoted
+        stop = body.find(delimiter, at)
+        if stop < 0:
+            fields[-1].append(body[at:])
+            return False
+        fields[-1].append(body[at:stop])
+        fields.append([])
+        quoted = body.startswith('"', stop + 1)
+        at = stop + 1 + quoted
+
+
+def unclosed(source: Source, line: int) -> FormatError:
+    """Return the error about a quote that is opened on a line and never closed."""
+    return FormatError(
+        f"{source.named} must close every quote; the row that starts here opens one, and the file ends in it.",
+        line=line,
+    )
+
+
+def _check_delimiter(delimiter: str) -> None:
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii():
+        raise DataError(f"delimiter must be one ASCII character such as ',' or ';'; got {delimiter!r}.")
+
+
+# The first lines
+
+
+def _first_lines(source: Source) -> tuple[list[str], str | None]:
+    """Return the first lines of a file, all of them whole, and the delimiter that Excel's ``sep=`` gives."""
+    size = _HEAD
+    with reading(source), source.open() as stream:
+        head = stream.read(size)
+        while len(head) == size and not _has_record(head):
+            head += stream.read(3 * size)
+            size *= 4
+        encoding = "utf-8-sig" if source.encoding == "utf-8" else source.encoding
+        text = codecs.getincrementaldecoder(encoding)().decode(head, final=len(head) < size)
+    lines = list(io.StringIO(text, newline=""))
+    if len(head) == size and len(lines) > 1:
+        lines.pop()
+    sep = _SEP.fullmatch(lines[0].rstrip("\r\n")) if lines and "sep=" in lines[0][:6].lower() else None
+    if sep:
+        lines[0] = "\n"
+    return lines, sep[1] if sep else None
+
+
+def _has_record(head: bytes) -> bool:
+    """Return whether bytes hold a whole first line that is not blank, with its quotes closed, and what follows."""
+    end = head.find(b"\n")
+    if head[:end].strip() and b'"' not in head[:end] and end > 0:
+        return True
+    *whole, _ = head.decode("latin-1").splitlines(keepends=True)
+    first = next(records(whole, ","), None)
+    return first is not None and first.closed
+
+
+def _sample(lines: list[str], delimiter: str, most: int) -> list[Record]:
+    """Return the first records, without the last one if the look at the file ends within it."""
+    found = list(islice(records(lines, delimiter), most))
+    return found[:-1] if len(found) > 1 and not found[-1].closed else found
+
+
+def _lines_before(found: list[Record], first: int, lines: list[str]) -> int:
+    """Return the number of lines before a record; of all lines, if there is none."""
+    return found[first].line - 1 if first < len(found) else len(lines)
+
+
+def _led(lines: list[str], delimiter: str) -> bool:
+    """Return whether some field starts with a zero, or a plus, and another digit."""
+    data = np.frombuffer("".join(lines[: _HEAD // 8]).encode("utf-8", "replace"), np.uint8)
+    before, at, after = data[:-2], data[1:-1], data[2:]
+    found = ((at == ord("0")) | (at == ord("+"))) & (after - np.uint8(ord("0")) < 10)
+    return bool((found & ((before == ord(delimiter)) | (before == ord("\n")) | (before == ord('"')))).any())
+
+
+# What is unusual
+
+
+def _is_usual(names: list[str], rows: list[list[str]], header: bool | None, known: Reading | None) -> bool:
+    """Return whether a first record is a header of distinct names, and the next ones have as many fields."""
+    n = len(names)
+    if len(set(names)) < n or not all(map(str.strip, names)) or any(len(row) != n for row in rows):
+        return False
+    if _UNNAMED.fullmatch(names[0]):
+        return False
+    if header or known:
+        return True
+    if any(map(_NUMBER.fullmatch, names)):
+        return _has_header(names, rows)
+    return len(rows) < _SURE_ROWS or not all(map(_holds, names, zip(*rows, strict=False)))
+
+
+def _holds(name: str, values: tuple[str, ...]) -> bool:
+    return name in values
+
+
+def _unusual(
+    lines: list[str],
+    choices: Sequence[str],
+    found: Scan,
+    header: bool | None,
+    known: Reading | None,
+    notes: tuple[str, ...],
+) -> Layout:
+    """Return the layout of a file with anything unusual; the first choice is the likeliest delimiter."""
+    chosen, records_, first = _table_start(lines, choices, header)
+    width = len(records_[first].fields)
+    rows = [record.fields for record in records_[first + 1 :]]
+    fields = _fitted(records_[first].fields, rows)
+    has_header = _header_of(fields, rows, header, known)
+    if first and (before := [r for r in records_[:first] if r.fields]):
+        notes = (*notes, f"Before the header: {counted(len(before), 'line')} left out")
+    if not has_header:
+        names = [f"x{j}" for j in range(width)]
+        names = list(known.names) if known and len(known.names) == width else names
+        told = f"No header: the columns are called {listed(names, most=3)}"
+        rows = [record.fields for record in records_[first:]]
+        skipped = _lines_before(records_, first, lines)
+        return Layout(tuple(names), chosen, found, skipped, False, rows=rows, notes=(*notes, told))
+    names, unnamed, told_names = _distinct(fields)
+    skipped = _lines_before(records_, first + 1, lines)
+    return Layout(tuple(names), chosen, found, skipped, True, tuple(unnamed), rows, notes=(*notes, *told_names))
+
+
+def _table_start(lines: list[str], choices: Sequence[str], header: bool | None) -> tuple[str, list[Record], int]:
+    """Return the delimiter, the first records, and which of them is the header, or the first row."""
+    many = {c: _sample(lines, c, _MANY_ROWS) for c in choices}
+    chosen = choices[0]
+    if _is_even(many[chosen]):
+        return chosen, many[chosen], 0 if header is False else _padded_lines(many[chosen])
+    starts = {c: at for c, found in many.items() if (at := _start(found, header)) is not None}
+    if starts:
+        chosen = max(starts, key=lambda c: (len(many[c][-1].fields), -starts[c]))
+        return chosen, many[chosen], starts[chosen]
+    even = [c for c in choices if len(many[c][0].fields) > 1 and _is_even(many[c]) and len(many[c]) > _SURE_ROWS]
+    chosen = even[0] if even else chosen
+    return chosen, many[chosen], 0
+
+
+def _is_even(found: list[Record]) -> bool:
+    """Return whether all rows have the number of fields that the header has, or differ from it in one known way."""
+    sizes = {len(record.fields) for record in found[1:]}
+    rows = [record.fields for record in found[1:]]
+    return not sizes or sizes == {len(_fitted(found[0].fields, rows))}
+
+
+def _fitted(names: list[str], rows: list[list[str]]) -> list[str]:
+    """Return a header with as many fields as the rows: with one more if they end in a delimiter or have row names."""
+    sizes = {len(row) for row in rows}
+    if sizes == {len(names) - 1} and not names[-1].strip():
+        return names[:-1]
+    if sizes == {len(names) + 1} and not any(row[-1].strip() for row in rows):
+        return [*names, ""]
+    return ["", *names] if sizes == {len(names) + 1} and _are_row_names([row[0] for row in rows]) else names
+
+
+def _are_row_names(values: list[str]) -> bool:
+    if values in (_integers(0, len(values)), _integers(1, len(values) + 1)):
+        return True
+    distinct = len(values) >= _SURE_ROWS and len(set(values)) == len(values)
+    return distinct and not any(map(_NUMBER.fullmatch, values))
+
+
+def _integers(start: int, stop: int) -> list[str]:
+    return [str(i) for i in range(start, stop)]
+
+
+def _start(found: list[Record], header: bool | None) -> int | None:
+    """Return which record is the header below other lines, which have other numbers of fields; None if none is."""
+    sizes = [len(record.fields) for record in found]
+    at = len(sizes) - 1
+    while at and sizes[at - 1] == sizes[-1]:
+        at -= 1
+    if not 0 < at <= _PREAMBLE or sizes[-1] < 2 or len(sizes) - at < _SURE_ROWS or sizes[-1] in sizes[:at]:
+        return None
+    return at if header is False or _looks_like_names(found[at].fields) else None
+
+
+def _padded_lines(found: list[Record]) -> int:
+    """Return which record is the header below lines that hold little but delimiters."""
+    n = len(found[0].fields)
+    for at, record in enumerate(found[:_PREAMBLE]):
+        filled = sum(bool(text.strip()) for text in record.fields)
+        if n < _SURE_ROWS or filled > n / 2:
+            return at if at == 0 or _looks_like_names(record.fields) else 0
+    return 0
+
+
+def _looks_like_names(fields: list[str]) -> bool:
+    names = [text.strip() for text in fields]
+    while len(names) > 2 and not names[-1]:
+        names.pop()
+    return all(names) and len(set(names)) == len(names) and not any(map(_NUMBER.fullmatch, names))
+
+
+# The header
+
+
+def _header_of(names: list[str], rows: list[list[str]], header: bool | None, known: Reading | None) -> bool:
+    """Return whether a record is a header: as is given, as it was, or as it looks."""
+    if header is not None:
+        return header
+    if known is not None:
+        return known.header or tuple(names) == known.names
+    return _has_header(names, rows)
+
+
+def _has_header(names: list[str], rows: list[list[str]]) -> bool:
+    """Return whether a first record holds names rather than values.
+
+    A number above numbers, or a text that the rows hold as well, is a value; a text above numbers, or above a few
+    categories to which it does not belong, is a name. Years and consecutive integers are names.
+    """
+    rows = [row for row in rows if row != names]
+    values = names_ = 0
+    for name, column in zip(names, zip(*rows, strict=False), strict=False):
+        some = [v for v in column if not is_odd(v)]
+        if is_odd(name) or not some:
+            continue
+        is_number, above = _is_value(name), all(map(_is_value, some))
+        if is_number:
+            values += above
+        elif above or (len(some) >= 2 * _SURE_ROWS and name not in some and len(set(some)) <= len(some) / 2):
+            names_ += 1
+        else:
+            values += name in some and len(some) >= _SURE_ROWS
+    return values == 0 or names_ > 0 or _are_labels(names)
+
+
+def _is_value(text: str) -> bool:
+    return bool(_NUMBER.fullmatch(text) or _DATE.fullmatch(text))
+
+
+def _are_labels(names: list[str]) -> bool:
+    """Return whether the numbers among names are years, or count on."""
+    numbers = [name.strip() for name in names if _NUMBER.fullmatch(name)]
+    if not numbers or not all(number.isdigit() for number in numbers):
+        return False
+    found = [int(number) for number in numbers]
+    steps = {b - a for a, b in pairwise(found)}
+    is_regular = steps == {1} or (len(steps) == 1 and steps != {0} and len(found) > 2)
+    return is_regular or (all(n in _YEARS for n in found) and len(set(found)) == len(found))
+
+
+def _distinct(fields: list[str]) -> tuple[list[str], list[str], list[str]]:
+    """Return distinct names, those that are not in the file, and lines of the report."""
+    names, unnamed, notes = list[str](), list[str](), list[str]()
+    taken = set(fields)
+    for at, text in enumerate(fields, start=1):
+        name = text
+        if not text.strip():
+            name = _free(f"column_{at}", taken)
+            notes.append(f"Column {at} has no name: read as {name!r}")
+        elif text in names:
+            name = _free(text, taken, 2)
+            notes.append(f"Column {at} has the name {text!r} again: read as {name!r}")
+        if not text.strip() or _UNNAMED.fullmatch(text):
+            unnamed.append(name)
+        taken.add(name)
+        names.append(name)
+    return names, unnamed, notes
+
+
+def _free(name: str, taken: Collection[str], start: int | None = None) -> str:
+    """Return a name that is not taken."""
+    tried = name if start is None else f"{name}_{start}"
+    return tried if tried not in taken else _free(name, taken, (start or 1) + 1)

@@ -1,0 +1,300 @@
+"""How the numbers and dates of a column of text are written: ``1.234,50 €``, ``12 %``, ``24.12.2025 18:30``.
+
+Arrow reads plain numbers and ISO dates. A column that it leaves as text is looked at here, by its distinct texts: it is
+read as numbers, or dates, if *all* of them are, apart from missing markers. Where a column can be read in two ways
+(``1,234``, ``03/04/2025``), the other columns of the file and its delimiter decide; the report says so.
+
+What only looks like numbers stays text: codes with leading zeros, telephone numbers, versions, integers of equal length
+with several separators.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tunbridge.data.reading import NumberForm, is_odd
+
+_UNIT = r"[€$£¥₹₽₺₩%‰]|US\$|EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|HUF|Kč|zł|kr\.?|Fr\.|R\$|Rs\.?"
+_SPACE = "[ \u00a0\u202f\u2009]"
+_PARTS = re.compile(
+    rf"(?P<open>\()?(?P<sign>[-−–+])?{_SPACE}?(?P<before>{_UNIT})?{_SPACE}?(?P<inner>[-−–])?"
+    rf"(?P<core>[0-9][0-9.,'’ \u00a0\u202f\u2009]*(?:[eE][-+]?[0-9]+)?|[.,][0-9]+)"
+    rf"{_SPACE}?(?P<after>{_UNIT})?(?P<behind>-)?(?P<close>\))?"
+)
+_CORES = {
+    (".", ""): r"[0-9]*\.?[0-9]*(?:[eE][-+]?[0-9]+)?",
+    (",", ""): r"[0-9]*,?[0-9]*(?:[eE][-+]?[0-9]+)?",
+    (".", ","): r"(?:[0-9]+|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]*)?",
+    (",", "."): r"(?:[0-9]+|[1-9][0-9]{0,2}(?:\.[0-9]{3})+)(?:,[0-9]*)?",
+    (".", " "): r"(?:[0-9]+|[1-9][0-9]{0,2}(?: [0-9]{3})+)(?:\.[0-9]*)?",
+    (",", " "): r"(?:[0-9]+|[1-9][0-9]{0,2}(?: [0-9]{3})+)(?:,[0-9]*)?",
+    (".", "'"): r"(?:[0-9]+|[1-9][0-9]{0,2}(?:'[0-9]{3})+)(?:\.[0-9]*)?",
+    (",", "'"): r"(?:[0-9]+|[1-9][0-9]{0,2}(?:'[0-9]{3})+)(?:,[0-9]*)?",
+}
+_FORMS = {pair: re.compile(pattern) for pair, pattern in _CORES.items()}
+_DIGIT = re.compile("[0-9]")
+_PROBES = 12
+_SAMPLE = 4000  # distinct texts that decide; all are checked when they are converted
+_FEW_DIGITS = 7
+_MOST_DIGITS = 18  # of an integer of 64 bits
+_FEW_NUMBERS = 3  # distinct plain numbers beside a marker: "0", "1" and "-" may be categories
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_NUMERIC_DATE = re.compile(
+    r"(?P<a>\d{1,4})(?P<mark>[./-])(?P<b>\d{1,2})(?P=mark)(?P<c>\d{4}|\d{1,2})"
+    r"(?P<gap>,? |T)?(?P<time>\d{1,2}:\d{2}(?P<seconds>:\d{2})?(?P<half> ?[AaPp][Mm])?)?"
+)
+_WORD_DATE = re.compile(
+    r"(?P<first>\d{1,2}|[A-Za-z]{3,9})(?P<m1>[ -]|\. )(?P<second>[A-Za-z]{3,9}|\d{1,2})"
+    r"(?P<m2>, |[ -])(?P<year>\d{4}|\d{2})"
+    r"(?P<gap> )?(?P<time>\d{1,2}:\d{2}(?P<seconds>:\d{2})?)?"
+)
+
+
+class Spelling(NamedTuple):
+    """How the texts of a column are written: as numbers of a form, or as dates; and its further missing markers.
+
+    ``doubt`` says which other way there is to read them.
+    """
+
+    numbers: NumberForm | None
+    date: str | None
+    markers: tuple[str, ...]
+    doubt: str = ""
+
+
+class Habits(NamedTuple):
+    """What the rest of a file says about how its numbers and dates are written; None is no evidence."""
+
+    decimal: str | None = None
+    day_first: bool | None = None
+    delimiter: str = ","
+
+
+def spelling_of(texts: Sequence[str], habits: Habits, *, guess_markers: bool = True) -> Spelling | None:
+    """Return how distinct texts are written if all are numbers, or all are dates; None if they are text.
+
+    Examples
+    --------
+    >>> spelling_of(["1.234,5 €", "7 €", "n/a"], Habits())
+    Spelling(numbers=NumberForm(decimal=',', thousands='.', unit='€'), date=None, markers=('n/a',), doubt='')
+    >>> spelling_of(["24.12.2025", "6.1.2026"], Habits()).date
+    '%d.%m.%Y'
+    >>> spelling_of(["007", "012"], Habits()), spelling_of(["1.2.3", "1.10.0"], Habits())
+    (None, None)
+    """
+    probes = texts[:: max(1, len(texts) // _PROBES)]
+    if any(not _DIGIT.search(t) and not (guess_markers and is_odd(t)) for t in probes):
+        return None
+    probes = [t.strip() for t in probes if not (guess_markers and is_odd(t))]
+    if not probes or not any(all(map(each.fullmatch, probes)) for each in (_PARTS, _NUMERIC_DATE, _WORD_DATE)):
+        return None
+    odd = [t for t in texts if is_odd(t)] if guess_markers else []
+    known = frozenset(odd)
+    rest = [t for t in texts if t not in known] if odd else list(texts)
+    some = rest[:: -(-len(rest) // _SAMPLE)] if rest else []
+    found = (_numbers(some, habits) or _dates(some, habits)) if some else None
+    if found is None or (odd and len(rest) < _FEW_NUMBERS and found.numbers == NumberForm()):
+        return None
+    return found._replace(markers=tuple(odd))
+
+
+def parsed(texts: pa.ChunkedArray | pa.Array, spelling: Spelling) -> pa.ChunkedArray | pa.Array:
+    """Return texts, of which some may be null, as numbers or dates; what does not fit stays as it is, in text."""
+    return _parsed_numbers(texts, spelling.numbers) if spelling.numbers else _parsed_dates(texts, spelling.date or "")
+
+
+def day_first(texts: Iterable[str]) -> bool | None:
+    """Return whether dates have the day before the month; None if they do not tell."""
+    found = [m for t in texts if (m := _NUMERIC_DATE.fullmatch(t.strip())) and len(m["a"]) <= 2]
+    if any(int(m["a"]) > 12 for m in found):
+        return True
+    return False if any(int(m["b"]) > 12 for m in found) else None
+
+
+def date_words(form: str) -> str:
+    """Return a form of dates in words.
+
+    Examples
+    --------
+    >>> date_words("%d.%m.%Y %H:%M"), date_words("%b %d, %Y")
+    ('day.month.year hour:minute', 'month day, year')
+    """
+    words = {"%d": "day", "%m": "month", "%b": "month", "%B": "month", "%Y": "year", "%y": "year", "%H": "hour",
+             "%I": "hour", "%M": "minute", "%S": "second", "%p": "am/pm"}  # fmt: skip
+    return re.sub("%[A-Za-z]", lambda each: words[each[0]], form)
+
+
+# Numbers
+
+
+def _numbers(texts: list[str], habits: Habits) -> Spelling | None:
+    probes = texts[:: max(1, len(texts) // _PROBES)]
+    if not all(_PARTS.fullmatch(text.strip()) for text in probes):
+        return None
+    parts = [_PARTS.fullmatch(text.strip()) for text in texts]
+    if not all(parts):
+        return None
+    units = {unit for m in parts if m for unit in (m["before"], m["after"]) if unit}
+    cores = [_plain(m["core"]) for m in parts if m]
+    if (
+        len(units) > 1
+        or _are_codes(cores)
+        or any(m["sign"] == "+" and len(m["core"]) > _FEW_DIGITS for m in parts if m)
+    ):
+        return None
+    if any((m["open"] is None) != (m["close"] is None) for m in parts if m):
+        return None
+    fitting = [pair for pair, form in _FORMS.items() if all(map(form.fullmatch, cores))]
+    pair, doubt = _chosen(fitting, cores, habits)
+    return pair and Spelling(NumberForm(*pair, units.pop() if units else ""), None, (), doubt)
+
+
+def _chosen(fitting: list[tuple[str, str]], cores: list[str], habits: Habits) -> tuple[tuple[str, str] | None, str]:
+    """Return the decimal mark and the separator of thousands of numbers, and the other way to read them."""
+    if not fitting or not any(mark in core for core in cores for mark in ".,' "):
+        return (fitting[0], "") if fitting else (None, "")
+    points, commas = ([pair for pair in fitting if pair[0] == mark] for mark in ".,")
+    if not points or not commas or not any("," in core or "." in core for core in cores):
+        return fitting[0], ""
+    grouped = (".", ",") if any("," in core for core in cores) else (",", ".")
+    plain = (grouped[1], "")
+    by_delimiter = {",": ".", ";": ","}.get(habits.delimiter) if plain[0] == "," else "."
+    decimal = habits.decimal or by_delimiter
+    if decimal is None:
+        return None, ""
+    pair = plain if plain[0] == decimal else grouped
+    mark = "commas" if plain[0] == "," else "points"
+    doubt = f"they might be decimal {mark}" if pair == grouped else f"{mark} might be between thousands"
+    return (pair if pair in fitting else None), ("" if habits.decimal else doubt)
+
+
+def _are_codes(cores: list[str]) -> bool:
+    """Return whether numbers are codes: too long, with leading zeros, or of equal length and in several groups."""
+    if any(len(core) > _MOST_DIGITS and core.isdigit() for core in cores):
+        return True
+    led = [core[0] == "0" and core[1:2].isdigit() for core in cores]
+    digits = {sum(map(str.isdigit, core)) for core in cores}
+    if any(led) and (all(led) or len(digits) == 1 or not all(map(str.isdigit, cores))):
+        return True
+    grouped = all(len(re.findall("[., ']", core)) > 1 for core in cores)
+    return grouped and len(set(cores)) > 1 and len(digits) == 1 and max(digits) >= _FEW_DIGITS
+
+
+def _plain(core: str) -> str:
+    return re.sub(_SPACE, " ", core).replace("’", "'").strip()
+
+
+def _parsed_numbers(texts: pa.ChunkedArray | pa.Array, form: NumberForm) -> pa.ChunkedArray | pa.Array:
+    """Return texts as integers or floats; the texts themselves if one of them is not of this form."""
+    plain = pc.utf8_trim_whitespace(texts.cast(pa.string()))
+    plain = pc.replace_substring_regex(plain, rf"{_UNIT}", "") if form.unit else plain
+    plain = pc.utf8_trim_whitespace(pc.replace_substring_regex(plain, "[−–]", "-"))
+    plain = pc.replace_substring_regex(plain, r"^\((.*)\)$", r"-\1")
+    plain = pc.replace_substring_regex(plain, r"^([^-].*)-$", r"-\1")
+    plain = pc.replace_substring_regex(plain, rf"^([-+]?){_SPACE}+", r"\1")
+    plain = pc.replace_substring_regex(pc.replace_substring(plain, "’", "'"), _SPACE, " ")
+    plain = pc.replace_substring_regex(plain, r"^\+", "")
+    good = pc.match_substring_regex(plain, rf"^-?(?:{_CORES[form.decimal, form.thousands]})$")
+    empty = pc.match_substring_regex(plain, r"[0-9]")
+    if not pc.all(pc.and_(good, empty)).as_py() and pc.any(good.is_valid()).as_py():
+        return texts
+    plain = pc.replace_substring(plain, form.thousands, "") if form.thousands else plain
+    plain = pc.replace_substring(plain, ",", ".") if form.decimal == "," else plain
+    try:
+        whole = form.unit == "" and pc.all(pc.match_substring_regex(plain, r"^-?[0-9]{1,18}$")).as_py()
+        return plain.cast(pa.int64() if whole else pa.float64())
+    except pa.ArrowInvalid:
+        return texts
+
+
+# Dates
+
+
+def _dates(texts: list[str], habits: Habits) -> Spelling | None:
+    probes = [text.strip() for text in texts[:: max(1, len(texts) // _PROBES)]]
+    if all(_NUMERIC_DATE.fullmatch(text) for text in probes):
+        form, doubt = _numeric_form([text.strip() for text in texts], habits)
+    elif all(_WORD_DATE.fullmatch(text) for text in probes):
+        form, doubt = _word_form(texts[0].strip()), ""
+    else:
+        return None
+    if form is None:
+        return None
+    known = _as_times(pa.array(texts, pa.string()), form)
+    return None if known.null_count else Spelling(None, form, (), doubt)
+
+
+def _numeric_form(texts: list[str], habits: Habits) -> tuple[str | None, str]:
+    found = [_NUMERIC_DATE.fullmatch(text) for text in texts]
+    marks = {m["mark"] for m in found if m}
+    if not all(found) or len(marks) > 1:
+        return None, ""
+    first, (mark,) = found[0], marks
+    assert first is not None
+    time = _time_form(first)
+    if all(m and len(m["a"]) == 4 and len(m["c"]) <= 2 for m in found):
+        return f"%Y{mark}%m{mark}%d{time}", ""
+    widths = {len(m["c"]) for m in found if m}
+    if widths not in ({2}, {4}) or any(m and len(m["a"]) > 2 for m in found):
+        return None, ""
+    if widths == {2} and not all(m and len(m["a"]) == len(m["b"]) == 2 for m in found):
+        return None, ""  # a version, perhaps
+    order, doubt = _order(texts, mark, habits)
+    return mark.join(["%d", "%m"] if order else ["%m", "%d"]) + f"{mark}%{'Y' if widths == {4} else 'y'}{time}", doubt
+
+
+def _order(texts: list[str], mark: str, habits: Habits) -> tuple[bool, str]:
+    """Return whether the day comes first, and a doubt if neither the column nor the file tells."""
+    own = day_first(texts)
+    if own is not None:
+        return own, ""
+    if mark == ".":
+        return True, ""
+    if habits.day_first is not None:
+        return habits.day_first, ""
+    first = habits.decimal == "," or habits.delimiter == ";"
+    return first, "month/day is possible too" if first else "day/month is possible too"
+
+
+def _time_form(found: re.Match[str]) -> str:
+    if not found["time"]:
+        return ""
+    half = found.groupdict().get("half")
+    seconds = ":%S" if found["seconds"] else ""
+    clock = f"%I:%M{seconds}{' ' if half and half[0] == ' ' else ''}%p" if half else f"%H:%M{seconds}"
+    return (found["gap"] or " ") + clock
+
+
+def _word_form(text: str) -> str | None:
+    found = _WORD_DATE.fullmatch(text)
+    assert found is not None
+    words = [w for w in (found["first"], found["second"]) if w.isalpha()]
+    if len(words) != 1 or words[0][:3].lower() not in _MONTHS:
+        return None
+    parts = [("%d" if w.isdigit() else "%b" if len(w) == 3 else "%B") for w in (found["first"], found["second"])]
+    year = "%Y" if len(found["year"]) == 4 else "%y"
+    return f"{parts[0]}{found['m1']}{parts[1]}{found['m2']}{year}{_time_form(found)}"
+
+
+def _as_times(texts: pa.Array, form: str) -> pa.Array:
+    """Return texts as times; null where a text is none, or its month does not have that day."""
+    plain = pc.utf8_trim_whitespace(texts.cast(pa.string()))
+    times = pc.strptime(plain, format=form, unit="s", error_is_null=True)
+    before = sum(form.index(each) < form.index("%d") for each in ("%m", "%Y", "%y") if each in form)
+    days = pc.struct_field(pc.extract_regex(plain, rf"^\D*(?:\d+\D+){{{before}}}(?P<day>\d+)"), [0])
+    same = pc.equal(pc.day(times), pc.cast(days, pa.int64()))
+    return pc.if_else(pc.fill_null(same, False), times, pa.scalar(None, times.type))
+
+
+def _parsed_dates(texts: pa.ChunkedArray | pa.Array, form: str) -> pa.ChunkedArray | pa.Array:
+    """Return texts as dates or times; the texts themselves if one of them is not of this form."""
+    times = _as_times(texts, form)
+    if times.null_count > texts.null_count:
+        return texts
+    return times if "%M" in form else times.cast(pa.date32())

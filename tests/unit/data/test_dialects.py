@@ -1,0 +1,174 @@
+# ruff: noqa: E501 (a dialect a line)
+"""Delimited files as programs and people write them: each has an expected reading, or an error with the remedy."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import date, datetime
+from pathlib import Path
+
+import pytest
+
+from tunbridge.data.readers import iter_batches, read_table
+from tunbridge.errors import DataError
+
+# name: content, expected columns, and a line of the report (empty: the report is empty)
+READ: dict[str, tuple[str | bytes, dict[str, list], str]] = {
+    # Indexes and delimiters at the end
+    "pandas index from 0": (",a,b\n0,x,1\n1,y,2\n2,z,3\n", {"a": ["x", "y", "z"], "b": [1, 2, 3]}, "Column 1 has no name"),
+    "R write.csv, rows from 1": ('"","a","b"\n"1","x",1\n"2","y",2\n"3","z",5\n', {"a": ["x", "y", "z"], "b": [1, 2, 5]}, "the numbers of the rows: left out"),
+    "R write.table, header one short": ('"a","b"\n"1",4,"u"\n"2",5,"v"\n"3",6,"w"\n', {"a": [4, 5, 6], "b": ["u", "v", "w"]}, "Column 1 has no name"),
+    "row names of R": ('"mpg","cyl"\n"Mazda",21.0,6\n"Fiat",32.4,4\n"Honda",30.4,5\n', {"column_1": ["Mazda", "Fiat", "Honda"], "mpg": [21.0, 32.4, 30.4], "cyl": [6, 4, 5]}, "read as 'column_1'"),
+    "pandas index read and written again": ("Unnamed: 0,a\n0,x\n1,y\n2,z\n", {"a": ["x", "y", "z"]}, "left out"),
+    "pandas index of a selection is kept": (",a\n17,x\n4,y\n9,z\n", {"column_1": [17, 4, 9], "a": ["x", "y", "z"]}, "Column 1 has no name: read as 'column_1'"),
+    "pandas index of text is kept": (",a\nu,1\nv,2\nw,3\n", {"column_1": ["u", "v", "w"], "a": [1, 2, 3]}, "'column_1'"),
+    "delimiter at the end of every line": ("a,b,\nx,1,\ny,2,\nz,3,\n", {"a": ["x", "y", "z"], "b": [1, 2, 3]}, "Column 3 has no name and no values"),
+    "delimiter at the end of the rows only": ("a;b\nx;1;\ny;2;\nz;3;\n", {"a": ["x", "y", "z"], "b": [1, 2, 3]}, "no values: left out"),
+    "delimiter at the end of the header only": ("a,b,\nx,1\ny,2\nz,3\n", {"a": ["x", "y", "z"], "b": [1, 2, 3]}, ""),
+    "many empty columns of Excel": ("a;b;;;\nx;1;;;\ny;2;;;\nz;3;;;\n", {"a": ["x", "y", "z"], "b": [1, 2, 3]}, "Column 5"),
+    # Headers
+    "a name twice": ("id,price,price\nu,1,2\nv,3,4\nw,5,6\n", {"id": ["u", "v", "w"], "price": [1, 3, 5], "price_2": [2, 4, 6]}, "Column 3 has the name 'price' again: read as 'price_2'"),
+    "a name three times, and taken": ("a,a_2,a,a\n1,2,3,4\n5,6,7,8\n9,8,7,6\n", {"a": [1, 5, 9], "a_2": [2, 6, 8], "a_3": [3, 7, 7], "a_4": [4, 8, 6]}, "'a_3'"),
+    "an empty name in the middle": ("a,,c\n1,x,4\n2,y,5\n3,x,6\n", {"a": [1, 2, 3], "column_2": ["x", "y", "x"], "c": [4, 5, 6]}, "Column 2 has no name"),
+    "a name of blanks": ("a,  \n1,x\n2,y\n3,x\n", {"a": [1, 2, 3], "column_2": ["x", "y", "x"]}, "Column 2"),
+    "no header, numbers": ("5.1,3.5,setosa\n4.9,3.0,setosa\n6.3,3.3,virginica\n", {"x0": [5.1, 4.9, 6.3], "x1": [3.5, 3.0, 3.3], "x2": ["setosa", "setosa", "virginica"]}, "No header: the columns are called 'x0', 'x1', 'x2'"),
+    "no header, ids and cities": ("1001,28,München,ja\n1002,45,Berlin,nein\n1003,31,Bonn,ja\n", {"x0": [1001, 1002, 1003], "x1": [28, 45, 31], "x2": ["München", "Berlin", "Bonn"], "x3": ["ja", "nein", "ja"]}, "No header"),
+    "no header, categories only": ("p,x,n\ne,x,n\ne,b,w\np,x,w\np,b,n\ne,b,n\n", {"x0": list("peeppe"), "x1": list("xxbxbb"), "x2": list("nnwwnn")}, "No header"),
+    "no header, dates": ("2025-01-01,5\n2025-01-02,7\n2025-01-03,6\n", {"x0": [date(2025, 1, 1), date(2025, 1, 2), date(2025, 1, 3)], "x1": [5, 7, 6]}, "No header"),
+    "years as names": ("country,2019,2020\nPeru,1.5,2.5\nChad,3.5,4.5\nIran,0.5,1.0\n", {"country": ["Peru", "Chad", "Iran"], "2019": [1.5, 3.5, 0.5], "2020": [2.5, 4.5, 1.0]}, ""),
+    "numbered columns of pandas": ("0,1,2\n1.5,x,9.5\n2.5,y,8.5\n3.5,x,7.0\n", {"0": [1.5, 2.5, 3.5], "1": ["x", "y", "x"], "2": [9.5, 8.5, 7.0]}, ""),
+    "all text with a header": ("name,city\nAnn,Bonn\nBob,Rome\nEve,Bonn\n", {"name": ["Ann", "Bob", "Eve"], "city": ["Bonn", "Rome", "Bonn"]}, ""),
+    "Excel's sep=;": ("sep=;\na;b\nx;1\ny;2\nz;3\n", {"a": ["x", "y", "z"], "b": [1, 2, 3]}, "First line: 'sep=' gives the delimiter"),
+    "Excel's sep=; with a mark and CRLF": ("\ufeffsep=;\r\na;b\r\nx;1,5\r\ny;2\r\nz;3\r\n", {"a": ["x", "y", "z"], "b": [1.5, 2.0, 3.0]}, "'sep='"),
+    "sep=, quoted": ('"sep=,"\na,b\nx,1\ny,2\nz,3\n', {"a": ["x", "y", "z"], "b": [1, 2, 3]}, "'sep='"),
+    "a title and an empty line": ("Sales 2025\n\nid,amount,town\n1,2.5,Bonn\n2,3.5,Rome\n3,1.0,Oslo\n", {"id": [1, 2, 3], "amount": [2.5, 3.5, 1.0], "town": ["Bonn", "Rome", "Oslo"]}, "Before the header: 1 line left out"),
+    "two lines before, one with commas": ("Report, January\nby Ann\nid,amount,town\n1,2.5,Bonn\n2,3.5,Rome\n3,1.0,Oslo\n", {"id": [1, 2, 3], "amount": [2.5, 3.5, 1.0], "town": ["Bonn", "Rome", "Oslo"]}, "2 lines left out"),
+    "comments before": ("# station: 7\n# unit: mm\nday;rain\nMo;1,5\nTu;0,0\nWe;2,25\n", {"day": ["Mo", "Tu", "We"], "rain": [1.5, 0.0, 2.25]}, "Before the header: 2 lines left out"),
+    "a title padded by Excel": ("Umsatz 2025;;\n;;\nKunde;Ort;Betrag\nA;Bonn;1,5\nB;Kiel;2,5\nC;Bonn;3,0\n", {"Kunde": ["A", "B", "C"], "Ort": ["Bonn", "Kiel", "Bonn"], "Betrag": [1.5, 2.5, 3.0]}, "Before the header"),
+    # Delimiters, line ends, encodings
+    "tabs in .csv": ("a\tb\nx\t1\ny\t2\nz\t3\n", {"a": ["x", "y", "z"], "b": [1, 2, 3]}, ""),
+    "vertical bars": ("a|b\nx|1\ny|2\nz|3\n", {"a": ["x", "y", "z"], "b": [1, 2, 3]}, "Delimiter: '|'"),
+    "semicolons, a comma in a name": ("name;price, net\nA;1\nB;2\nC;3\n", {"name": ["A", "B", "C"], "price, net": [1, 2, 3]}, ""),
+    "mixed line ends": ("a,b\r\nx,1\ny,2\r\nz,3", {"a": ["x", "y", "z"], "b": [1, 2, 3]}, ""),
+    "old Macintosh": ("a,b\rx,1\ry,2\rz,3\r", {"a": ["x", "y", "z"], "b": [1, 2, 3]}, ""),
+    "UTF-8 with a mark": ("\ufeffä,b\nx,1\ny,2\nz,3\n", {"ä": ["x", "y", "z"], "b": [1, 2, 3]}, ""),
+    "UTF-16 of Excel": ("Größe\tb\nx\t1\ny\t2\nz\t3\n".encode("utf-16"), {"Größe": ["x", "y", "z"], "b": [1, 2, 3]}, "Encoding: utf-16"),
+    "UTF-16 without a mark": ("a,b\nü,1\ny,2\nz,3\n".encode("utf-16-le"), {"a": ["ü", "y", "z"], "b": [1, 2, 3]}, "Encoding: utf-16-le"),
+    "latin-1": ("Straße,b\nMünchen,1\nKöln,2\nBonn,3\n".encode("latin-1"), {"Straße": ["München", "Köln", "Bonn"], "b": [1, 2, 3]}, "Encoding: cp1252, because the file is not UTF-8"),
+    "Windows-1252 with euro": ("a;b\nx;5 €\ny;7,5 €\nz;1 €\n".encode("cp1252"), {"a": ["x", "y", "z"], "b": [5.0, 7.5, 1.0]}, "€ left out"),
+    "gzipped": (gzip.compress(b"a;b\nx;1,5\ny;2,5\nz;3,5\n"), {"a": ["x", "y", "z"], "b": [1.5, 2.5, 3.5]}, "decimal commas"),
+    # Numbers
+    "decimal commas": ("a;b\nx;1,5\ny;-2,25\nz;3\n", {"a": ["x", "y", "z"], "b": [1.5, -2.25, 3.0]}, "Numbers in 'b': decimal commas"),
+    "decimal commas, quoted, between commas": ('a,b\nx,"1,5"\ny,"2,25"\nz,"3,0"\n', {"a": ["x", "y", "z"], "b": [1.5, 2.25, 3.0]}, "decimal commas"),
+    "German thousands": ("a;b\nx;1.234,50\ny;12,00\nz;1.000.000,00\n", {"a": ["x", "y", "z"], "b": [1234.5, 12.0, 1e6]}, "decimal commas, points between thousands"),
+    "German thousands beside decimals": ("n;p\n1.234;1,5\n12.345;2,25\n999;3,75\n", {"n": [1234, 12345, 999], "p": [1.5, 2.25, 3.75]}, "Numbers in 'n'"),
+    "English thousands, quoted": ('a,b\nx,"1,234"\ny,"12"\nz,"1,234,567"\n', {"a": ["x", "y", "z"], "b": [1234, 12, 1234567]}, "commas between thousands"),
+    "commas that are one or the other": ('a,b\nx,"1,234"\ny,"5,678"\nz,"9,012"\n', {"a": ["x", "y", "z"], "b": [1234, 5678, 9012]}, "(they might be decimal commas)"),
+    "the same beside decimal commas": ('a,b\n"1,5","1,234"\n"2,25","5,678"\n"3,5","9,012"\n', {"a": [1.5, 2.25, 3.5], "b": [1.234, 5.678, 9.012]}, "Numbers in 'a', 'b': decimal commas"),
+    "points that are decimals": ("a,b\nx,1.234\ny,5.678\nz,9.012\n", {"a": ["x", "y", "z"], "b": [1.234, 5.678, 9.012]}, ""),
+    "Swiss apostrophes": ("a;b\nx;1'234.50\ny;12.00\nz;2'000.00\n", {"a": ["x", "y", "z"], "b": [1234.5, 12.0, 2000.0]}, "apostrophes between thousands"),
+    "French spaces": ("a;b\nx;1 234,5\ny;12,0\nz;2\u202f000,0\n", {"a": ["x", "y", "z"], "b": [1234.5, 12.0, 2000.0]}, "spaces between thousands"),
+    "percent": ("a,b\nx,12%\ny,3.5 %\nz,7%\n", {"a": ["x", "y", "z"], "b": [12.0, 3.5, 7.0]}, "Numbers in 'b': % left out"),
+    "dollars": ('a,b\nx,"$1,234.50"\ny,$7.00\nz,-$3.25\n', {"a": ["x", "y", "z"], "b": [1234.5, 7.0, -3.25]}, "$ left out"),
+    "negative in brackets": ('a,b\nx,"(1,234)"\ny,"2,000"\nz,17\n', {"a": ["x", "y", "z"], "b": [-1234, 2000, 17]}, "commas between thousands"),
+    "minus behind (SAP)": ("a;b\nx;12,50-\ny;7,00\nz;1.000,00-\n", {"a": ["x", "y", "z"], "b": [-12.5, 7.0, -1000.0]}, "decimal commas"),
+    "a real minus sign": ("a,b\nx,−1.5\ny,2.5\nz,−3\n", {"a": ["x", "y", "z"], "b": [-1.5, 2.5, -3.0]}, ""),
+    "two currencies stay text": ("a,b\nx,$5\ny,€6\nz,$7\n", {"a": ["x", "y", "z"], "b": ["$5", "€6", "$7"]}, ""),
+    "numbers with units stay text": ("a,b\nx,5 kg\ny,6 kg\nz,7 kg\n", {"a": ["x", "y", "z"], "b": ["5 kg", "6 kg", "7 kg"]}, ""),
+    # Codes
+    "postcodes": ("zip,n\n01067,1\n80331,2\n04103,3\n", {"zip": ["01067", "80331", "04103"], "n": [1, 2, 3]}, "Text in 'zip': codes with leading zeros"),
+    "ids like 007": ("id,n\n007,1\n008,2\n009,3\n", {"id": ["007", "008", "009"], "n": [1, 2, 3]}, "leading zeros"),
+    "telephone numbers": ("tel,n\n0301234567,1\n089123456,2\n0401234,3\n", {"tel": ["0301234567", "089123456", "0401234"], "n": [1, 2, 3]}, "leading zeros"),
+    "telephone numbers with a plus": ("tel,n\n+49301234567,1\n+4989123456,2\n+49401234,3\n", {"tel": ["+49301234567", "+4989123456", "+49401234"], "n": [1, 2, 3]}, "Text in 'tel'"),
+    "telephone numbers with blanks": ("tel,n\n612 345 678,1\n911 222 333,2\n600 100 200,3\n", {"tel": ["612 345 678", "911 222 333", "600 100 200"], "n": [1, 2, 3]}, ""),
+    "versions": ("v,n\n1.2.3,1\n1.10.0,2\n2.0.1,3\n", {"v": ["1.2.3", "1.10.0", "2.0.1"], "n": [1, 2, 3]}, ""),
+    "network addresses": ("ip,n\n10.0.0.1,1\n10.0.0.2,2\n192.168.1.1,3\n", {"ip": ["10.0.0.1", "10.0.0.2", "192.168.1.1"], "n": [1, 2, 3]}, ""),
+    "long card numbers": ("card,n\n4111111111111111111,1\n4222222222222222222,2\n4333333333333333333,3\n", {"card": [4111111111111111111, 4222222222222222222, 4333333333333333333], "n": [1, 2, 3]}, ""),
+    # Missing values
+    "n/a among numbers": ("a,b\n1,n/a\n2,4.5\n3,5.5\n4,6.5\n", {"a": [1, 2, 3, 4], "b": [None, 4.5, 5.5, 6.5]}, "Missing in 'b': 'n/a' (1 row), because all other values are numbers"),
+    "several markers among numbers": ("a,b\n1,-\n2,unknown\n3,5\n4,6\n5,#N/A\n6,.\n7,8\n", {"a": [1, 2, 3, 4, 5, 6, 7], "b": [None, None, 5, 6, None, None, 8]}, "'unknown' (1 row)"),
+    "blanks among numbers": ("a,b\n1, \n2,5\n3,6\n4,7\n", {"a": [1, 2, 3, 4], "b": [None, 5, 6, 7]}, "' ' (1 row)"),
+    "errors of Excel": ("a;b\n1;#DIV/0!\n2;5,5\n3;6,5\n4;#WERT!\n", {"a": [1, 2, 3, 4], "b": [None, 5.5, 6.5, None]}, "'#DIV/0!'"),
+    "markers among decimal commas": ("a;b\n1;k.A.\n2;5,5\n3;6,5\n", {"a": [1, 2, 3], "b": [None, 5.5, 6.5]}, "'k.A.'"),
+    "markers among texts stay": ("a,b\n1,n/a\n2,red\n3,blue\n", {"a": [1, 2, 3], "b": ["n/a", "red", "blue"]}, ""),
+    "signs are categories": ("a,b\n1,-\n2,+\n3,-\n", {"a": [1, 2, 3], "b": ["-", "+", "-"]}, ""),
+    "two numbers and a sign are categories": ("a,b\n1,-\n2,0\n3,1\n", {"a": [1, 2, 3], "b": ["-", "0", "1"]}, ""),
+    # Dates
+    "German dates": ("d;n\n24.12.2025;1\n6.1.2026;2\n31.01.2026;3\n", {"d": [date(2025, 12, 24), date(2026, 1, 6), date(2026, 1, 31)], "n": [1, 2, 3]}, "Dates in 'd': day.month.year"),
+    "American dates": ("d,n\n12/24/2025,1\n1/6/2026,2\n1/31/2026,3\n", {"d": [date(2025, 12, 24), date(2026, 1, 6), date(2026, 1, 31)], "n": [1, 2, 3]}, "Dates in 'd': month/day/year"),
+    "British dates": ("d,n\n24/12/2025,1\n6/1/2026,2\n", {"d": [date(2025, 12, 24), date(2026, 1, 6)], "n": [1, 2]}, "Dates in 'd': day/month/year"),
+    "dates that do not tell": ("d,n\n3/4/2025,1\n5/6/2025,2\n", {"d": [date(2025, 3, 4), date(2025, 5, 6)], "n": [1, 2]}, "(day/month is possible too)"),
+    "dates decided by another column": ("d,e\n3/4/2025,24/12/2025\n5/6/2025,1/1/2026\n", {"d": [date(2025, 4, 3), date(2025, 6, 5)], "e": [date(2025, 12, 24), date(2026, 1, 1)]}, "Dates in 'd': day/month/year"),
+    "dates with times": ("d;n\n24.12.2025 18:30;1\n06.01.2026 07:00;2\n", {"d": [datetime(2025, 12, 24, 18, 30), datetime(2026, 1, 6, 7)], "n": [1, 2]}, "day.month.year hour:minute"),
+    "dates with am and pm": ("d,n\n12/24/2025 6:30 PM,1\n1/6/2026 12:05 AM,2\n", {"d": [datetime(2025, 12, 24, 18, 30), datetime(2026, 1, 6, 0, 5)], "n": [1, 2]}, "am/pm"),
+    "months in words": ("d,n\n24 Dec 2025,1\n6 Jan 2026,2\n", {"d": [date(2025, 12, 24), date(2026, 1, 6)], "n": [1, 2]}, "day month year"),
+    "SAS dates": ("d,n\n24-Dec-25,1\n06-Jan-26,2\n", {"d": [date(2025, 12, 24), date(2026, 1, 6)], "n": [1, 2]}, "day-month-year"),
+    "years of two digits": ("d;n\n24.12.25;1\n06.01.26;2\n", {"d": [date(2025, 12, 24), date(2026, 1, 6)], "n": [1, 2]}, "day.month.year"),
+    "Japanese order": ("d,n\n2025/12/24,1\n2026/1/6,2\n", {"d": [date(2025, 12, 24), date(2026, 1, 6)], "n": [1, 2]}, "year/month/day"),
+    "ISO": ("d,t\n2025-12-24,2025-12-24T18:30:00\n2026-01-06,2026-01-06T07:00:00\n", {"d": [date(2025, 12, 24), date(2026, 1, 6)], "t": [datetime(2025, 12, 24, 18, 30), datetime(2026, 1, 6, 7)]}, ""),
+    "dates with a marker": ("d,n\n2025-12-24,1\nunknown,2\n2026-01-06,3\n", {"d": [date(2025, 12, 24), None, date(2026, 1, 6)], "n": [1, 2, 3]}, "because all other values are dates"),
+    "no such day stays text": ("d,n\n31.02.2025,1\n01.03.2025,2\n", {"d": ["31.02.2025", "01.03.2025"], "n": [1, 2]}, ""),
+    # All at once
+    "a German Excel export": (
+        "sep=;\r\nNr;Datum;Umsatz;Rabatt;Größe;PLZ;bezahlt;\r\n1;24.12.2025;1.234,50 €;5 %;k.A.;01067;ja;\r\n"
+        "2;06.01.2026;980,00 €;7,5 %;180;80331;nein;\r\n3;07.01.2026;-;0 %;175;04103;ja;\r\n4;08.01.2026;12,00 €;10 %;166;20095;ja;\r\n".encode("cp1252"),
+        {"Nr": [1, 2, 3, 4], "Datum": [date(2025, 12, 24), date(2026, 1, 6), date(2026, 1, 7), date(2026, 1, 8)],
+         "Umsatz": [1234.5, 980.0, None, 12.0], "Rabatt": [5.0, 7.5, 0.0, 10.0], "Größe": [None, 180, 175, 166],
+         "PLZ": ["01067", "80331", "04103", "20095"], "bezahlt": ["ja", "nein", "ja", "ja"]},
+        "Numbers in 'Umsatz': decimal commas, points between thousands, € left out",
+    ),
+}  # fmt: skip
+
+REFUSED: dict[str, tuple[str | bytes, str]] = {
+    "a row too short": ("a,b\n1,2\n3\n", "line 3: .* 2; got 1. Add what is missing"),
+    "a decimal comma between commas": ("a,b\n1,5\n1,2,5\n3,4\n", "line 3: .* Put fields that hold the delimiter ',' in quotes"),
+    "an open quote": ('a,b\n1,"x\n2,y\n', "line 2: .* must close every quote"),
+    "a Cyrillic file": ("город,n\nМосква,1\nКазань,2\nОмск,3\n".encode("cp1251"), r"neither UTF-8 nor Western text. Give the encoding, as in encoding='cp1251'"),
+    "a DOS file": ("a,b\nM\u00fcller,1\nB\u00f6hm,2\n".encode("cp850"), "Give the encoding, .*'cp850'"),
+    "UTF-8 with one damaged byte": ("a,b\nMüller,1\nBöhm,2\nÄhre,3\n".encode() + b"\xff,4\n", "must be utf-8 text; byte"),
+    "binary": (b"a,b\n1,\x00\n", "which no text holds"),
+    "a header and nothing else": ("a;b;c\n", "it holds a header but no rows"),
+    "nothing but blank lines": ("\n \n"[:1], "nothing but blank lines"),
+}  # fmt: skip
+
+
+def _file(folder: Path, content: str | bytes) -> Path:
+    path = folder / "data.csv"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@pytest.mark.parametrize("name", READ)
+def test_read_as_a_person_would(tmp_path: Path, name: str) -> None:
+    content, expected, line = READ[name]
+    table = read_table(_file(tmp_path, content))
+    assert table.to_arrow().to_pydict() == expected
+    report = str(table.reading)
+    assert line in report if line else not [n for n in table.reading.notes if not n.startswith("Delimiter")]
+
+
+@pytest.mark.parametrize("name", READ)
+def test_read_again_and_in_batches(tmp_path: Path, name: str) -> None:
+    """A recorded reading gives the same table, and batches give its numbers."""
+    content, expected, _ = READ[name]
+    path = _file(tmp_path, content)
+    table = read_table(path)
+    again = read_table(path, reading=table.reading)
+    assert again.to_arrow().to_pydict() == expected
+    assert again.variables == table.variables
+    numbers = [v.name for v in table.variables if v.is_continuous]
+    batch = next(iter_batches(path, numbers=numbers, reading=table.reading))
+    assert set(batch.column_names) == set(expected)
+    for column in numbers:
+        assert [x.as_py() for x in batch[column]] == [None if x != x else x for x in table.floats(column).tolist()]
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_with_the_remedy(tmp_path: Path, name: str) -> None:
+    content, message = REFUSED[name]
+    with pytest.raises(DataError, match=message):
+        read_table(_file(tmp_path, content))
+
+
+def test_the_collection_is_large() -> None:
+    assert len(READ) + len(REFUSED) >= 95

@@ -122,7 +122,7 @@ def _usual_ones(texts: Sequence[str], kind: str = "") -> frozenset[str]:
 def _known(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of all models of a kind, and those that ``auto`` stands for."""
     if not kind:
-        return evaluation.families.classifier_names(), evaluation.families.DEFAULT_MODELS
+        return evaluation.families.classifier_names(), evaluation.choice.RACERS
     names: tuple[str, ...] = (text_classifier if kind == TEXT else sequence_classifier).MODELS
     return names, names
 
@@ -148,7 +148,8 @@ class Choosing:
     Parameters
     ----------
     models, --model : NAME
-        The classifier: {classifier} (default: nb). auto chooses the best by cross-validation, A,B,… the best of these.
+        The classifier: {classifier}. auto (default) chooses the best of five by cross-validation, A,B,… the best of
+        these.
     folds : N >= 2
         The folds of that cross-validation (default: 5).
     """
@@ -170,7 +171,17 @@ class Choosing:
 
     def names(self, kind: str = "") -> tuple[str, ...]:
         """Return the names of the models; raise for unknown ones."""
-        return model_names(option_names.get()["models"], self.models, kind)
+        return model_names(option_names.get()["models"], self.asked, kind)
+
+    @property
+    def asked(self) -> list[str]:
+        """The models that were named."""
+        return self.models
+
+    @property
+    def seconds(self) -> float | None:
+        """The time budget; None: every model runs all folds."""
+        return None
 
     def candidates(
         self, settings: Mapping[str, object], kind: str = "", categorical: Sequence[str] = ()
@@ -179,7 +190,7 @@ class Choosing:
 
         Models that stand for ``auto`` get only those that they have.
         """
-        models, usual = {}, _usual_ones(self.models, kind)
+        models, usual = {}, _usual_ones(self.asked, kind)
         for name in self.names(kind):
             if kind:
                 model = text_model(name, kind, settings)
@@ -194,7 +205,8 @@ class Choosing:
 
     def remarks(self, settings: Mapping[str, object]) -> list[str]:
         """Return which options some of the models that stand for ``auto`` ignore."""
-        usual = [evaluation.families.find_family(name) for name in self.names() if name in _usual_ones(self.models)]
+        ones = _usual_ones(self.asked)
+        usual = [evaluation.families.find_family(name) for name in self.names() if name in ones]
         ignoring = {p: [f.name for f in usual if not _takes(f, p, value)] for p, value in settings.items()}
         return [f"{option_names.get()[p]} is ignored by {', '.join(some)}" for p, some in ignoring.items() if some]
 
@@ -204,6 +216,29 @@ class TableChoosing(Choosing):
     """Options."""
 
     settings: Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Racing(TableChoosing):
+    """Options.
+
+    Parameters
+    ----------
+    budget : SECONDS
+        The time budget of auto (default: 20): models that cannot win are left out. Of A,B,… none is left out without.
+    """
+
+    budget: float | None = None
+
+    @property
+    def asked(self) -> list[str]:
+        """The models that were named; without, the best one, or naive Bayes if settings of it were given."""
+        return self.models or [_USUAL[""] if self.settings else AUTO]
+
+    @property
+    def seconds(self) -> float | None:
+        """The time budget; None: every model runs all folds."""
+        return evaluation.choice.BUDGET if self.budget is None and _usual_ones(self.asked) else self.budget
 
 
 def _table_model(family: Family, settings: Mapping[str, object], categorical: Sequence[str]) -> BayesClassifier:

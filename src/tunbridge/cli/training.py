@@ -14,7 +14,7 @@ from tunbridge._core.check import listed
 from tunbridge._core.lazy import LazyModule
 from tunbridge.cli.options import Reading, check_column
 from tunbridge.cli.output import amount, counted, lines, shortlist
-from tunbridge.data import Column, Table
+from tunbridge.data import Column, Table, remarks
 from tunbridge.data.columns import Kind, column_to_arrow, infer_column
 from tunbridge.data.discretisation import discretise
 from tunbridge.data.frames import with_classes as coded_classes
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 else:
     evaluation = LazyModule("tunbridge.evaluation")  # help must not wait for it
 
+OF_TEXTS = "tunbridge text learn --column {} learns from its words"
 _ONE_VALUE, _IDENTIFIER = "has only one value", "looks like an identifier"
 _FEW_ROWS, _MANY_STATES = 5, 10
 _LOOKED_AT, _WORDS = 200, 4
@@ -99,11 +100,15 @@ class Training:
         The column of the classes.
     whole : Table
         The table as it was read, with the rows that were left out because they have no class.
+    gone, odd : tuple of str
+        The columns that were left out, and why; columns that are odd and were not, because there are no others.
     """
 
     table: Table
     target: str
     whole: Table
+    gone: tuple[str, ...] = ()
+    odd: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, whole: Table, target: str) -> Training:
@@ -113,9 +118,29 @@ class Training:
 
     @property
     def left_out(self) -> str:
-        """What was left out, in words; empty if nothing was."""
+        """Which rows were left out, in words; empty if none were."""
         n = self.whole.n_rows - self.table.n_rows
         return f"{counted(n, 'row')} without {self.target}" if n else ""
+
+    @property
+    def left_out_lines(self) -> list[str]:
+        """A line for the rows that were left out, for each column, and what to do about it."""
+        hint = ["(--categorical NAME keeps such a column)"] if self.gone else []
+        return [*([self.left_out] if self.left_out else []), *self.gone, *hint]
+
+    def useful(self, keep: Collection[str], of_texts: str = OF_TEXTS) -> Training:
+        """Return the rows without identifiers, free text and constant columns, except for those to keep."""
+        texts = {name: f"looks like free text: {of_texts.format(quote(name))}" for name in text_columns(self.whole)}
+        found = {n: what for n, what in (useless_columns(self.whole) | texts).items() if n not in (self.target, *keep)}
+        gone = tuple(f"{name} {what}" for name, what in found.items())
+        if len(found) == self.whole.n_columns - 1:
+            return replace(self, odd=gone)
+        return Training(self.table.drop(found), self.target, self.whole.drop(found), gone)
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether a class has two rows, so that one can be held out."""
+        return bool(np.bincount(self.table.codes(self.target)).max(initial=0) > 1)
 
     def labelled(self) -> Labelled:
         """Return the rows as models are compared on them."""
@@ -270,7 +295,7 @@ def table_fields(data: Path, training: Training, columns: Columns) -> list[tuple
     table = training.whole
     return [
         ("Read", size_text(data, table)),
-        ("Left out", training.left_out),
+        ("Left out", lines(training.left_out_lines)),
         ("Ignored", shortlist(columns.ignore)),
         ("Weights", columns.weights or ""),
         ("Missing", lines(missing_lines(table))),
@@ -296,13 +321,20 @@ def missing_lines(table: Table) -> list[str]:
 # Remarks
 
 
-def oddities(training: Training, of_texts: str = "tunbridge text learn --column {} learns from its words") -> list[str]:
-    """Return a line for each column that looks like a mistake; ``of_texts`` says what to do about one of texts."""
-    texts = [name for name in text_columns(training.whole) if name != training.target]
-    useless = {n: what for n, what in useless_columns(training.whole).items() if n not in (training.target, *texts)}
-    found = [f"column {name!r} looks like free text: {of_texts.format(quote(name))}" for name in texts]
-    found += [f"{name} {what}: --ignore {quote(name)} leaves it out" for name, what in useless.items()]
-    return found + _odd_number_lines(training.whole, but=training.target)
+def oddities(training: Training) -> list[str]:
+    """Return a line for everything that looks like a mistake."""
+    found = [
+        f"{name} tells the class of {100 * share:.4g} % of the rows: if it is made from {training.target}, or known "
+        f"only later, leave it out by --ignore {quote(name)}"
+        for name, share in remarks.giveaways(training.table, training.target)
+    ]
+    rare = remarks.rare_classes(training.table, training.target)
+    found += [f"class {str(label)!r} has {counted(n, 'row')} only" for label, n in list(rare.items())[:_SHOWN_LABELS]]
+    for name, groups in remarks.spellings(training.whole).items():
+        shown = list(groups.items())[:_SHOWN_LABELS]
+        spelled = "; ".join(f"{kept!r} and {listed(list(others))}" for kept, others in shown)
+        found.append(f"{name} has categories that differ in capitals or blanks only: {spelled} (--merge-categories)")
+    return [*training.odd, *found, *_odd_number_lines(training.whole, but=training.target)]
 
 
 def useless_columns(table: Table) -> dict[str, str]:

@@ -28,9 +28,9 @@ class GivenAway(NamedTuple):
 def giveaways(table: Table, target: str) -> list[GivenAway]:
     """Return the columns, each of which alone tells the class of nearly all rows.
 
-    A class is told by the most frequent class of each state, or of each bin of a number. Identifiers tell nothing: a
-    state counts if it has ten rows in the mean. A target that is nearly constant is told by everything, so what is
-    told must leave less than a tenth of the errors of the most frequent class.
+    The class of a row is taken as the most frequent one of its state, or of its bin. Columns with fewer than ten rows
+    a state are left out. If one class has nearly all rows, a column must leave less than a tenth of the errors that
+    this class alone would make.
 
     Examples
     --------
@@ -75,18 +75,19 @@ def _told(codes: np.ndarray, classes: np.ndarray, known: np.ndarray) -> float:
 
 
 def rare_classes(table: Table, target: str) -> dict[State, int]:
-    """Return the classes that fewer than ten rows have, and how many do.
+    """Return the classes that fewer than ten rows have, and a tenth of those of the largest class; and how many do.
 
     Examples
     --------
     >>> import tunbridge as tb
-    >>> rare_classes(tb.as_table({"y": ["a"] * 20 + ["b"] * 3}), "y")
+    >>> rare_classes(tb.as_table({"y": ["a"] * 40 + ["b"] * 3}), "y")
     {'b': 3}
     """
     codes = table.codes(target)
     counts = np.bincount(codes[codes >= 0], minlength=table.variable(target).n_states)
     states = table.variable(target).states or ()
-    return {state: int(n) for state, n in zip(states, counts, strict=True) if 0 < n < _RARE}
+    most = counts.max(initial=0) / _RARE
+    return {state: int(n) for state, n in zip(states, counts, strict=True) if 0 < n < _RARE and n <= most}
 
 
 def spellings(table: Table) -> dict[str, dict[str, tuple[str, ...]]]:

@@ -1,7 +1,8 @@
 """Evaluation: how good predictions are, models compared by cross-validation, and the best of them chosen."""
 
+from tunbridge.evaluation.choice import ClassifierChoice, classify
 from tunbridge.evaluation.comparison import Comparison, Estimate, FoldResult
-from tunbridge.evaluation.cross_validation import ClassifierChoice, classify, compare_classifiers
+from tunbridge.evaluation.cross_validation import compare_classifiers
 from tunbridge.evaluation.curves import Thresholds
 from tunbridge.evaluation.families import classifier_names, make_classifier
 from tunbridge.evaluation.labelled import Coded

@@ -18,7 +18,6 @@ R. Kohavi (1995). A study of cross-validation and bootstrap for accuracy estimat
 
 from __future__ import annotations
 
-import html
 import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,20 +31,19 @@ from tunbridge._core.check import check_integer, counted, listed, shortened
 from tunbridge._core.progress import Progress, Report, watched
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge.classifiers._rows import Frame
-from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.decisions import loss_matrix
 from tunbridge.decisions.losses import Losses
 from tunbridge.errors import DataError, TunbridgeError, UnseenStateWarning
 from tunbridge.evaluation.candidates import Candidate, Models, as_candidates
-from tunbridge.evaluation.comparison import CRITERION, Comparison, FoldResult
+from tunbridge.evaluation.comparison import Comparison, FoldResult
 from tunbridge.evaluation.families import classifier_names, default_models
 from tunbridge.evaluation.labelled import Labelled, labelled
 from tunbridge.evaluation.predictions import Mistake, Predictions, realised_cost
-from tunbridge.evaluation.scores import Scores, plain_name
+from tunbridge.evaluation.scores import Scores
 from tunbridge.evaluation.splits import NEVER, Splits, copies_note, group_folds, time_folds
 
 if TYPE_CHECKING:
-    import pandas
+    pass
 
 _BAR = 24
 
@@ -125,14 +123,14 @@ def compare_classifiers(
     ('tan', 'nb')
     """
     seed = entropy_of(random_state)
-    named = default_models() if models is None else _with_texts(models)
+    named = default_models() if models is None else with_texts(models)
     candidates = as_candidates(named, random_state=seed, n_jobs=n_jobs)
     rows = labelled(frame, target, weights=weights, groups=groups, time=time)
     wanted = Wanted(loss, keep_predictions, n_mistakes)
     return cross_validated(rows, candidates, folds, seed=seed, repeats=repeats, wanted=wanted, progress=progress)
 
 
-def _with_texts(models: Models) -> Models:
+def with_texts(models: Models) -> Models:
     """Return models with those of texts and sequences that were named as estimators under their names."""
     words = [word.strip() for word in models.split(",")] if isinstance(models, str) else models
     if isinstance(words, Mapping):
@@ -181,13 +179,13 @@ def cross_validated(
     """Return the comparison of models on labelled rows."""
     if not rows.weights.sum() > 0:
         raise DataError("some row must have a weight above zero; all weights are zero.")
-    splits, how, notes = _splits(rows, folds, seed, repeats)
+    splits, how, notes = splits_of(rows, folds, seed, repeats)
     if rows.left_out:
         notes.insert(0, f"{counted(rows.left_out, 'row')} without {rows.target} left out")
     if copies := copies_note(rows.table, splits):
         notes.append(copies)
     contest = _Contest(rows, tuple(candidates), splits, wanted or Wanted())
-    with watched(progress, _bar, "share") as report:
+    with watched(progress, show_bar, "share") as report:
         interrupted = contest.run(report or (lambda what, share: None))
     if interrupted:
         notes.append(f"interrupted after {len(contest.baseline)} of {counted(len(splits), 'fold')}")
@@ -208,7 +206,7 @@ def cross_validated(
     )
 
 
-def _splits(rows: Labelled, folds: int, seed: int, repeats: int) -> tuple[Splits, str, list[str]]:
+def splits_of(rows: Labelled, folds: int, seed: int, repeats: int) -> tuple[Splits, str, list[str]]:
     """Return which rows are held out when, in words where the folds are special, and remarks."""
     check_integer("repeats", repeats, low=1)
     if rows.groups is not None and rows.times is not None:
@@ -285,8 +283,8 @@ class _Contest:
                     self._fail(candidate.name, error)
         for name, result in found.items():
             self.results.setdefault(name, []).append(result)
-        usual = _frequencies(train, held_out)
-        self.baseline.append(_scores(held_out, usual))
+        usual = frequencies_of(train, held_out)
+        self.baseline.append(scores_of(held_out, usual))
         if self.wanted.loss is not None:
             self.baseline_costs.append(_cost(held_out, usual, self.wanted))
 
@@ -317,7 +315,7 @@ def run_once(
     found = _predictions(held_out, log_proba, fold, numbers)
     return FoldResult(
         fold,
-        _scores(held_out, log_proba),
+        scores_of(held_out, log_proba),
         learned - began,
         predicted - learned,
         cost=np.nan if wanted.loss is None else _cost(held_out, log_proba, wanted),
@@ -349,7 +347,7 @@ def _mistakes(candidate: Candidate, model: Any, held_out: Labelled, found: Predi
     return tuple(mistakes)
 
 
-def _frequencies(train: Labelled, held_out: Labelled) -> np.ndarray:
+def frequencies_of(train: Labelled, held_out: Labelled) -> np.ndarray:
     """Return the logarithms of the class frequencies in the training rows, for each held-out row."""
     counts = np.bincount(train.codes, train.weights, len(train.classes))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -362,11 +360,13 @@ def _cost(held_out: Labelled, log_proba: np.ndarray, wanted: Wanted) -> float:
     return realised_cost(held_out.codes, log_proba, held_out.weights, losses, wanted.reject)
 
 
-def _scores(rows: Labelled, log_proba: np.ndarray) -> Scores:
+def scores_of(rows: Labelled, log_proba: np.ndarray) -> Scores:
+    """Return the scores of log P(c | x)."""
     return Scores.of(tuple(map(str, rows.classes)), rows.codes, log_proba, rows.weights)
 
 
-def _bar(what: str, share: float) -> str:
+def show_bar(what: str, share: float) -> str:
+    """Return the line that a terminal shows."""
     bar = "█" * round(_BAR * share)
     return f"{bar:·<{_BAR}} {share:4.0%} {what} (Ctrl-C keeps what is done)"
 
@@ -430,137 +430,3 @@ def possible_folds(
 def _with_counts(rare: dict[str, int], most: int = 5) -> str:
     shown = ", ".join(f"{listed([name])} ({n})" for name, n in list(rare.items())[:most])
     return shown if len(rare) <= most else f"{shown}, … ({len(rare)} classes in all)"
-
-
-# The best model
-
-
-@dataclass(frozen=True, eq=False)
-class ClassifierChoice:
-    """A classifier, and the comparison it was chosen by.
-
-    Parameters
-    ----------
-    classifier : estimator
-        The chosen one, fitted on all rows.
-    comparison : Comparison
-        The results of all models.
-    name : str
-        The name of the chosen one.
-    reason : str
-        Why it was chosen.
-    """
-
-    classifier: Any
-    comparison: Comparison
-    name: str
-    reason: str
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the comparison as a frame (see :meth:`Comparison.to_pandas`)."""
-        return self.comparison.to_pandas()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything except the classifier as JSON values."""
-        return {"chosen": self.name, "reason": self.reason, **self.comparison.to_dict()}
-
-    def __str__(self) -> str:
-        return f"{self.comparison}\n\nChosen: {self.reason}\n{self.classifier!r}"
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return f"{self.comparison._repr_html_()}<p>Chosen: {html.escape(self.reason)}</p>"
-
-
-def classify(
-    frame: Frame,
-    target: str | ArrayLike,
-    models: Models | None = None,
-    *,
-    folds: int = 5,
-    one_standard_error: bool = False,
-    random_state: RandomState = 0,
-    weights: str | ArrayLike | None = None,
-    n_jobs: int | None = None,
-    progress: Progress = None,
-) -> ClassifierChoice:
-    """Return the classifier of least cross-validated log-loss, fitted on all rows, with the comparison.
-
-    Parameters
-    ----------
-    frame, target, folds, random_state, weights, n_jobs, progress
-        As in :func:`compare_classifiers`.
-    models : as in :func:`compare_classifiers`
-        The models to choose from; default: eight models from naive Bayes to a forest of networks.
-    one_standard_error : bool
-        Whether to take the first of the models, in the given order, whose log-loss is within one standard error (of the
-        paired differences) of the least. Name simple models first.
-
-    Returns
-    -------
-    ClassifierChoice
-        The ``classifier``, the ``comparison``, and the ``reason``.
-
-    Notes
-    -----
-    The log-loss of the winner is slightly optimistic, as it is the least of several. To evaluate the choice itself,
-    hold out rows before it is made.
-
-    Examples
-    --------
-    >>> import tunbridge as tb
-    >>> choice = tb.classify(tb.datasets.flu_malaria_fever(), "fever", ["nb", "tan"])
-    >>> choice.classifier
-    TANClassifier()
-    >>> choice.reason
-    'tan has the least log-loss of 2 models in 5-fold cross-validation.'
-    >>> choice.classifier.predict({"flu": "yes", "malaria": "no"}).tolist()
-    ['yes']
-    """
-    seed = entropy_of(random_state)
-    rows = labelled(frame, target, weights=weights)
-    named = default_models() if models is None else _with_texts(models)
-    return choose(
-        rows, as_candidates(named, random_state=seed, n_jobs=n_jobs), folds,
-        seed=seed, one_standard_error=one_standard_error, progress=progress,
-    )  # fmt: skip
-
-
-def choose(
-    rows: Labelled,
-    candidates: Sequence[Candidate],
-    folds: int,
-    *,
-    seed: int,
-    one_standard_error: bool = False,
-    progress: Progress = None,
-) -> ClassifierChoice:
-    """Return the best of several candidates, fitted on all rows."""
-    comparison = cross_validated(rows, candidates, folds, seed=seed, progress=progress)
-    name = comparison.near_best()[0] if one_standard_error else comparison.best
-    winner = next(c for c in candidates if c.name == name)
-    classifier = winner.fitted_on_all(rows)
-    if isinstance(classifier, BayesClassifier):
-        classifier.evaluation_ = _recorded(comparison, name)
-    return ClassifierChoice(classifier, comparison, name, _reason(comparison, name))
-
-
-def _recorded(comparison: Comparison, name: str) -> dict[str, float]:
-    """Return the scores that a model keeps of the comparison it was chosen by; infinite ones are left out."""
-    scores = comparison.scores(name).summary()
-    known = {plain_name(metric): value for metric, value in scores.items() if np.isfinite(value)}
-    return {**known, "folds": float(len(comparison.baseline))}
-
-
-def _reason(comparison: Comparison, name: str) -> str:
-    n_models = len(comparison.models)
-    if n_models == 1:
-        return f"{name} is the only model."
-    how = f"in {len(comparison.baseline)}-fold cross-validation"
-    if name == comparison.best:
-        return f"{name} has the least {CRITERION} of {counted(n_models, 'model')} {how}."
-    return (
-        f"{name} is the first of {counted(n_models, 'model')} whose {CRITERION} is within one standard error of the "
-        f"least, that of {comparison.best}, {how}."
-    )

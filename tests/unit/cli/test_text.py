@@ -259,9 +259,9 @@ def test_a_column_of_texts_is_pointed_out_where_it_is_taken_for_categories(run, 
         tmp_path / "d.csv", csv_of([(label, f"{text} and number {n}") for n, (label, text) in enumerate(DOCUMENTS * 3)])
     )
     told = run("learn", "d.csv", "-t", "label").stdout
-    assert "column 'text' looks like free text: tunbridge text learn --column text learns from its words" in told
+    assert "text looks like free text: tunbridge text learn --column text learns from its words" in told
     evaluated = run("evaluate", "d.csv", "-t", "label", "--folds", "2").stderr
-    assert "Note: column 'text' looks like free text: --text evaluates text classifiers." in evaluated
+    assert "Note: text looks like free text: --text evaluates text classifiers." in evaluated
     assert "identifier" not in told
 
 

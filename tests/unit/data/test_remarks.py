@@ -46,7 +46,8 @@ class TestGiveaways:
 
 
 def test_rare_classes():
-    assert rare_classes(tb.as_table({"y": ["a"] * 50 + ["b"] * 9 + ["c"] * 10}), "y") == {"b": 9}
+    assert rare_classes(tb.as_table({"y": ["a"] * 90 + ["b"] * 9 + ["c"] * 10}), "y") == {"b": 9}
+    assert rare_classes(tb.as_table({"y": ["a"] * 9 + ["b"] * 5}), "y") == {}
 
 
 class TestSpellings:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import tunbridge as tb
-from tunbridge.evaluation.families import DEFAULT_MODELS
+from tunbridge.evaluation import choice as choice_module
+from tunbridge.evaluation.choice import RACERS
 
 
 def dependent(n=400, seed=0):
@@ -28,10 +31,59 @@ def test_the_winner_has_the_least_log_loss_and_all_rows():
     assert choice.reason == "tan has the least log-loss of 2 models in 4-fold cross-validation."
 
 
-def test_by_default_the_family_is_compared():
-    choice = tb.classify(dependent(150), "y", folds=2)
-    assert choice.comparison.models == DEFAULT_MODELS
-    assert choice.comparison.n_folds == 2
+class TestTheRace:
+    def test_models_race_by_default(self):
+        choice = tb.classify(dependent(300), "y", folds=3, budget=math.inf)
+        assert set(choice.comparison.models) <= set(RACERS)
+        assert choice.comparison.n_folds == 3
+        left_out = {note.split()[0] for note in choice.comparison.notes if "left out after" in note}
+        assert left_out | set(choice.comparison.models) == set(RACERS)
+        assert choice.name == choice.comparison.best
+        assert "nb" in left_out  # the features depend on each other
+
+    def test_it_can_be_used_as_the_classifier(self, tmp_path):
+        table = dependent(200)
+        choice = tb.classify(table, "y", ["nb", "tan"], budget=60.0)
+        assert choice.predict(table).tolist() == choice.classifier.predict(table).tolist()
+        choice.save(tmp_path / "best.tb")
+        assert tb.load(tmp_path / "best.tb").evaluation_["folds"] == len(choice.comparison.baseline)
+        with pytest.raises(AttributeError):
+            getattr(choice, "nothing_like_this")  # noqa: B009
+
+    def test_the_result_is_that_of_all_folds(self):
+        raced = tb.classify(dependent(300), "y", ["nb", "tan"], folds=3, budget=math.inf)
+        full = tb.classify(dependent(300), "y", ["nb", "tan"], folds=3)
+        assert raced.name == full.name
+        mine, theirs = raced.comparison.summary(raced.name), full.comparison.summary(full.name)
+        assert mine["log-loss"] == theirs["log-loss"]
+
+    def test_a_tiny_budget_gives_an_answer(self, monkeypatch):
+        monkeypatch.setattr(choice_module, "_PROBE", 20)
+        choice = tb.classify(dependent(400), "y", budget=1e-6)
+        assert choice.name == "nb"
+        assert len(choice.comparison.baseline) == 1
+        assert any("left out: a fold would take" in note for note in choice.comparison.notes)
+
+    def test_large_tables_are_represented_by_some_rows(self, monkeypatch):
+        monkeypatch.setattr(choice_module, "_ROWS", 100)
+        choice = tb.classify(dependent(400), "y", ["nb", "tan"], folds=2, budget=60.0)
+        assert "compared on 100 of 400 rows" in choice.comparison.notes
+        assert choice.class_count_.sum() == 400
+
+    def test_what_would_take_too_long_is_not_learned_from_all_rows(self, monkeypatch):
+        monkeypatch.setattr(
+            choice_module._Race, "_seconds_for_all", lambda self, name: 0.0 if name == "nb" else math.inf
+        )
+        monkeypatch.setattr(choice_module._Race, "_has_time", lambda self: True)
+        monkeypatch.setattr(choice_module._Race, "_drop_far", lambda self, fold: None)
+        choice = tb.classify(dependent(200), "y", ["nb", "tan"], folds=2, budget=60.0)
+        assert choice.name == "nb"
+        assert "tan would take too long to learn from all rows" in choice.comparison.notes
+
+    @pytest.mark.parametrize("budget", [0, -1, "long"])
+    def test_budgets_are_checked(self, budget):
+        with pytest.raises(tb.DataError, match="budget must be"):
+            tb.classify(dependent(50), "y", ["nb", "tan"], budget=budget)
 
 
 def test_one_standard_error_prefers_the_first_that_is_as_good():
@@ -48,13 +100,13 @@ def test_one_standard_error_prefers_the_first_that_is_as_good():
 
 
 def test_the_reason_of_one_standard_error_names_the_best():
-    from tunbridge.evaluation.cross_validation import _reason
+    from tunbridge.evaluation.choice import _reason
 
     comparison = tb.compare_classifiers(dependent(), "y", ["nb", "tan"], folds=3)
     said = (
         "nb is the first of 2 models whose log-loss is within one standard error of the least, that of tan, in 3-fold"
     )
-    assert _reason(comparison, "nb").startswith(said)
+    assert _reason(comparison, "nb", 2).startswith(said)
 
 
 def test_a_single_model_is_learned_and_evaluated():

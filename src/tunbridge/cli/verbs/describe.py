@@ -38,8 +38,8 @@ def describe(data: Path, *, missing_values: bool = False, reading: Reading) -> N
     For a column: its kind, its states or range, missing values, and what looks odd about it; and for the file, what was
     detected when it was read. For a network: its variables, their states and parents, its size, and the cost of exact
     inference. For a classifier: its settings, classes, training size, and features with their types and states; when
-    its file was written; and, where the model knows them, its cross-validated accuracy and how its table was read. For a
-    folder of texts: how many there are of each class, and how long they are.
+    its file was written; and, where the model knows them, its cross-validated accuracy and how its table was read. For
+    a folder of texts: how many there are of each class, and how long they are.
 
     Parameters
     ----------

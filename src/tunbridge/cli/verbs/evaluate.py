@@ -184,16 +184,18 @@ def evaluate(
         tokens = {"tokens": "characters"} if texts.characters else {}
         chosen = comparing.candidates({**comparing.words, **comparing.letters, **tokens, **settings}, kind)
         training = find_corpus(model, target, kind, texts.column, columns, reading).training()
-        remarks, of_texts = [], ""
+        remarks = []
     else:
         chosen = comparing.candidates(settings, categorical=[n for n in columns.kept_categorical if n != target])
         training = with_classes(read_columns(model, columns, reading, target), str(target))
-        of_texts, remarks = "--text evaluates text classifiers", comparing.remarks(settings)
+        keep = [*columns.categorical, *(name for name in (comparing.groups, comparing.time) if name is not None)]
+        training = training.useful(keep, "--text evaluates text classifiers")
+        remarks = [*comparing.remarks(settings), *(f"left out: {line}" for line in training.gone)]
     gone = [name for name in (comparing.groups, comparing.time) if name is not None]
     rows = _labelled(training, comparing)
-    if of_texts:
+    if not kind:
         kept = replace(training, table=rows.table, whole=training.whole.drop(gone))
-        remarks += oddities(kept, of_texts)[:SHOWN]
+        remarks += oddities(kept)[:SHOWN]
     losses = looking.losses(rows.classes)
     found = _cross_validated(rows, chosen, comparing, looking, losses)
     for line in remarks:

@@ -16,7 +16,7 @@ import tunbridge as tb
 from tunbridge._core.registry import verb
 from tunbridge.cli.documents import NOUNS, SEQUENCE, TEXT, Corpus, find_corpus, innermost
 from tunbridge.cli.files import check_model_output, is_a, is_network_name, model_name
-from tunbridge.cli.models import ABOUT, AUTO, Choosing, Letters, TableChoosing, Words, say_comparison, text_model
+from tunbridge.cli.models import ABOUT, AUTO, Choosing, Letters, Racing, Words, say_comparison, text_model
 from tunbridge.cli.options import DataFile, From, Reading
 from tunbridge.cli.output import amount, counted, note, reporting, say, say_fields, say_next, shortlist
 from tunbridge.cli.training import Columns, Training, class_lines, evaluation, read_columns, table_fields, with_classes
@@ -41,7 +41,7 @@ def learn(
     *,
     target: str,
     output: Path | None = None,
-    choosing: TableChoosing,
+    choosing: Racing,
     columns: Columns,
     reading: Reading,
 ) -> None:
@@ -76,10 +76,10 @@ def learn(
     models = choosing.candidates(choosing.settings, categorical=categorical)
     remarks = choosing.remarks(choosing.settings)
     check_model_output(file)
-    training = with_classes(read_columns(data, columns, reading, target), target)
+    training = with_classes(read_columns(data, columns, reading, target), target).useful(columns.categorical)
     choice = _choice(models, training, choosing)
     learned = choice.classifier if choice else models[0].fitted(training.labelled())
-    chosen = (choice.name if choice else names[0]) if choosing.models else ""
+    chosen = choice.name if choice else names[0] if choosing.models else ""
     fields = table_fields(data, training, columns) + _about_model(chosen, learned, target)
     commands = [f"predict {quote(str(file))} rows.csv -o predicted.csv", f"explain {quote(str(file))} rows.csv --row 1"]
     _finish(learned, file, fields, choice, remarks, commands)
@@ -96,13 +96,17 @@ def _rules(choosing: Choosing, names: Sequence[str], output: Path | None, hint: 
 
 
 def _choice(models: tuple[Candidate, ...], training: Training, choosing: Choosing) -> ClassifierChoice | None:
-    """Return the best of several models by cross-validation, learned from all rows; None if there is one only."""
-    if len(models) == 1:
+    """Return the best of several models by cross-validation, learned from all rows; None if there is one only.
+
+    Without two rows of a class nothing can be compared; the first model is learned if none was named.
+    """
+    if len(models) == 1 or (not choosing.models and not training.is_comparable):
         return None
     with reporting("comparing", shares=True) as report:
-        return evaluation.cross_validation.choose(
-            training.labelled(), models, choosing.folds or _FOLDS, seed=choosing.seed, progress=report
-        )
+        return evaluation.choice.choose(
+            training.labelled(), models, choosing.folds or _FOLDS,
+            seed=choosing.seed, budget=choosing.seconds, progress=report,
+        )  # fmt: skip
 
 
 def _finish(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.model_selection import cross_val_score
 
 import tunbridge as tb
 from tunbridge.errors import DataError, DataWarning
@@ -26,12 +27,23 @@ def test_a_table_is_taken_apart_like_a_frame(table):
     assert table[0] == {"sky": "clear", "wind": 2.5, "n": 3}
     assert table[-1]["wind"] == 9.0
     assert (table.head(2).n_rows, table.tail(1)["wind"].tolist()) == (2, [9.0])
+    assert table[:2, "wind"].tolist() == [2.5, 7.0]
+    assert table[[0, 1], ["wind", "n"]].shape == (2, 2)
+    assert table[[0, 3], ...].n_rows == 2
     assert "sky" in table
     assert "skyy" not in table
     with pytest.raises(DataError, match="Did you mean 'sky'"):
         table["skyy"]
     with pytest.raises(DataError, match="rows must be numbers below 4"):
         table[9]
+
+
+def test_scikit_learn_divides_a_table():
+    days = tb.datasets.play_tennis()
+    scores = cross_val_score(tb.NaiveBayesClassifier(), days.drop(["play"]), days["play"], cv=3)
+    frame = days.to_pandas()
+    expected = cross_val_score(tb.NaiveBayesClassifier(), frame.drop(columns="play"), frame["play"], cv=3)
+    assert scores.tolist() == expected.tolist()
 
 
 def test_a_table_shows_its_first_rows_in_a_notebook():

@@ -30,6 +30,7 @@ _PASSENGERS = {  # (class, sex, is a child): (survived, lost)
     (2, "male", True): (11, 0), (2, "female", True): (13, 0), (3, "male", False): (75, 387),
     (3, "female", False): (76, 89), (3, "male", True): (13, 35), (3, "female", True): (14, 17),
 }  # fmt: skip
+_AGES = {1: 40, 2: 33, 3: 27}  # of adults by class, in the mean
 _NEW_ROWS = 10
 _HAM = (
     ("Are you free for lunch", "See you at the station", "Can you call me", "I am on the train", "Happy birthday"),
@@ -50,7 +51,7 @@ def titanic() -> Iterator[tuple[str, pa.Table]]:
     rows = []
     for (level, sex, is_child), (survived, lost) in _PASSENGERS.items():
         for fate in ["yes"] * survived + ["no"] * lost:
-            age = int(rng.integers(1, 15)) if is_child else int(np.clip(rng.normal(32, 11), 15, 74))
+            age = int(rng.integers(1, 15)) if is_child else int(np.clip(rng.normal(_AGES[level], 11), 15, 74))
             rows.append({"Survived": fate, "Pclass": level, "Sex": sex, "Age": age if rng.random() > 0.2 else None})
     order = rng.permutation(len(rows)).tolist()
     passengers = [{"Name": f"Passenger {n + 1}", **rows[i]} for n, i in enumerate(order)]

@@ -176,8 +176,8 @@ class Table:
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self.positions
 
-    def __getitem__(self, key: str | int | slice | ArrayLike) -> Any:
-        """Return the values of a column, some columns, one row as a dict, or some rows.
+    def __getitem__(self, key: Any) -> Any:
+        """Return the values of a column, some columns, one row as a dict, some rows, or ``[rows, columns]``.
 
         Examples
         --------
@@ -192,6 +192,9 @@ class Table:
             return column_to_arrow(self.column(key)).to_numpy(zero_copy_only=False)
         if isinstance(key, list | tuple) and key and all(isinstance(name, str) for name in key):
             return self.select(key)
+        if isinstance(key, tuple) and len(key) == 2:
+            rows, columns = key
+            return self[rows] if columns is Ellipsis or columns == slice(None) else self[columns][rows]
         if isinstance(key, int | np.integer) and not isinstance(key, bool):
             return self.take(np.array([key])).to_arrow().to_pylist()[0]
         return self.take(key)

@@ -29,8 +29,8 @@ from tunbridge.data.variable import number_of
 from tunbridge.errors import DataError
 
 NEVER = -1
-_POSSIBLE = 100  # times as many rows as there are could be different: then equal ones are hardly due to chance
-_MANY, _LOOKED_AT = 20, 10_000
+_SURPRISING = 5.0  # times as many equal rows as by chance
+_FEW, _LOOKED_AT = 0.005, 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,9 +138,9 @@ def time_values(column: Column) -> np.ndarray:
 def copies_note(table: Table, splits: Splits) -> str:
     """Return a remark on held-out rows that equal a training row in all columns; empty if that is no surprise.
 
-    Where few different rows are possible, as with a handful of categories, equal rows are to be expected.
+    Equal rows are to be expected where few different ones are possible, as with a handful of categories.
     """
-    if table.n_columns < 2 or not _is_surprising(table):
+    if table.n_columns < 2 or (chance := _chance_of_copy(table)) > 1 / _SURPRISING:
         return ""
     keys = np.unique(table.keys(0), return_inverse=True)[1]
     n = held = 0
@@ -149,19 +149,20 @@ def copies_note(table: Table, splits: Splits) -> str:
         seen[keys[train]] = True
         n += int(seen[keys[held_out]].sum())
         held += int(held_out.sum())
-    if not n:
+    if n <= max(_SURPRISING * chance, _FEW) * held:
         return ""
     what = f"{n} of {counted(held, 'held-out row')} equal a training row in all columns"
     return f"{what}, which makes the scores too good; remove duplicates, or keep them together by groups"
 
 
-def _is_surprising(table: Table) -> bool:
-    """Return whether rows are hardly equal by chance: numbers of many values, or many possible combinations."""
+def _chance_of_copy(table: Table) -> float:
+    """Return how likely a row has an equal one by chance, if the columns were independent of each other.
+
+    Two rows agree in a column with the frequency of pairs of equal values, Σ n_s (n_s − 1) / (n (n − 1)).
+    """
     head = table.take(slice(0, _LOOKED_AT))
-    n_rows, possible = head.n_rows, 1.0
-    for variable, values in zip(head.variables, head.columns, strict=True):
-        n = variable.n_states if variable.is_categorical else len(np.unique(values))
-        if variable.is_continuous and n >= max(_MANY, n_rows / 10):
-            return True
-        possible *= max(n, 1)
-    return possible >= _POSSIBLE * table.n_rows
+    n, agreement = head.n_rows, 1.0
+    for values in head.columns:
+        counts = np.unique(values, return_counts=True)[1].astype(np.float64)
+        agreement *= float((counts * (counts - 1)).sum()) / max(1.0, n * (n - 1.0))
+    return float(-np.expm1(-table.n_rows * agreement))

@@ -95,6 +95,12 @@ class Imputed:
             found[cell.column] = found.get(cell.column, 0) + 1
         return found
 
+    @property
+    def unrelated(self) -> tuple[str, ...]:
+        """The filled columns about which no other column tells: without ``"sample"`` their cells get one value."""
+        net = self.network
+        return () if net is None else tuple(name for name in self.counts if not net.markov_blanket(name))
+
     def to_arrow(self) -> pa.Table:
         """Return the filled table as a pyarrow.Table."""
         return self.table.to_arrow()
@@ -118,6 +124,7 @@ class Imputed:
     def __str__(self) -> str:
         counts = ", ".join(f"{name} {n}" for name, n in self.counts.items())
         lines = [f"{counted(len(self.cells), 'missing value')} imputed{f': {counts}' if counts else ''}"]
+        lines += [f"no other column tells about {name}: its cells get one value" for name in self.unrelated]
         return "\n".join([*lines, *(f"not imputed: {name} {why}" for name, why in self.skipped.items())])
 
     __repr__ = __str__

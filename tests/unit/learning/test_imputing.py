@@ -81,6 +81,15 @@ def test_a_report_has_a_line_for_each_cell(holes):
     assert str(found).splitlines()[-1] == "not imputed: id has 599 different texts"
 
 
+def test_columns_that_nothing_tells_about_are_named():
+    rng = np.random.default_rng(0)
+    alone = [None, *rng.normal(size=99).tolist()]
+    x = rng.normal(size=100)
+    found = tb.impute({"alone": alone, "x": x, "y": x + rng.normal(size=100) / 9})
+    assert found.unrelated == ("alone",)
+    assert "no other column tells about alone" in str(found)
+
+
 def test_what_has_no_missing_values_comes_back(truth):
     found = tb.impute(truth)
     assert found.cells == ()

@@ -175,6 +175,8 @@ def _impute_alone(path: Path, filling: dict[str, Any], files: list[Path], alone:
         write_batches(file, iter([found.to_arrow() if is_typed(file) else _with_cells(words, found)]))
     for name, why in found.skipped.items():
         note(f"Note: {name} is not imputed: it {why}.")
+    for name in () if draws else found.unrelated:
+        note(f"Note: no other column tells about {name}, so its cells get one value; --method sample draws them.")
     counts = shortlist([f"{name} {n}" for name, n in found.counts.items()])
     each, shown = (" in each", "each of ") if len(files) > 1 else ("", "")
     what = f"{counted(len(found.cells), 'missing value')} imputed{each}{f': {counts}' if counts else ''}"

@@ -33,7 +33,7 @@ _ROWS, _FIELDS = 24, 4096  # what is looked at
 _MANY_ROWS, _MANY_FIELDS = 400, 40_000  # where something looks unusual
 _PREAMBLE = 30
 _SURE_ROWS = 3
-_SEP = re.compile(r'\ufeff?"?sep=(.)"?\s*', re.IGNORECASE)
+_SEP = re.compile(r'\ufeff?"?sep=([\t -~])"?\s*', re.IGNORECASE)
 _NUMBER = re.compile(r"\s*[-+]?[$€£]?\s*(?:\d[\d.,' ]*|[.,]\d+)(?:[eE][-+]?\d+)?\s*[%€]?\s*")
 _DATE = re.compile(r"\s*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T]\d{1,2}:\d{2}.*)?\s*")
 _YEARS = range(1900, 2101)

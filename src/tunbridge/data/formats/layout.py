@@ -119,6 +119,8 @@ def find_layout(
     chosen = max(sizes, key=lambda choice: sizes[choice])
     if known is not None and known.delimiter is not None and sizes.get(known.delimiter, 0) > 1:
         chosen = known.delimiter
+    if sizes[chosen] == 1 and choices is _SNIFFED and (known is None or known.delimiter == " ") and _has_blanks(lines):
+        chosen, sizes = " ", {" ": lines[0].count(" ") + 1}
     some = _sample(lines, chosen, max(3, min(_ROWS, _FIELDS // sizes[chosen])))
     if not some[0].closed:
         raise unclosed(source, some[0].line)
@@ -239,6 +241,16 @@ def _sample(lines: list[str], delimiter: str, most: int) -> list[Record]:
     """Return the first records, without the last one if the look at the file ends within it."""
     found = list(islice(records(lines, delimiter), most))
     return found[:-1] if len(found) > 1 and not found[-1].closed else found
+
+
+def _has_blanks(lines: list[str]) -> bool:
+    """Return whether single blanks are the delimiter: as many in each line, with numbers in most columns."""
+    rows = [line.rstrip("\r\n").split(" ") for line in lines[:_MANY_ROWS] if line.strip()]
+    width = len(rows[0])
+    if width < 2 or len(rows) <= _SURE_ROWS or any(len(row) != width or not all(row) for row in rows):
+        return False
+    numbers = sum(all(map(_NUMBER.fullmatch, column)) for column in zip(*rows[1:], strict=True))
+    return 2 * numbers > width
 
 
 def _lines_before(found: list[Record], first: int, lines: list[str]) -> int:

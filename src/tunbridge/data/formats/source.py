@@ -207,6 +207,15 @@ def scan(source: Source) -> Scan:
     return Scan(size, quotes, quoted_rows, encoding)
 
 
+def marked(source: Source) -> Source:
+    """Return a text file with the encoding that its first bytes say, or else UTF-8, which is final then."""
+    if source.content is None and not source.path.is_file():
+        return source
+    with reading(source), source.open() as stream:
+        encoding = _wide_encoding(stream.read(_HEAD))
+    return replace(source, encoding=encoding or source.encoding, detects=False)
+
+
 def _wide_encoding(head: bytes) -> str | None:
     """Return UTF-16 or UTF-32 if the first bytes of a file say so: a mark, or every other byte NUL."""
     marked = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)

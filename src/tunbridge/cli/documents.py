@@ -152,11 +152,10 @@ def is_loose(path: Path, reading: Reading) -> bool:
 
 
 def check_files(model: BayesClassifier | NetworkTarget, paths: Sequence[Path], reading: Reading) -> None:
-    """Raise unless the rows are one table or, where the model reads texts or sequences, a folder or text files."""
+    """Raise unless the rows are tables or, for texts and sequences, a table, a folder or text files."""
     kind = kind_read(model)
-    if len(paths) > 1 and not (kind and all(is_loose(p, reading) and not p.is_dir() for p in paths)):
-        rule = "several files must be text files" if kind else "the rows must be one table"
-        raise UsageError(f"{rule}; got {listed([str(p) for p in paths], most=3)}.")
+    if len(paths) > 1 and kind and not all(is_loose(p, reading) and not p.is_dir() for p in paths):
+        raise UsageError(f"several files must be text files; got {listed([str(p) for p in paths], most=3)}.")
     for path in paths:
         if kind and is_loose(path, reading):
             check_exists("the rows", path)

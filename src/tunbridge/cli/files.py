@@ -28,6 +28,7 @@ from tunbridge._core.check import listed
 from tunbridge._core.replacing import replacing as whole_or_nothing
 from tunbridge.cli.output import counted, note
 from tunbridge.cli.usage import refuse
+from tunbridge.data.formats.places import check_address
 from tunbridge.data.formats.source import table_suffixes
 from tunbridge.errors import DataError, FormatError
 from tunbridge.formats import NetworkParts, is_other_file
@@ -187,6 +188,7 @@ def check_exists(what: str, path: Path, hint: str = "") -> None:
     """Raise if there is no such file, with a hint: one of nearly that name, or that there is no such folder."""
     if path.exists():
         return
+    check_address(path)
     try:
         near = difflib.get_close_matches(path.name, [file.name for file in path.parent.iterdir()], n=1, cutoff=0.6)
     except OSError:

@@ -71,13 +71,11 @@ def iter_rows(
     if isinstance(model, NetworkTarget) or not kind_read(model):
         size = batch_rows or max(1, min(BATCH_ROWS, _ANSWERS // max(1, len(model.classes_))))
         refuse((column, COLUMN_RULE))
-        read = _iter_table(model, paths[0], reading, size)
+        read = _iter_table(model, paths, reading, size)
     else:
         size = batch_rows or DOCUMENT_ROWS
         read = iter_documents(model, paths, reading, column, size)
-    words = (
-        iter_verbatim(paths[0], reading, size, _known(model)) if verbatim and not is_loose(paths[0], reading) else None
-    )
+    words = iter_verbatim(paths, reading, size, _known(model)) if verbatim and not is_loose(paths[0], reading) else None
     for features in read:
         shown = features.drop_columns([READ]) if READ in features.column_names else features
         yield Rows(features, shown if words is None else next(words))
@@ -96,16 +94,19 @@ def row_of(
     return seen
 
 
-def _iter_table(model: BayesClassifier | NetworkTarget, path: Path, reading: Reading, size: int) -> Iterator[pa.Table]:
-    """Yield the batches of a table, its columns checked."""
+def _iter_table(
+    model: BayesClassifier | NetworkTarget, paths: Sequence[Path], reading: Reading, size: int
+) -> Iterator[pa.Table]:
+    """Yield the batches of a table, or of several with the same columns, which are checked."""
     known = _known(model)
     spelled = set() if known is None else {*known.numbers, *known.dates, *known.markers}
     numbers = [v.name for v in model.variables_ if v.is_continuous or _has_number_states(v) or v.name in spelled]
     markers = reading.markers_beside(known)
-    read = iter_batches(path, numbers=numbers, missing=markers, batch_rows=size, reading=known, **reading.how)
+    place = paths if len(paths) > 1 else paths[0]
+    read = iter_batches(place, numbers=numbers, missing=markers, batch_rows=size, reading=known, **reading.how)
     for n, features in enumerate(read):
         if n == 0:
-            _check_features(model, path, features.column_names)
+            _check_features(model, paths[0], features.column_names)
         yield features
 
 
@@ -132,7 +133,10 @@ def _check_features(model: BayesClassifier | NetworkTarget, path: Path, names: l
         )
 
 
-def iter_verbatim(path: Path, reading: Reading, batch_rows: int, known: Record | None = None) -> Iterator[pa.Table]:
+def iter_verbatim(
+    paths: Sequence[Path], reading: Reading, batch_rows: int, known: Record | None = None
+) -> Iterator[pa.Table]:
     """Return all values of a file as they are: texts of a text file, values of the file's own types otherwise."""
-    typed = iter_typed(path, format=reading.format, batch_rows=batch_rows)
-    return typed or iter_batches(path, missing=(), batch_rows=batch_rows, reading=known, **reading.how)
+    place = paths if len(paths) > 1 else paths[0]
+    typed = iter_typed(place, format=reading.format, batch_rows=batch_rows)
+    return typed or iter_batches(place, missing=(), batch_rows=batch_rows, reading=known, **reading.how)

@@ -35,6 +35,7 @@ _ONE_VALUE, _IDENTIFIER = "has only one value", "looks like an identifier"
 _FEW_ROWS, _MANY_STATES = 5, 10
 _LOOKED_AT, _WORDS = 200, 4
 _SHOWN_LABELS = 6
+_SHOWN_NOTES = 8
 
 
 @dataclass(frozen=True)
@@ -295,12 +296,20 @@ def table_fields(data: Path, training: Training, columns: Columns) -> list[tuple
     table = training.whole
     return [
         ("Read", size_text(data, table)),
+        ("Detected", lines(_detected(table, data))),
         ("Left out", lines(training.left_out_lines)),
         ("Ignored", shortlist(columns.ignore)),
         ("Weights", columns.weights or ""),
         ("Missing", lines(missing_lines(table))),
         ("Check", lines(oddities(training))),
     ]
+
+
+def _detected(table: Table, data: Path) -> list[str]:
+    """Return the first lines of the report of how a table was read."""
+    notes = list(table.reading.notes) if table.reading is not None else []
+    more = f"… and {counted(len(notes) - _SHOWN_NOTES, 'more line')}: tunbridge describe {quote(str(data))}"
+    return [*notes[:_SHOWN_NOTES], *([more] if len(notes) > _SHOWN_NOTES else [])]
 
 
 def size_text(data: Path, table: Table) -> str:

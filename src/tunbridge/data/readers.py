@@ -27,7 +27,7 @@ from tunbridge.data.columns import Kind, column_to_arrow, distinct_values, to_fl
 from tunbridge.data.dates import MONTHS, date_columns, date_parts, with_date_parts
 from tunbridge.data.formats.places import check_same_columns, several
 from tunbridge.data.formats.request import DEFAULT_MISSING, Request, TableFormat, holds_text, nulled
-from tunbridge.data.formats.source import Source, find_source, no_rows
+from tunbridge.data.formats.source import Source, find_source, marked, no_rows
 from tunbridge.data.frames import as_table, check_column_names
 from tunbridge.data.reading import Reading
 from tunbridge.data.table import Table
@@ -276,13 +276,16 @@ def _batches_of_several(files: Sequence[str | os.PathLike[str]], options: dict[s
 
 
 def iter_typed(
-    path: str | os.PathLike[str], *, format: str | None = None, batch_rows: int = 65536
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    format: str | None = None,
+    batch_rows: int = 65536,
 ) -> Iterator[pa.Table] | None:
     """Return the rows of a file in batches with the file's own types; None for text files, which have none."""
     if (files := several(path)) is not None:
         first = [iter_typed(file, format=format, batch_rows=batch_rows) for file in files]
         return None if None in first else chain.from_iterable(each for each in first if each is not None)
-    source = find_source(path, format, "utf-8")
+    source = find_source(path, format, "utf-8")  # type: ignore[arg-type]
     if entry("table_format", source.format).details.get("text"):
         return None
     raw = _format(source).batches(source, Request(batch_rows=batch_rows))
@@ -394,6 +397,8 @@ def _source(
         raise DataError(
             f"delimiter must be left out for a {source.format} file; got {delimiter!r}.", parameter="delimiter"
         )
+    if source.detects and not _is_delimited(source) and entry("table_format", source.format).details.get("text"):
+        source = marked(source)
     if reading is not None and source.detects and not reading.encoding.startswith(("utf-8", "utf-16", "utf-32")):
         source = replace(source, fallback=reading.encoding)
     return source

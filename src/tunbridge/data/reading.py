@@ -145,4 +145,8 @@ _DEFAULTS = frozenset(marker.lower() for marker in DEFAULT_MISSING)
 
 def known_text(texts: Collection[str]) -> list[str]:
     """Return the texts that are usual missing markers, to be named in the report."""
-    return [t for t in texts if t.strip().lower() in SUSPECT_MARKERS] if len(texts) <= _SEARCHED else []
+    if len(texts) > _SEARCHED:
+        return []
+    signs = sum(not any(map(str.isalnum, text)) for text in texts)  # "-" beside "+" is a sign
+    found = [t for t in texts if t.strip().lower() in SUSPECT_MARKERS]
+    return [t for t in found if signs < 2 or any(map(str.isalnum, t))]

@@ -110,6 +110,8 @@ def test_packed_output_and_patterns(run, tmp_path: Path) -> None:
         (tmp_path / f"part-{n}.csv").write_text("x,y,ill\n" + rows)
     assert "5 rows" in run("learn", "part-*.csv", "-t", "ill").stdout
     run("predict", "part.tb", "part-*.csv", "-o", "out.csv.gz")
+    run("predict", "part.tb", "part-1.csv", "part-2.csv", "-o", "same.csv.gz")
+    assert (tmp_path / "same.csv.gz").read_bytes() == (tmp_path / "out.csv.gz").read_bytes()
     out = tb.read_table(tmp_path / "out.csv.gz")
     assert out.names == ("x", "y", "ill", "prediction")
     assert out.n_rows == 5

@@ -494,7 +494,7 @@ MISTAKES = {
     "rows that are not there": (["predict", "spam.tb", "mial.txt"], 1, "Did you mean 'mail.txt'?"),
     "folder that is not there": (["predict", "spam.tb", "males"], 1, "males"),
     "two tables": (["predict", "spam.tb", "sms.csv", "sms.csv"], 2, "several files must be text files"),
-    "two tables of columns": (["predict", "tennis.tb", "sms.csv", "n.csv"], 2, "the rows must be one table"),
+    "two tables of columns": (["predict", "tennis.tb", "sms.csv", "n.csv"], 1, "must have the columns that the model"),
     "column of a model of columns": (["predict", "tennis.tb", "n.csv", "--column", "age"], 2, "reads several columns"),
     "column of a folder": (["predict", "spam.tb", "mails", "--column", "text"], 2, "--column must come with a table"),
     "swapped": (["predict", "sms.csv", "spam.tb"], 1, "the model must come first"),

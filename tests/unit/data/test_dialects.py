@@ -48,6 +48,9 @@ READ: dict[str, tuple[str | bytes, dict[str, list], str]] = {
     # Delimiters, line ends, encodings
     "tabs in .csv": ("a\tb\nx\t1\ny\t2\nz\t3\n", {"a": ["x", "y", "z"], "b": [1, 2, 3]}, ""),
     "vertical bars": ("a|b\nx|1\ny|2\nz|3\n", {"a": ["x", "y", "z"], "b": [1, 2, 3]}, "Delimiter: '|'"),
+    "single blanks": ("x y kind\n1 2.5 a\n3 4.5 b\n5 6.5 a\n", {"x": [1, 3, 5], "y": [2.5, 4.5, 6.5], "kind": ["a", "b", "a"]}, "Delimiter: ' '"),
+    "names of two words are one column": ("first name\nAnn Lee\nBob Ray\nEve Fox\n", {"first name": ["Ann Lee", "Bob Ray", "Eve Fox"]}, ""),
+    "a header in the middle of the rows": ("id,kind\n1,a\n2,b\n3,a\nid,kind\n4,b\n", {"id": ["1", "2", "3", "id", "4"], "kind": ["a", "b", "a", "kind", "b"]}, ""),
     "semicolons, a comma in a name": ("name;price, net\nA;1\nB;2\nC;3\n", {"name": ["A", "B", "C"], "price, net": [1, 2, 3]}, ""),
     "mixed line ends": ("a,b\r\nx,1\ny,2\r\nz,3", {"a": ["x", "y", "z"], "b": [1, 2, 3]}, ""),
     "old Macintosh": ("a,b\rx,1\ry,2\rz,3\r", {"a": ["x", "y", "z"], "b": [1, 2, 3]}, ""),

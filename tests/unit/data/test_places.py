@@ -264,3 +264,12 @@ def write_workbook(path: Path) -> Path:
         for name, text in parts.items():
             archive.writestr(name, text)
     return path
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-8"])
+def test_marked_text_in_other_formats(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "d.jsonl").write_bytes('{"ä": "ü"}\n{"ä": "b"}\n'.encode(encoding))
+    (tmp_path / "d.json").write_bytes('[{"ä": "ü"}, {"ä": "b"}]'.encode(encoding))
+    (tmp_path / "d.arff").write_bytes("@relation r\n@attribute ä {ü,b}\n@data\nü\nb\n".encode(encoding))
+    for name in ("d.jsonl", "d.json", "d.arff"):
+        assert cells(read_table(tmp_path / name)) == {"ä": ["ü", "b"]}

@@ -169,7 +169,7 @@ def _impute_alone(path: Path, filling: dict[str, Any], files: list[Path], alone:
     seed = filling.get("random_state", secrets.randbelow(10**9) if draws else 0)
     how: dict[str, Any] = {"columns": filling.get("columns"), "ignore": alone.ignore}
     how["method"] = "sample" if draws else "most-probable"
-    words = pa.concat_tables(list(iter_verbatim(path, reading, BATCH_ROWS)))
+    words = pa.concat_tables(list(iter_verbatim([path], reading, BATCH_ROWS)))
     for draw, file in enumerate(files or [None]):
         found = tb.impute(table, random_state=np.random.default_rng([seed, draw]), **how)
         write_batches(file, iter([found.to_arrow() if is_typed(file) else _with_cells(words, found)]))

@@ -106,7 +106,8 @@ def predict(
     Parameters
     ----------
     files : ROWS
-        The rows: {table_format}, also with .gz; for a model of texts also a folder or .txt files.
+        The rows: {table_format}, also with .gz, or several such files; for a model of texts also a folder or .txt
+        files.
 
     Examples
     --------

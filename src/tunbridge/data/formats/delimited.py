@@ -475,7 +475,8 @@ def _spellings(texts: Mapping[str, Sequence[Any]], layout: Layout, request: Requ
         if more != habits:
             found = {n: s for n, states in free.items() if (s := spelling_of(states, more, guess_markers=guess))}
     kinds = request.kinds_of(layout.names)
-    known |= {n: _PLAIN for n in free if n not in found and kinds.get(n) == "continuous"}
+    odd_ones = {n for n in free if n not in found and kinds.get(n) == "continuous" and any(map(is_odd, free[n]))}
+    known |= dict.fromkeys(odd_ones, _PLAIN)
     for name in known.keys() & texts.keys():
         odd = [text for text in texts[name] if guess and is_odd(text)]
         found[name] = known[name]._replace(markers=tuple(dict.fromkeys([*known[name].markers, *odd])))
@@ -536,7 +537,8 @@ def _batch_spellings(layout: Layout, numbers: Sequence[str], request: Request) -
     columns = dict(zip(layout.names, zip(*layout.rows, strict=False), strict=False)) if layout.rows else {}
     texts = {n: sorted({v for v in columns.get(n, ()) if v not in request.missing}) for n in numbers}
     found = _spellings(texts, layout, request)
-    return {name: spelling for name, spelling in found.items() if not _is_plain(spelling, texts[name])}
+    known = () if request.reading is None else request.reading.dates
+    return {name: s for name, s in found.items() if name in known or not _is_plain(s, texts[name])}
 
 
 def _is_plain(spelling: Spelling, texts: list[str]) -> bool:

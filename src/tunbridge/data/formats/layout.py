@@ -23,17 +23,16 @@ from typing import NamedTuple
 import numpy as np
 
 from tunbridge._core.check import counted, listed
-from tunbridge.data.formats.source import Scan, Source, reading
+from tunbridge.data.formats.source import HEAD, Scan, Source, reading
 from tunbridge.data.reading import Reading, is_odd
 from tunbridge.errors import DataError, FormatError
 
 _SNIFFED = (",", ";", "\t", "|")
-_HEAD = 1 << 14
-_ROWS, _FIELDS = 24, 4096  # what is looked at
+_LOOK, _ROWS, _FIELDS = 1 << 12, 16, 4096  # what is looked at
 _MANY_ROWS, _MANY_FIELDS = 400, 40_000  # where something looks unusual
 _PREAMBLE = 30
 _SURE_ROWS = 3
-_SEP = re.compile(r'\ufeff?"?sep=(.)"?\s*', re.IGNORECASE)
+_SEP = re.compile(r'\ufeff?"?sep=([\t -~])"?\s*', re.IGNORECASE)
 _NUMBER = re.compile(r"\s*[-+]?[$€£]?\s*(?:\d[\d.,' ]*|[.,]\d+)(?:[eE][-+]?\d+)?\s*[%€]?\s*")
 _DATE = re.compile(r"\s*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T]\d{1,2}:\d{2}.*)?\s*")
 _YEARS = range(1900, 2101)
@@ -110,7 +109,7 @@ def find_layout(
     """Return the layout of a file, by its first lines and by how another file was read; raise for an unclosed quote."""
     if delimiter is not None:
         _check_delimiter(delimiter)
-    lines, sep = _first_lines(source)
+    lines, sep = _first_lines(source, found, _LOOK)
     choices = (delimiter,) if delimiter else (sep,) if sep else ("\t",) if source.format == "tsv" else _SNIFFED
     firsts = {choice: next(records(lines, choice), None) for choice in choices}
     sizes = {choice: len(first.fields) for choice, first in firsts.items() if first is not None}
@@ -119,6 +118,8 @@ def find_layout(
     chosen = max(sizes, key=lambda choice: sizes[choice])
     if known is not None and known.delimiter is not None and sizes.get(known.delimiter, 0) > 1:
         chosen = known.delimiter
+    if sizes[chosen] == 1 and choices is _SNIFFED and (known is None or known.delimiter == " ") and _has_blanks(lines):
+        chosen, sizes = " ", {" ": lines[0].count(" ") + 1}
     some = _sample(lines, chosen, max(3, min(_ROWS, _FIELDS // sizes[chosen])))
     if not some[0].closed:
         raise unclosed(source, some[0].line)
@@ -128,9 +129,12 @@ def find_layout(
         skipped = _lines_before(some, 1, lines) if sep else None
         layout = Layout(tuple(some[0].fields), chosen, found, skipped, rows=rows, notes=notes)
     else:
+        lines = _first_lines(source, found)[0]
         layout = _unusual(lines, (chosen, *(c for c in sizes if c != chosen)), found, header, known, notes)
-    if _led(lines, layout.delimiter):
-        more = _sample(lines, layout.delimiter, max(3, min(_MANY_ROWS, _MANY_FIELDS // len(layout.names))))
+    if _led(found, source.encoding, layout.delimiter):
+        more = _sample(
+            _first_lines(source, found)[0], layout.delimiter, max(3, min(_MANY_ROWS, _MANY_FIELDS // len(layout.names)))
+        )
         rows = [r.fields for r in more if r.line > (some[0].line if layout.skipped is None else layout.skipped)]
         layout = replace(layout, rows=rows, led=True)
     is_news = layout.delimiter not in (",", "\t") and not sep and delimiter is None
@@ -206,14 +210,13 @@ def _check_delimiter(delimiter: str) -> None:
 # The first lines
 
 
-def _first_lines(source: Source) -> tuple[list[str], str | None]:
+def _first_lines(source: Source, found: Scan, size: int = HEAD) -> tuple[list[str], str | None]:
     """Return the first lines of a file, all of them whole, and the delimiter that Excel's ``sep=`` gives."""
-    size = _HEAD
-    with reading(source), source.open() as stream:
-        head = stream.read(size)
-        while len(head) == size and not _has_record(head):
-            head += stream.read(3 * size)
+    head = found.head[:size]
+    with reading(source):
+        while len(head) == size and (not _has_record(head) or (size < HEAD and head.count(b"\n") <= _ROWS)):
             size *= 4
+            head = found.head[:size] if size <= HEAD else _head(source, size)
         encoding = "utf-8-sig" if source.encoding == "utf-8" else source.encoding
         text = codecs.getincrementaldecoder(encoding)().decode(head, final=len(head) < size)
     lines = list(io.StringIO(text, newline=""))
@@ -223,6 +226,11 @@ def _first_lines(source: Source) -> tuple[list[str], str | None]:
     if sep:
         lines[0] = "\n"
     return lines, sep[1] if sep else None
+
+
+def _head(source: Source, size: int) -> bytes:
+    with source.open() as stream:
+        return bytes(stream.read(size))
 
 
 def _has_record(head: bytes) -> bool:
@@ -241,14 +249,25 @@ def _sample(lines: list[str], delimiter: str, most: int) -> list[Record]:
     return found[:-1] if len(found) > 1 and not found[-1].closed else found
 
 
+def _has_blanks(lines: list[str]) -> bool:
+    """Return whether single blanks are the delimiter: as many in each line, with numbers in most columns."""
+    rows = [line.rstrip("\r\n").split(" ") for line in lines[:_MANY_ROWS] if line.strip()]
+    width = len(rows[0])
+    if width < 2 or len(rows) <= _SURE_ROWS or any(len(row) != width or not all(row) for row in rows):
+        return False
+    numbers = sum(all(map(_NUMBER.fullmatch, column)) for column in zip(*rows[1:], strict=True))
+    return 2 * numbers > width
+
+
 def _lines_before(found: list[Record], first: int, lines: list[str]) -> int:
     """Return the number of lines before a record; of all lines, if there is none."""
     return found[first].line - 1 if first < len(found) else len(lines)
 
 
-def _led(lines: list[str], delimiter: str) -> bool:
-    """Return whether some field starts with a zero, or a plus, and another digit."""
-    data = np.frombuffer("".join(lines[: _HEAD // 8]).encode("utf-8", "replace"), np.uint8)
+def _led(found: Scan, encoding: str, delimiter: str) -> bool:
+    """Return whether some of the first fields starts with a zero, or a plus, and another digit."""
+    head = found.head.decode(encoding, "ignore").encode() if encoding.startswith(("utf-16", "utf-32")) else found.head
+    data = np.frombuffer(head, np.uint8)
     before, at, after = data[:-2], data[1:-1], data[2:]
     found = ((at == ord("0")) | (at == ord("+"))) & (after - np.uint8(ord("0")) < 10)
     return bool((found & ((before == ord(delimiter)) | (before == ord("\n")) | (before == ord('"')))).any())

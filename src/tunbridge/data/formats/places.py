@@ -51,11 +51,7 @@ def place_of(path: str | os.PathLike[str]) -> Place:
     ('visits', 'clinic.db')
     """
     text = os.fspath(path)
-    if _ADDRESS.match(text) and not os.path.exists(text):
-        raise DataError(
-            f"path must be the name of a file; got the address {text!r}. Download the file first, for example with "
-            "curl -O, and give its name."
-        )
+    check_address(text)
     found = _URI.fullmatch(text)
     if found is not None and not os.path.exists(text):
         table = parse_qs(found["query"] or "").get("table", [None])[0]
@@ -64,6 +60,17 @@ def place_of(path: str | os.PathLike[str]) -> Place:
     if sign and before and not os.path.exists(text):
         return Place(Path(before), part or None)
     return Place(Path(path))
+
+
+def check_address(path: str | os.PathLike[str]) -> None:
+    """Raise for an address of the network, which is not a file."""
+    text = os.fspath(path)
+    if _ADDRESS.match(text) and not os.path.exists(text):
+        text = re.sub(":/+", "://", text, count=1)  # a path has lost a slash
+        raise DataError(
+            f"path must be the name of a file; got the address {text!r}. Download the file first, for example with "
+            "curl -O, and give its name."
+        )
 
 
 def several(path: object) -> list[str | os.PathLike[str]] | None:

@@ -77,7 +77,7 @@ class Request:
 
     def kinds_of(self, names: Sequence[str]) -> dict[str, Kind]:
         """Return the kinds of columns that are given, or were found before."""
-        asked = column_kinds(self.kinds, names)
+        asked = column_kinds(self.kinds, names) if self.kinds is not None else {}
         if self.reading is None:
             return asked
         known: dict[str, Any] = {name: kind for name, kind in self.reading.kinds.items() if name in names}

@@ -47,6 +47,8 @@ _MARKS = {
 }
 _CHUNK = 1 << 20
 _HEAD = 4096
+HEAD = 1 << 14
+"""The first bytes of a text file, by which its layout is found."""
 _WORDS = re.compile(rb"[A-Za-z\x80-\xff]{3,}")
 _NOT_WESTERN = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # no characters of Windows-1252
 _FOREIGN = 0.7  # the share of bytes beyond ASCII in words of another alphabet; in Western words it is far lower
@@ -70,6 +72,7 @@ class Scan(NamedTuple):
     quotes: int
     quoted_rows: bool
     encoding: str = "utf-8"
+    head: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -186,11 +189,12 @@ def reading(source: Source) -> Iterator[None]:
 def scan(source: Source) -> Scan:
     """Return the size of a text file, how it is quoted, and its encoding; raise for bytes that no text has."""
     size = quotes = 0
-    quoted_rows, encoding, pending = False, source.encoding, b""
+    quoted_rows, encoding, pending, head = False, source.encoding, b"", b""
     with reading(source), source.open() as stream:
         while chunk := stream.read(_CHUNK):
-            if size == 0 and source.detects:
-                encoding = _wide_encoding(chunk) or encoding
+            if size == 0:
+                head = chunk[:HEAD]
+                encoding = (source.detects and _wide_encoding(chunk)) or encoding
             if not encoding.startswith(("utf-16", "utf-32")) and b"\0" in chunk:
                 raise _nul_error(source, size + chunk.index(b"\0"))
             if source.detects and encoding == "utf-8" and (pending or not chunk.isascii()):
@@ -204,7 +208,16 @@ def scan(source: Source) -> Scan:
             size += len(chunk)
     if pending and encoding == "utf-8" and not _is_utf8(pending):
         encoding = _other_encoding(source, pending)
-    return Scan(size, quotes, quoted_rows, encoding)
+    return Scan(size, quotes, quoted_rows, encoding, head)
+
+
+def marked(source: Source) -> Source:
+    """Return a text file with the encoding that its first bytes say, or else UTF-8, which is final then."""
+    if source.content is None and not source.path.is_file():
+        return source
+    with reading(source), source.open() as stream:
+        encoding = _wide_encoding(stream.read(_HEAD))
+    return replace(source, encoding=encoding or source.encoding, detects=False)
 
 
 def _wide_encoding(head: bytes) -> str | None:

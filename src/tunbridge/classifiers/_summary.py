@@ -53,8 +53,8 @@ def _fields(model: BayesClassifier[Any]) -> Iterator[tuple[str, str]]:
     yield from model._described().items()
     if scores := getattr(model, "evaluation_", None):
         yield "accuracy", _scores_text(scores)
-    if reading := getattr(model, "reading_", None):
-        yield "reading", _settings(reading)
+    if text := str(getattr(model, "reading_", None) or ""):
+        yield "reading", "; ".join(text.splitlines())
 
 
 def _scores_text(scores: Mapping[str, float]) -> str:
@@ -68,13 +68,6 @@ def _scores_text(scores: Mapping[str, float]) -> str:
     shown = {"accuracy": "", "log_loss": "log-loss "}
     numbers = ", ".join(f"{word}{scores[name]:.3f}" for name, word in shown.items() if name in scores)
     return f"{numbers} in {scores['folds']:g}-fold cross-validation" if "folds" in scores else numbers
-
-
-def _settings(reading: object) -> str:
-    """Return how the training table was read, as text."""
-    if not isinstance(reading, Mapping):
-        return str(reading)
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in reading.items() if value not in (None, ()))
 
 
 def _feature(model: BayesClassifier[Any], j: int) -> tuple[str, str, str]:

@@ -58,6 +58,7 @@ from tunbridge.classifiers.explanation.importance import importance_of
 from tunbridge.classifiers.explanation.what_if import Changeable, changes
 from tunbridge.data import State, Table, Variable
 from tunbridge.data.reading import Reading
+from tunbridge.data.remarks import number_ranges
 from tunbridge.data.table import check_weights
 from tunbridge.decisions import Decisions, decide
 from tunbridge.decisions.evidence import WhatIf
@@ -105,6 +106,8 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
     evaluation_: dict[str, float]
     reading_: Reading
     """How the table was read that it was learned from, if that came from a file."""
+    ranges_: dict[str, tuple[float, float]]
+    """The least and greatest value of each number in that table."""
 
     @property
     def kind(self) -> str:
@@ -209,13 +212,15 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         return self
 
     def _forget(self) -> None:
-        for name in ("statistics_", "target_name_", "feature_names_in_", "reading_"):
+        for name in ("statistics_", "target_name_", "feature_names_in_", "reading_", "ranges_"):
             self.__dict__.pop(name, None)
 
     def _remember(self, X: Frame) -> None:
-        """Keep how a table was read from its file, so that rows to predict are read in the same way."""
+        """Keep how a table was read from its file, so that others are read alike, and the ranges of its numbers."""
         if isinstance(X, Table) and X.reading is not None:
             self.reading_ = X.reading
+            learned = {v.name for v in getattr(self, "variables_", ())}
+            self.ranges_ = {name: ends for name, ends in number_ranges(X).items() if name in learned}
 
     def check_parameters(self) -> None:
         """Raise for parameters that are not valid, before anything is learned."""
@@ -616,6 +621,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
             "statistics": self.statistics_.content(),
             **({"evaluation": pack(self.evaluation_)} if getattr(self, "evaluation_", None) else {}),
             **({} if reading is None else {"reading": pack(reading)}),
+            **({"ranges": pack(self.ranges_)} if getattr(self, "ranges_", None) else {}),
         }
 
     @classmethod
@@ -633,6 +639,8 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
             model.evaluation_ = unpack(dict[str, float], content["evaluation"])
         if "reading" in content:
             model.reading_ = unpack(Reading, content["reading"])
+        if "ranges" in content:
+            model.ranges_ = unpack(dict[str, tuple[float, float]], content["ranges"])
         return model
 
     def __sklearn_is_fitted__(self) -> bool:

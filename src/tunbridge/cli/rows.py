@@ -7,20 +7,23 @@ sequences read :mod:`tunbridge.cli.documents`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import pyarrow as pa
 
 from tunbridge._core.check import did_you_mean, listed
 from tunbridge.cli.documents import BATCH_ROWS as DOCUMENT_ROWS, READ, check_files, is_loose, iter_documents, kind_read
 from tunbridge.cli.networks import NetworkTarget, check_some_columns
 from tunbridge.cli.options import Described, Reading
+from tunbridge.cli.output import note
 from tunbridge.cli.usage import refuse
 from tunbridge.data import Variable
 from tunbridge.data.readers import iter_batches, iter_typed
+from tunbridge.data.remarks import far_values
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
@@ -79,6 +82,37 @@ def iter_rows(
     for features in read:
         shown = features.drop_columns([READ]) if READ in features.column_names else features
         yield Rows(features, shown if words is None else next(words))
+
+
+class FarValues:
+    """The rows of a stream with numbers far outside of those that were learned: how many, and the first."""
+
+    def __init__(self, model: BayesClassifier | NetworkTarget) -> None:
+        self.ranges: Mapping[str, tuple[float, float]] = getattr(model, "ranges_", {})
+        self.seen = self.n = 0
+        self.first = ""
+
+    def add(self, rows: pa.Table) -> None:
+        """Look at the rows of a batch."""
+        far = np.zeros(rows.num_rows, bool)
+        for name in self.ranges:
+            if name in rows.column_names and pa.types.is_floating(rows.schema.field(name).type):
+                values = rows[name].to_numpy()
+                found = far_values(name, values, self.ranges)
+                if found.any() and not self.first:
+                    low, high = self.ranges[name]
+                    i = int(found.argmax())
+                    where = f"in row {self.seen + i + 1} {name} is {values[i]:.6g}"
+                    self.first = f"{where}, learned were {low:.6g} to {high:.6g}"
+                far |= found
+        self.n += int(far.sum())
+        self.seen += rows.num_rows
+
+    def say(self) -> None:
+        """Print a note about them, if there are any."""
+        if self.n:
+            holds = "row holds a number" if self.n == 1 else "rows hold numbers"
+            note(f"Note: {self.n} {holds} far outside of what was learned: {self.first}.")
 
 
 def row_of(

@@ -50,11 +50,17 @@ class Columns:
         A column to leave out.
     weights : COL
         The column of the row weights.
+
+    Other Parameters
+    ----------------
+    merge_categories : bool
+        Take categories that differ in capitals or blanks only as one.
     """
 
     categorical: list[str] = ()  # type: ignore[assignment]
     ignore: list[str] = ()  # type: ignore[assignment]
     weights: str | None = None
+    merge_categories: bool = False
 
     def split(self, path: Path, reading: Reading) -> Columns:
         """Return the columns with ``A,B`` as two, unless a column of the file is called that."""
@@ -161,7 +167,7 @@ def read_columns(path: Path, columns: Columns, reading: Reading, target: str | N
         columns.check(path, target, names)
         return [name for name in names if name not in columns.ignore], columns.kept_categorical
 
-    return read_chosen(path, reading, columns.weights, choose)
+    return read_chosen(path, reading, columns.weights, choose, merge=columns.merge_categories)
 
 
 def read_chosen(
@@ -170,6 +176,8 @@ def read_chosen(
     weights: str | None,
     choose: Callable[[list[str]], tuple[list[str], list[str]]],
     known: Record | None = None,
+    *,
+    merge: bool = False,
 ) -> Table:
     """Return some columns of a file: a function is given all names, and returns those to read and the categorical.
 
@@ -183,7 +191,7 @@ def read_chosen(
         return kept
 
     markers = reading.markers_beside(known)
-    how = {"weights": weights, "reading": known, **reading.how_whole}
+    how = {"weights": weights, "reading": known, "merge_categories": merge, **reading.how_whole}
     return read_table(path, columns=chosen, kinds=kinds, missing=markers, **how)
 
 

@@ -30,6 +30,7 @@ from tunbridge.data.formats.request import DEFAULT_MISSING, Request, TableFormat
 from tunbridge.data.formats.source import Source, find_source, marked, no_rows
 from tunbridge.data.frames import as_table, check_column_names
 from tunbridge.data.reading import Reading
+from tunbridge.data.remarks import merged_spellings, spellings
 from tunbridge.data.table import Table
 from tunbridge.errors import DataError
 
@@ -47,6 +48,7 @@ def read_table(
     dates: Literal["numbers", "parts"] | None = None,
     columns: Sequence[str] | Callable[[list[str]], Sequence[str]] | None = None,
     weights: str | ArrayLike | None = None,
+    merge_categories: bool = False,
     reading: Reading | None = None,
 ) -> Table:
     r"""Return the table in a file.
@@ -86,6 +88,9 @@ def read_table(
         Read these columns only, in this order; a function is given the names of all columns and returns some of them.
     weights : str or array-like, optional
         The name of the column that holds row weights (it is taken out of the table), or the weights.
+    merge_categories : bool
+        Whether categories that differ in capitals or blanks only, such as ``yes`` and ``Yes``, are one: the most
+        frequent of them. ``reading`` has what was merged, and merges the same.
     reading : Reading, optional
         Read the file as this one was read: ``table.reading`` of another table. Arguments that are given override it.
 
@@ -125,7 +130,7 @@ def read_table(
             "format": format, "kinds": kinds, "missing": missing, "encoding": encoding, "delimiter": delimiter,
             "header": header, "day_first": day_first, "dates": dates, "columns": columns, "reading": reading,
         }  # fmt: skip
-        return _read_several(files, weights, options)
+        return _merged(_read_several(files, weights, options), merge_categories, reading)
     source = _source(path, format, encoding, delimiter, reading).unpacked()
     named = weights if isinstance(weights, str) else None
     markers = _markers(missing, reading)
@@ -133,7 +138,23 @@ def read_table(
     table = _format(source).read(source, request)
     if table.n_rows == 0:
         raise no_rows(source)
-    return as_table(_with_parts(table, dates, reading), weights=weights)
+    return _merged(as_table(_with_parts(table, dates, reading), weights=weights), merge_categories, reading)
+
+
+def _merged(table: Table, asks: bool, reading: Reading | None) -> Table:
+    """Return a table with the spellings of categories merged, and that on record."""
+    groups = {} if reading is None else dict(reading.spellings)
+    table = merged_spellings(table, groups)
+    new = spellings(table) if asks else {}
+    if not groups and not new:
+        return table
+    for name, kept in new.items():
+        groups[name] = {**groups.get(name, {}), **kept}
+    record = table.reading or Reading()
+    merges = [(name, state, others) for name, kept in new.items() for state, others in kept.items()]
+    notes = [f"Merged in {name!r}: {', '.join(map(repr, others))} into {state!r}" for name, state, others in merges]
+    found = merged_spellings(table, new)
+    return found.with_reading(replace(record, spellings=groups, notes=(*record.notes, *notes)))
 
 
 def _with_parts(table: Table, dates: str | None, reading: Reading | None) -> Table:
@@ -250,8 +271,20 @@ def iter_batches(
     )  # fmt: skip
     own = () if _is_delimited(source) else request.own_missing
     found = _batches(_format(source).batches(source, request), source, as_numbers, own, size)
+    if reading is not None and reading.spellings:
+        found = (_batch_merged(batch, reading.spellings) for batch in found)
     wanted = [n for n in (() if reading is None else reading.date_parts) if f"{n} year" in as_numbers]
     return (_batch_with_parts(batch, wanted) for batch in found) if wanted else found
+
+
+def _batch_merged(batch: pa.Table, spellings: Mapping[str, Mapping[str, tuple[str, ...]]]) -> pa.Table:
+    """Return a batch with other spellings of a category as that category."""
+    for name, groups in spellings.items():
+        if name in batch.column_names and holds_text(batch.schema.field(name).type):
+            spelled = {other: kept for kept, others in groups.items() for other in others}
+            texts = [spelled.get(text, text) for text in batch[name].to_pylist()]
+            batch = batch.set_column(batch.column_names.index(name), name, pa.array(texts, pa.string()))
+    return batch
 
 
 def _batch_with_parts(batch: pa.Table, names: Sequence[str]) -> pa.Table:

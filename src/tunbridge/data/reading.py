@@ -89,6 +89,8 @@ class Reading:
         The kinds of the columns.
     dropped : tuple of str
         The columns that were left out: an index, or empty columns without a name.
+    spellings : mapping of str to mapping of str to tuple of str
+        The categories that were merged, by column: other spellings of each.
     notes : tuple of str
         The report.
 
@@ -122,6 +124,7 @@ class Reading:
     text: tuple[str, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
+    spellings: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:

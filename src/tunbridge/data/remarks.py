@@ -74,6 +74,37 @@ def _told(codes: np.ndarray, classes: np.ndarray, known: np.ndarray) -> float:
     return float(cells.reshape(n_states, n_classes).max(axis=1).sum() / use.sum())
 
 
+def number_ranges(table: Table) -> dict[str, tuple[float, float]]:
+    """Return the least and greatest value of each column of numbers.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> number_ranges(tb.as_table({"age": [31.0, None, 62.0], "word": ["a", "b", "a"]}))
+    {'age': (31.0, 62.0)}
+    """
+    found = {}
+    for variable, values, _ in table:
+        if variable.is_continuous and not np.isnan(values).all():
+            found[variable.name] = (float(np.nanmin(values)), float(np.nanmax(values)))
+    return found
+
+
+def far_values(name: str, values: np.ndarray, ranges: Mapping[str, tuple[float, float]]) -> np.ndarray:
+    """Return which values of a column are farther outside of its range than the range is wide.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> far_values("age", np.array([62.0, 80.0, 621.0, np.nan]), {"age": (31.0, 62.0)}).tolist()
+    [False, False, True, False]
+    """
+    low, high = ranges.get(name, (-np.inf, np.inf))
+    width = high - low
+    with np.errstate(invalid="ignore"):
+        return np.asarray((values < low - width) | (values > high + width))
+
+
 def rare_classes(table: Table, target: str) -> dict[State, int]:
     """Return the classes that fewer than ten rows have, and a tenth of those of the largest class; and how many do.
 

@@ -280,3 +280,17 @@ def test_text_in_and_types_out(run, tmp_path):
     assert [str(t) for t in found.schema.types] == ["string", "double", "int64", "string", "int64"]
     assert found["id"][7].as_py() == "007"
     assert found["ward"].null_count == 20
+
+
+def test_numbers_far_outside_of_what_was_learned_are_named(run, tmp_path):
+    rows = "".join(f"{30 + i},{'no' if i % 3 else 'yes'}\n" for i in range(40))
+    (tmp_path / "age.csv").write_text(f"age,ill\n{rows}")
+    run("learn", "age.csv", "--target", "ill", "--model", "nb", "--numeric", "gaussian", "-o", "age.tb")
+    (tmp_path / "new.csv").write_text("age\n35\n100\n3500\n")
+    told = run("predict", "age.tb", "new.csv", "-o", "out.csv").stderr
+    assert (
+        "Note: 1 row holds a number far outside of what was learned: in row 3 age is 3500, learned were 30 to 69."
+        in told
+    )
+    (tmp_path / "new.csv").write_text("age\n35\n")
+    assert "far outside" not in run("predict", "age.tb", "new.csv", "-o", "out.csv").stderr

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tunbridge as tb
+from tunbridge.data.readers import iter_batches
 from tunbridge.data.remarks import giveaways, merged_spellings, rare_classes, spellings
 
 
@@ -67,3 +68,28 @@ class TestSpellings:
 
     def test_numbers_are_no_spellings(self):
         assert spellings(tb.as_table({"a": [1, 2, 1]}, kinds="categorical")) == {}
+
+
+class TestMergedReading:
+    @pytest.fixture
+    def file(self, tmp_path):
+        path = tmp_path / "visits.csv"
+        path.write_text("smokes,n\nyes,1\nYes,2\nyes,3\nno,4\n")
+        return path
+
+    def test_read_table_merges_and_says_so(self, file):
+        table = tb.read_table(file, merge_categories=True)
+        assert table.variable("smokes").states == ("yes", "no")
+        assert table.reading.spellings == {"smokes": {"yes": ("Yes",)}}
+        assert "Merged in 'smokes': 'Yes' into 'yes'" in str(table.reading)
+        assert tb.read_table(file).variable("smokes").states == ("Yes", "no", "yes")
+
+    def test_a_model_merges_later_rows(self, file, tmp_path):
+        table = tb.read_table(file, merge_categories=True)
+        clf = tb.NaiveBayesClassifier().fit(table.select(["smokes"]), ["a", "b", "a", "b"])
+        clf.save(tmp_path / "m.tb")
+        known = tb.load(tmp_path / "m.tb").reading_
+        (tmp_path / "next.csv").write_text("smokes,n\nYes,1\n")
+        assert tb.read_table(tmp_path / "next.csv", reading=known).variable("smokes").states == ("yes",)
+        (batch,) = iter_batches(tmp_path / "next.csv", reading=known)
+        assert batch["smokes"].to_pylist() == ["yes"]

@@ -25,7 +25,7 @@ from tunbridge.cli.files import is_a, is_typed, load_any, null_if_blank, table_o
 from tunbridge.cli.networks import ImpossibleRows, NetworkTarget
 from tunbridge.cli.options import ModelFile, Reading, TableOutput, check_column
 from tunbridge.cli.output import counted, say, shortlist, tracked
-from tunbridge.cli.rows import OtherColumn, Rows, iter_rows
+from tunbridge.cli.rows import FarValues, OtherColumn, Rows, iter_rows
 from tunbridge.cli.usage import UsageError, near_hint, refuse
 from tunbridge.data.columns import to_floats
 from tunbridge.data.variable import number_of
@@ -133,8 +133,11 @@ def predict(
     batches = iter_rows(classifier, files, reading, writing.column, verbatim=not only)
     has_columns = not is_loose(rows, reading)
 
+    far = FarValues(classifier)
+
     def predicted() -> Iterator[pa.Table]:
         for n, batch in enumerate(tracked(batches, "predicting", hidden=output is None)):
+            far.add(batch.features)
             if n == 0 and deciding.has_losses:
                 columns = batch.features.column_names if has_columns else []
                 work.losses = given_losses(classifier.classes_.tolist(), deciding.loss, deciding.cost, columns)
@@ -143,6 +146,7 @@ def predict(
 
     write_batches(output, predicted())
     work.impossible.warn("no class is predicted for them")
+    far.say()
     if output is not None:
         work.report(output, target)
 

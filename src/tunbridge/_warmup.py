@@ -214,6 +214,8 @@ def _classify() -> None:
     for X in (numbers, numbers.astype(np.float32), np.asfortranarray(numbers), rng.integers(0, 300, (_ROWS, 3))):
         for numeric, n in (("gaussian", _ROWS), ("kernel", 1_000), ("discretise", _ROWS)):
             tb.NaiveBayesClassifier(numeric=numeric).fit(X[:n], y[:n]).predict_proba(X[:n])
+    shifted = rng.normal(size=(_ROWS, 12)) + y[:, None]
+    tb.NaiveBayesClassifier().fit(shifted, y).predict_proba(shifted)  # some of its columns are Gaussian
     whole = rng.integers(0, 300, (_ROWS, 5))
     tb.NaiveBayesClassifier(categorical="all").fit(whole, y, sample_weight=rng.random(_ROWS)).predict_proba(whole)
     tb.AODEClassifier(subsumption=100).fit(words, "class").predict_proba(words)

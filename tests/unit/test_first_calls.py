@@ -39,7 +39,7 @@ jobs = {
     "TAN": lambda: tb.TANClassifier().fit(rows, "y").predict_proba(rows),
     "AODE": lambda: tb.AODEClassifier().fit(rows, "y").predict_proba(rows),
     "pairs": lambda: tb.Counter(rows).pairs(),
-    "gaussian": lambda: tb.NaiveBayesClassifier().fit(rng.normal(size=(20_000, 3)), rng.integers(0, 2, 20_000)),
+    "gaussian": lambda: tb.NaiveBayesClassifier(numeric="gaussian").fit(rng.normal(size=(20_000, 3)), rng.integers(0, 2, 20_000)),
     "text": lambda: tb.TextClassifier().fit(texts, rng.integers(0, 2, 2_000)),
     "EM": lambda: tb.fit_parameters(part, hidden, missing="em"),
     "forest": lambda: tb.BayesForestClassifier().fit(rows, "y").predict_proba(rows),

@@ -66,7 +66,7 @@ class TestKnownResults:
         rng = np.random.default_rng(1)
         y = rng.integers(0, 3, 300)
         frame = {"y": np.array(["a", "b", "c"])[y]} | {f"x{i}": rng.normal(y * i, 1.0 + y) for i in range(4)}
-        model = tb.NaiveBayesClassifier(smoothing=0.0).fit(frame, "y")
+        model = tb.NaiveBayesClassifier(numeric="gaussian", smoothing=0.0).fit(frame, "y")
         dag = tb.DAG(["y", *(f"x{i}" for i in range(4))], [("y", f"x{i}") for i in range(4)])
         net = tb.fit_parameters(dag, frame, "mle")
         variances = {n: net.cpt(n).variances * (net.cpt(n).counts / (net.cpt(n).counts - 1)) for n in dag.nodes[1:]}

@@ -161,7 +161,7 @@ class CalibratedClassifier(WrapperClassifier[CalibratedStatistics]):
     >>> import tunbridge as tb
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> clf = tb.CalibratedClassifier(tb.NaiveBayesClassifier(), method="platt").fit(X, y)
+    >>> clf = tb.CalibratedClassifier(tb.NaiveBayesClassifier(numeric="gaussian"), method="platt").fit(X, y)
     >>> case = X[505:506]
     >>> clf.estimator_.predict_proba(case).round(2).tolist(), clf.predict_proba(case).round(2).tolist()
     ([[0.06, 0.94]], [[0.33, 0.67]])

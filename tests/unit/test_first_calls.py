@@ -24,6 +24,7 @@ net = tb.BayesianNetwork({name: ["a", "b", "c"] for name in names}, arcs, tables
 evidence = {"v149": "a", "v75": ["a", "b"]}
 words = {f"c{i}": rng.choice(["a", "b", "c"], 20_000) for i in range(10)}
 rows = tb.as_table(words | {"y": rng.choice(["no", "yes"], 20_000)})
+numbers = rng.normal(size=(20_000, 3))
 few = {name: rng.choice(["a", "b", "c"], 200) for name in names[::3]}
 wide = tb.as_table(words | {f"d{i}": rng.choice(["a", "b", "c"], 20_000) for i in range(20)})
 hidden = {name: np.where(rng.random(1_000) < 0.3, None, rng.choice(["a", "b", "c"], 1_000)) for name in names[:40]}
@@ -39,7 +40,7 @@ jobs = {
     "TAN": lambda: tb.TANClassifier().fit(rows, "y").predict_proba(rows),
     "AODE": lambda: tb.AODEClassifier().fit(rows, "y").predict_proba(rows),
     "pairs": lambda: tb.Counter(rows).pairs(),
-    "gaussian": lambda: tb.NaiveBayesClassifier(numeric="gaussian").fit(rng.normal(size=(20_000, 3)), rng.integers(0, 2, 20_000)),
+    "gaussian": lambda: tb.NaiveBayesClassifier(numeric="gaussian").fit(numbers, rng.integers(0, 2, 20_000)),
     "text": lambda: tb.TextClassifier().fit(texts, rng.integers(0, 2, 2_000)),
     "EM": lambda: tb.fit_parameters(part, hidden, missing="em"),
     "forest": lambda: tb.BayesForestClassifier().fit(rows, "y").predict_proba(rows),

@@ -40,7 +40,7 @@ from tunbridge.probability.kernel_density import points_of
 ROLES = ("gaussian", "log-gaussian", "kernel", "discretise", "category")
 
 _FOLDS, _ROWS, _FEWEST = 4, 1000, 20
-_LARGE = 100_000  # rows of which some are looked at only
+_LARGE = 50_000  # rows of a table that are looked at
 _CELLS = 1 << 23  # log-likelihoods that are kept: rows × classes × models of all numbers
 _MANY = 64  # numbers for which kernel densities are not tried
 _CATEGORIES = 32  # integers that may each have a category
@@ -83,7 +83,9 @@ def choose(examples: Examples, asked: Mapping[int, str]) -> Choice:
     Equal rows in any order give equal models.
     """
     numbers = [j for j, role in asked.items() if role == "auto"]
-    known = examples.take((examples.classes >= 0) & (examples.mass > 0)) if asked else examples
+    if set(asked.values()) <= {"gaussian", "kernel"}:  # nothing to look at
+        return Choice(dict(asked), {}, Automatic())
+    known = _known(examples)
     chosen, weight = _chosen(known, numbers) if numbers else ({}, 1.0)
     roles = {**asked, **chosen}
     steps: dict[int, float] = {}
@@ -104,6 +106,15 @@ def choose(examples: Examples, asked: Mapping[int, str]) -> Choice:
         if j in chosen:
             steps[j] = resolution(distinct)
     return Choice(roles, cuts, Automatic(weight, steps, lows))
+
+
+def _known(examples: Examples) -> Examples:
+    """Return the rows with a class and a weight; of a large table some of them."""
+    known = (examples.classes >= 0) & (examples.mass > 0)
+    if (n := int(known.sum())) > _LARGE:
+        rows = np.flatnonzero(known)[np.random.default_rng(0).permutation(n)[:_LARGE]]
+        return examples.take(np.sort(rows))
+    return examples if known.all() else examples.take(known)
 
 
 def _low(distinct: np.ndarray, name: str) -> float:
@@ -188,10 +199,8 @@ def _improved(held: _HeldOut, j: int, roles: dict[int, str], weight: float, tota
 
 
 def _sample(examples: Examples, n_numbers: int) -> Examples:
-    """Return up to 1000 different rows with their weights: of a large table of some of its rows."""
+    """Return up to 1000 different rows with their weights."""
     room = _CELLS // (examples.target.n_states * len(ROLES) * max(1, n_numbers))
-    if examples.n_rows > _LARGE:
-        examples = examples.take(np.sort(np.random.default_rng(0).permutation(examples.n_rows)[: 4 * _ROWS]))
     rows, weights = distinct_rows(examples)
     some = slice(0, max(_FEWEST, min(_ROWS, room)))  # sorted by keys, which are random
     sample = examples.take(rows[some])

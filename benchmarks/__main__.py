@@ -31,6 +31,7 @@ TITLES = {
     "update": "Updating a network, ALARM",
     "classifiers": "Classifiers with dependences: speed",
     "accuracy.uci": "Accuracy: the sets of the classic comparison",
+    "accuracy.defaults": "Accuracy: learn without options, the race of 20 seconds",
     "accuracy.numbers": "Accuracy: models of numbers in naive Bayes, sets kept aside",
     "accuracy.categorical": "Accuracy: categorical sets of 1 000 rows or more",
     "semi_supervised": "Semi-supervised learning: rows without a class",

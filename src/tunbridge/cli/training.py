@@ -31,6 +31,7 @@ else:
     evaluation = LazyModule("tunbridge.evaluation")  # help must not wait for it
 
 OF_TEXTS = "tunbridge text learn --column {} learns from its words"
+_EVERY = "*"  # all columns
 _ONE_VALUE, _IDENTIFIER = "has only one value", "looks like an identifier"
 _FEW_ROWS, _MANY_STATES = 5, 10
 _LOOKED_AT, _WORDS = 200, 4
@@ -45,7 +46,7 @@ class Columns:
     Parameters
     ----------
     categorical : COL
-        A column of numbers that are categories.
+        A column of numbers that are categories; * for all columns.
     ignore : COL
         A column to leave out.
     weights : COL
@@ -63,8 +64,8 @@ class Columns:
     merge_categories: bool = False
 
     def split(self, path: Path, reading: Reading) -> Columns:
-        """Return the columns with ``A,B`` as two, unless a column of the file is called that."""
-        if path.is_dir() or not any("," in name for name in (*self.categorical, *self.ignore)):
+        """Return the columns with ``A,B`` as two, unless a column of the file is called that, and ``*`` as all."""
+        if path.is_dir() or not any("," in name or name == _EVERY for name in (*self.categorical, *self.ignore)):
             return self
         known = column_names(path, reading)
 
@@ -73,6 +74,8 @@ class Columns:
             return several if text not in known and not set(several).isdisjoint(known) else [text]
 
         found = [[name for text in texts for name in parts(text)] for texts in (self.categorical, self.ignore)]
+        if _EVERY in found[0] and _EVERY not in known:
+            found[0] = [name for name in known if name not in (*found[1], self.weights)]
         return replace(self, categorical=found[0], ignore=found[1])
 
     @property

@@ -288,3 +288,10 @@ def test_several_values_may_be_separated_by_commas(run, tennis):
 def test_a_column_may_have_a_comma_in_its_name(run, tmp_path: Path):
     (tmp_path / "d.csv").write_text('"a,b",a,b,ill\n1,x,y,no\n2,y,x,yes\n')
     assert "Ignored   a,b\n" in run("learn", tmp_path / "d.csv", "-t", "ill", "--ignore", "a,b").stdout
+
+
+def test_all_columns_may_be_categorical(run, tmp_path):
+    rows = "".join(f"{i % 3},{i % 5},{i % 2}\n" for i in range(30))
+    (tmp_path / "d.csv").write_text(f"a,b,ill\n{rows}")
+    run("learn", "d.csv", "--target", "ill", "--model", "nb", "--categorical", "*", "-o", "m.tb")
+    assert all(v.is_categorical for v in tb.load("m.tb").variables_)

@@ -16,7 +16,7 @@ from tunbridge.cli.options import Reading, check_column
 from tunbridge.cli.output import amount, counted, lines, shortlist
 from tunbridge.data import Column, Table, remarks
 from tunbridge.data.columns import Kind, column_to_arrow, infer_column
-from tunbridge.data.discretisation import discretise
+from tunbridge.data.discretisation import discretise, equal_frequency
 from tunbridge.data.frames import with_classes as coded_classes
 from tunbridge.data.readers import iter_batches, read_table
 from tunbridge.data.variable import number_of
@@ -56,12 +56,15 @@ class Columns:
     ----------------
     merge_categories : bool
         Take categories that differ in capitals or blanks only as one.
+    target_bins : N >= 2
+        Make classes of a target of numbers: so many bins with about as many rows each.
     """
 
     categorical: list[str] = ()  # type: ignore[assignment]
     ignore: list[str] = ()  # type: ignore[assignment]
     weights: str | None = None
     merge_categories: bool = False
+    target_bins: int | None = None
 
     def split(self, path: Path, reading: Reading) -> Columns:
         """Return the columns with ``A,B`` as two, unless a column of the file is called that, and ``*`` as all."""
@@ -170,7 +173,17 @@ def read_columns(path: Path, columns: Columns, reading: Reading, target: str | N
         columns.check(path, target, names)
         return [name for name in names if name not in columns.ignore], columns.kept_categorical
 
-    return read_chosen(path, reading, columns.weights, choose, merge=columns.merge_categories)
+    table = read_chosen(path, reading, columns.weights, choose, merge=columns.merge_categories)
+    return table if columns.target_bins is None else _with_target_bins(table, target, columns.target_bins)
+
+
+def _with_target_bins(table: Table, target: str | None, n_bins: int) -> Table:
+    """Return a table whose target is in bins; raise unless it holds numbers."""
+    if target is None or not table.variable(target).is_continuous:
+        what = f"the target {target!r} holds categories" if target else "there is none"
+        raise DataError(f"--target-bins must come with a target of numbers; {what}. Leave it out.")
+    values, weights = table.floats(target), table.weights
+    return table.with_column(equal_frequency(values, n_bins, weights).column(target, values))
 
 
 def read_chosen(

@@ -381,8 +381,8 @@ def _quantity(name: str, what: str, distinct: list[Any], hint: str) -> DataError
     held = f"{len(distinct)} different ones, {distinct[0]} to {distinct[-1]}"
     return DataError(
         f"the target must have classes; column {name!r} holds {what} ({held}). A network predicts numbers: "
-        "tb.learn_network and its predict, or tunbridge network learn --cuts none and predict --target. For classes "
-        f"discretize it first (tb.discretise), or {hint}"
+        "tb.learn_network and its predict, or tunbridge network learn --cuts none and predict --target. For "
+        f"classes discretize it (tb.discretise, --target-bins 3), or {hint}"
     )
 
 

@@ -295,3 +295,14 @@ def test_all_columns_may_be_categorical(run, tmp_path):
     (tmp_path / "d.csv").write_text(f"a,b,ill\n{rows}")
     run("learn", "d.csv", "--target", "ill", "--model", "nb", "--categorical", "*", "-o", "m.tb")
     assert all(v.is_categorical for v in tb.load("m.tb").variables_)
+
+
+def test_a_target_of_numbers_in_bins(run, tmp_path):
+    rows = "".join(f"{i % 7},{1.5 * (i % 7) + i / 100}\n" for i in range(70))
+    (tmp_path / "d.csv").write_text(f"a,price\n{rows}")
+    assert "--target-bins 3" in run("learn", "d.csv", "--target", "price", code=1).stderr
+    told = run("learn", "d.csv", "--target", "price", "--model", "nb", "--target-bins", "2", "-o", "m.tb").stdout
+    assert len(tb.load("m.tb").classes_) == 2
+    assert "Classes   price: ≤ " in told or "Classes   price: > " in told
+    wrong = run("learn", "d.csv", "--target", "a", "--categorical", "a", "--target-bins", "2", code=1).stderr
+    assert "--target-bins must come with a target of numbers; the target 'a' holds categories" in wrong

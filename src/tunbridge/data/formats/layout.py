@@ -252,7 +252,7 @@ def _sample(lines: list[str], delimiter: str, most: int) -> list[Record]:
 def _has_blanks(lines: list[str]) -> bool:
     """Return whether single blanks are the delimiter: as many in each line, with numbers in most columns."""
     rows = [line.rstrip("\r\n").split(" ") for line in lines[:_MANY_ROWS] if line.strip()]
-    width = len(rows[0])
+    width = len(rows[0]) if rows else 0
     if width < 2 or len(rows) <= _SURE_ROWS or any(len(row) != width or not all(row) for row in rows):
         return False
     numbers = sum(all(map(_NUMBER.fullmatch, column)) for column in zip(*rows[1:], strict=True))
@@ -445,23 +445,28 @@ def _are_labels(names: list[str]) -> bool:
 def _distinct(fields: list[str]) -> tuple[list[str], list[str], list[str]]:
     """Return distinct names, those that are not in the file, and lines of the report."""
     names, unnamed, notes = list[str](), list[str](), list[str]()
-    taken = set(fields)
+    taken, seen, last = set(fields), set[str](), dict[str, int]()
     for at, text in enumerate(fields, start=1):
         name = text
         if not text.strip():
-            name = _free(f"column_{at}", taken)
+            name = _free(f"column_{at}", taken, last)
             notes.append(f"Column {at} has no name: read as {name!r}")
-        elif text in names:
-            name = _free(text, taken, 2)
+        elif text in seen:
+            last.setdefault(text, 1)
+            name = _free(text, taken, last)
             notes.append(f"Column {at} has the name {text!r} again: read as {name!r}")
         if not text.strip() or _UNNAMED.fullmatch(text):
             unnamed.append(name)
+        seen.add(name)
         taken.add(name)
         names.append(name)
     return names, unnamed, notes
 
 
-def _free(name: str, taken: Collection[str], start: int | None = None) -> str:
-    """Return a name that is not taken."""
-    tried = name if start is None else f"{name}_{start}"
-    return tried if tried not in taken else _free(name, taken, (start or 1) + 1)
+def _free(name: str, taken: Collection[str], last: dict[str, int]) -> str:
+    """Return a name that is not taken: with the number after the last one that was used for it."""
+    tried = name
+    while tried in taken or name in last and tried == name:
+        last[name] = last.get(name, 1) + 1
+        tried = f"{name}_{last[name]}"
+    return tried

@@ -466,7 +466,7 @@ def _distinct(fields: list[str]) -> tuple[list[str], list[str], list[str]]:
 def _free(name: str, taken: Collection[str], last: dict[str, int]) -> str:
     """Return a name that is not taken: with the number after the last one that was used for it."""
     tried = name
-    while tried in taken or name in last and tried == name:
+    while tried in taken or (name in last and tried == name):
         last[name] = last.get(name, 1) + 1
         tried = f"{name}_{last[name]}"
     return tried

@@ -75,7 +75,7 @@ def _split_accuracies(table: tb.Table, weights: tuple[float | str, ...], seed: i
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tb.UnseenStateWarning)
         for weight in weights:
-            inner = tb.NaiveBayesClassifier(variance="mle")
+            inner = tb.NaiveBayesClassifier(numeric="gaussian", variance="mle")
             model = tb.SemiSupervisedClassifier(inner, unlabelled_weight=weight, max_iter=500)
             found.append(float(np.mean(model.fit(X.iloc[learn], few).predict(X.iloc[test]) == y[test])))
     return found

@@ -48,7 +48,7 @@ def chosen(X: np.ndarray, y: np.ndarray, peer: GaussianNB) -> list[Result]:
     ours = tb.NaiveBayesClassifier()
     fit = interleaved(lambda: ours.fit(X, y), lambda: peer.fit(X, y))
     predict = interleaved(lambda: ours.predict_proba(X), lambda: peer.predict_proba(X))
-    what = "default (numeric=\"auto\")"
+    what = 'default (numeric="auto")'
     return [
         Result(f"{what}: fit", *fit, peer_name="scikit-learn, Gaussian"),
         Result(f"{what}: predict_proba", *predict, peer_name="scikit-learn, Gaussian"),

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 
 _LONG = 300
-_PIECES = re.compile(rf"(?<![^\s(\[{{=])(['\"])(.{{{_LONG},}}?)\1(?![^\s.,;:)\]}}?])|\S{{{_LONG},}}", re.DOTALL)
+_PIECES = re.compile(
+    rf"(?<![^\s(\[{{=])(['\"])((?:(?!\1).){{{_LONG},}})\1(?![^\s.,;:)\]}}?])|\S{{{_LONG},}}", re.DOTALL
+)
 
 
 def _readable(message: object) -> object:

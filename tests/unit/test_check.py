@@ -165,3 +165,8 @@ def test_a_missing_file_is_reported_with_the_nearest_name(tmp_path: Path) -> Non
 def test_an_integer_that_python_does_not_write_is_still_an_error_of_ours():
     with pytest.raises(DataError, match="n must be at least 1; got a larger integer than can be written"):
         check_integer("n", -(10**5000), low=1)
+
+
+def test_long_messages_with_short_names_are_whole():
+    message = f"column 'a' must be short; {'so it is said at length, ' * 20}or use --categorical 'a' instead."
+    assert str(DataError(message)) == message

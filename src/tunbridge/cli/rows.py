@@ -102,8 +102,8 @@ class FarValues:
                 if found.any() and not self.first:
                     low, high = self.ranges[name]
                     i = int(found.argmax())
-                    where = f"in row {self.seen + i + 1} {name} is {values[i]:.6g}"
-                    self.first = f"{where}, learned were {low:.6g} to {high:.6g}"
+                    where = f"in row {self.seen + i + 1} " if self.seen + rows.num_rows > 1 else ""
+                    self.first = f"{where}{name} is {values[i]:.6g}, learned were {low:.6g} to {high:.6g}"
                 far |= found
         self.n += int(far.sum())
         self.seen += rows.num_rows

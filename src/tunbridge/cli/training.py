@@ -367,7 +367,17 @@ def oddities(training: Training) -> list[str]:
         shown = list(groups.items())[:_SHOWN_LABELS]
         spelled = "; ".join(f"{kept!r} and {listed(list(others))}" for kept, others in shown)
         found.append(f"{name} has categories that differ in capitals or blanks only: {spelled} (--merge-categories)")
+    found += suspected_lines(training.whole)
     return [*training.odd, *found, *_odd_number_lines(training.whole, but=training.target)]
+
+
+def suspected_lines(table: Table) -> list[str]:
+    """Return a line for each value that may stand for a missing one."""
+    return [
+        f"{name}: {mark!r} ({counted(n, 'row')}) may be a missing value; --missing={quote(mark)} reads it so"
+        for name, marks in table.suspected_missing.items()
+        for mark, n in marks.items()
+    ]
 
 
 def useless_columns(table: Table) -> dict[str, str]:

@@ -329,7 +329,14 @@ def _markers(missing: Sequence[str] | None, reading: Reading | None) -> tuple[st
     """Return the missing markers that are given, or those of another file, or the default ones."""
     if missing is None:
         return DEFAULT_MISSING if reading is None else reading.missing
-    return check_missing(missing)
+    return _spelled(check_missing(missing))
+
+
+def _spelled(markers: tuple[str, ...]) -> tuple[str, ...]:
+    """Return missing markers with other spellings of those that are integers: ``-99`` is ``-99.0``, too."""
+    ends = [""] + [f"{mark}{zeros}" for mark in ".," for zeros in ("0", "00")]
+    found = [[m + end for end in ends] if m.lstrip("+-").isdigit() else [m] for m in markers]
+    return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 
 def check_missing(missing: Sequence[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import sklearn
 
 import tunbridge as tb
 from tunbridge.classifiers._estimator import unfitted_copy
+from tunbridge.data.reading import Reading
 
 
 @pytest.fixture
@@ -71,5 +72,5 @@ def test_a_chosen_model_keeps_its_cross_validated_accuracy(table, tmp_path: Path
 
 def test_how_the_table_was_read_is_shown(table):
     clf = tb.NaiveBayesClassifier().fit(table, "play")
-    clf.reading_ = {"delimiter": ";", "missing": ("-99",), "encoding": None}
-    assert "reading    delimiter ;, missing ('-99',)" in str(clf)
+    clf.reading_ = Reading(notes=("Delimiter: ';'", "Missing in 'age': '-'"))
+    assert "reading    Delimiter: ';'; Missing in 'age': '-'" in str(clf)

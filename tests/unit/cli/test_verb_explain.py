@@ -46,7 +46,7 @@ def test_numbers_and_names_with_signs(run, tmp_path: Path):
     run("learn", "d.csv", "-t", "y")
     found = json.loads(run("explain", "d.tb", "--given", "a=b=2.25", "--given", "a=u", "--json").stdout)
     assert {e["feature"]: e["value"] for e in found["evidence"]} == {"a=b": 2.25, "a": "u"}
-    assert "must have a number for 'a=b'; got 'x'" in run("explain", "d.tb", "--given", "a=b=x", code=1).stderr
+    assert "for 'a=b'; got 'x'" in run("explain", "d.tb", "--given", "a=b=x", code=1).stderr
     assert "must have a number" in run("explain", "d.tb", "--given", "a=b=1e999", code=1).stderr
 
 
@@ -135,3 +135,18 @@ class TestAllRows:
         assert "--plot must have something to draw" in run("explain", model, "--plot", "a.png", code=2).stderr
         assert "must end in '.png'" in run("explain", model, "--nomogram", "n.bmp", code=1).stderr
         assert "--row must come with a table" in run("explain", model, "--importance", "--row", "2", code=2).stderr
+
+
+def test_values_are_written_as_in_the_table(run, tmp_path):
+    pays = [1000 + 37 * i for i in range(40)]
+    days = [f"0{1 + i % 9}.0{1 + i % 8}.2024;{'no' if i % 3 else 'yes'}" for i in range(40)]
+    text = "".join(f"{pay // 1000}.{pay % 1000:03},50;{rest}\n" for pay, rest in zip(pays, days, strict=True))
+    (tmp_path / "d.csv").write_text(f"pay;since;left\n{text}")
+    run("learn", "d.csv", "--target", "left", "--model", "nb", "--numeric", "gaussian", "-o", "m.tb")
+    told = run("explain", "m.tb", "--given", "pay=1.500,50", "--given", "since=03.04.2024")
+    assert "1500.5" in told.stdout
+    assert told.stdout == run("explain", "m.tb", "--given", "pay=1500,50", "--given", "since=2024-04-03").stdout
+    far = run("explain", "m.tb", "--given", "pay=9000000").stderr
+    assert "1 row holds a number far outside of what was learned: pay is 9e+06, learned were 1000.5 to 2443.5" in far
+    wrong = run("explain", "m.tb", "--given", "since=soon", code=1).stderr
+    assert "--given must have a number, or a date such as 2025-12-24, for 'since'; got 'soon'" in wrong

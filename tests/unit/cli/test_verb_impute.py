@@ -304,3 +304,16 @@ def test_bad_input_without_a_network(run, asia, tmp_path):
     assert "must come with a network" in run("impute", "w.csv", "--cell-wise", code=2).stderr
     assert "Did you mean 'ward'?" in run("impute", "w.csv", "--ignore", "wardd", code=1).stderr
     assert "--report must come without a network" in run("impute", asia, "w.csv", "--report", "c.csv", code=2).stderr
+
+
+def test_numbers_are_filled_in_as_the_file_writes_them(run, tmp_path):
+    heights = ["" if i % 9 == 0 else f"1,{50 + i % 40}" for i in range(90)]
+    temps = ["-99.0" if i % 10 == 5 else f"{i}.5" for i in range(90)]
+    rows = "".join(f"{h};{i % 40};{t}\n" for i, (h, t) in enumerate(zip(heights, temps, strict=True)))
+    (tmp_path / "d.csv").write_text(f"height;n;temp\n{rows}")
+    run("impute", "d.csv", "--missing=-99", "-o", "out.csv")
+    filled = tb.read_table("out.csv")
+    found = filled.to_pandas()["height"]
+    assert found.between(1.4, 2.0).all()
+    assert found.nunique() > 30
+    assert filled.to_pandas()["temp"].min() > -99

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
-from shlex import quote
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from tunbridge.cli.files import is_a, is_network_name, load_any, load_network
 from tunbridge.cli.networks import forecast_fields
 from tunbridge.cli.options import Reading
 from tunbridge.cli.output import counted, say, say_fields, say_table, shortlist
+from tunbridge.cli.training import suspected_lines
 from tunbridge.data import Table
 from tunbridge.data.readers import read_table
 from tunbridge.errors import DataError
@@ -96,11 +96,7 @@ def _describe_folder(path: Path, reading: Reading) -> None:
 def _say_reading(table: Table) -> None:
     """Print what was detected when a table was read, and what may have been read wrongly."""
     notes = table.reading.notes if table.reading is not None else ()
-    found = [
-        f"{name}: {mark!r} ({counted(n, 'row')}) may be a missing value; --missing={quote(mark)} reads it so"
-        for name, marks in table.suspected_missing.items()
-        for mark, n in marks.items()
-    ]
+    found = suspected_lines(table)
     for title, lines in (("Detected", notes), ("Look at", found)):
         if lines:
             say(f"\n{title}:")

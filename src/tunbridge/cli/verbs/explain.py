@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import html
 import sys
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+
+import pyarrow as pa
 
 from tunbridge._core.check import did_you_mean, shortened
 from tunbridge._core.registry import verb
@@ -14,15 +18,18 @@ from tunbridge.cli.documents import NOUNS, READ, SEQUENCE, column_of, is_loose, 
 from tunbridge.cli.files import check_exists, check_output, check_picture, load_model, replacing, write_picture
 from tunbridge.cli.options import AsJson, ModelFile, Reading
 from tunbridge.cli.output import counted, note, say, say_json, shortlist
-from tunbridge.cli.rows import COLUMN_RULE, OtherColumn, row_of
+from tunbridge.cli.rows import COLUMN_RULE, FarValues, OtherColumn, row_of
 from tunbridge.cli.usage import UsageError, refuse
 from tunbridge.data import Variable
 from tunbridge.data.columns import to_floats
+from tunbridge.data.formats.request import holds_text
 from tunbridge.data.formats.source import table_suffixes
+from tunbridge.data.formats.spelling import Spelling, parsed
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
     from tunbridge.classifiers.base import BayesClassifier
+    from tunbridge.data.reading import Reading as Record
     from tunbridge.decisions import Explanation, Importance, WhatIf
 
     Answer = Explanation | WhatIf | Importance
@@ -190,9 +197,12 @@ def _values(model: BayesClassifier, rows: str | None, case: Case, reading: Readi
         return _given_text(model, case.given) if rows is None else _text(model, rows, case, reading)
     refuse((case.column, COLUMN_RULE))
     if rows is None:
-        return _given_case(model, case.given)
-    values = _row(model, Path(rows), case, reading, "row")
-    return {v.name: values[v.name] for v in model.variables_}
+        found = _given_case(model, case.given)
+    else:
+        values = _row(model, Path(rows), case, reading, "row")
+        found = {v.name: values[v.name] for v in model.variables_}
+    _note_far(model, found)
+    return found
 
 
 def _row(model: BayesClassifier, path: Path, case: Case, reading: Reading, what: str) -> dict[str, object]:
@@ -213,8 +223,16 @@ def _given_case(model: BayesClassifier, given: list[str]) -> dict[str, object]:
             raise _no_such_feature(text, list(variables))
         if case[name] is not None:
             raise DataError(f"--given must name a feature once; got {name!r} twice.")
-        case[name] = _value(variables[name], text[len(name) + 1 :])
+        case[name] = _value(variables[name], text[len(name) + 1 :], getattr(model, "reading_", None))
     return case
+
+
+def _note_far(model: BayesClassifier, case: Mapping[str, object]) -> None:
+    """Print a note if a number is far outside of what was learned."""
+    far = FarValues(model)
+    numbers = {name: [value] for name, value in case.items() if isinstance(value, float)}
+    far.add(pa.table(numbers))
+    far.say()
 
 
 def _no_such_feature(text: str, names: list[str]) -> Exception:
@@ -224,13 +242,26 @@ def _no_such_feature(text: str, names: list[str]) -> Exception:
     return DataError(f"--given must name a feature of the model; got {name!r}. {did_you_mean(name, names)}")
 
 
-def _value(variable: Variable, text: str) -> object:
+def _value(variable: Variable, text: str, record: Record | None) -> object:
+    """Return a value; numbers and dates may be written as in the table that was learned from, dates in ISO form."""
     if variable.is_categorical:
         return (variable.states or ())[variable.code(text)]
+    name, texts = variable.name, pa.array([text])
+    if record is not None and (name in record.numbers or name in record.dates):
+        found = parsed(texts, Spelling(record.numbers.get(name), record.dates.get(name), (), ""))
+        if not holds_text(found.type):
+            return float(to_floats(name, found)[0])
+    for values in (texts, _as_date(texts)):
+        with suppress(DataError):
+            return float(to_floats(name, values)[0])
+    raise DataError(f"--given must have a number, or a date such as 2025-12-24, for {name!r}; got {text!r}.")
+
+
+def _as_date(texts: pa.Array) -> pa.Array:
     try:
-        return float(to_floats(variable.name, [text])[0])
-    except DataError:
-        raise DataError(f"--given must have a number for {variable.name!r}; got {text!r}.") from None
+        return texts.cast(pa.timestamp("s"))
+    except pa.ArrowInvalid:
+        return texts
 
 
 def file_of(text: str) -> Path | None:

@@ -45,6 +45,7 @@ from tunbridge.errors import DataWarning, TunbridgeWarning, UnknownVariableError
 from tunbridge.network import BayesianNetwork
 
 if TYPE_CHECKING:
+    from tunbridge.data.reading import Reading as Record
     from tunbridge.learning.imputing import FilledCell, Imputed
 
 Filling = Annotated[
@@ -172,7 +173,7 @@ def _impute_alone(path: Path, filling: dict[str, Any], files: list[Path], alone:
     words = pa.concat_tables(list(iter_verbatim([path], reading, BATCH_ROWS)))
     for draw, file in enumerate(files or [None]):
         found = tb.impute(table, random_state=np.random.default_rng([seed, draw]), **how)
-        write_batches(file, iter([found.to_arrow() if is_typed(file) else _with_cells(words, found)]))
+        write_batches(file, iter([found.to_arrow() if is_typed(file) else _with_cells(words, found, table.reading)]))
     for name, why in found.skipped.items():
         note(f"Note: {name} is not imputed: it {why}.")
     for name in () if draws else found.unrelated:
@@ -191,8 +192,8 @@ def _impute_alone(path: Path, filling: dict[str, Any], files: list[Path], alone:
         note(f"The filled cells are in {alone.report}.")
 
 
-def _with_cells(words: pa.Table, found: Imputed) -> pa.Table:
-    """Return the values of a file word for word, with the filled cells in their places."""
+def _with_cells(words: pa.Table, found: Imputed, record: Record | None) -> pa.Table:
+    """Return the values of a file word for word, with the filled cells in their places, numbers written as there."""
     cells: dict[str, list[FilledCell]] = {}
     for cell in found.cells:
         cells.setdefault(cell.column, []).append(cell)
@@ -202,17 +203,18 @@ def _with_cells(words: pa.Table, found: Imputed) -> pa.Table:
             words = words.set_column(words.column_names.index(name), name, found.to_arrow()[name])
             continue
         texts = column.to_pylist()
-        known = [text.strip() for text in texts[:_LOOKED_AT] if text and _NUMBER.fullmatch(text)]
-        digits = max((len(text.partition(".")[2]) for text in known), default=0)
+        mark = record.numbers[name].decimal if record is not None and name in record.numbers else "."
+        decimals = re.compile(rf"\d*{re.escape(mark)}(\d+)\D*")
+        found_in = (decimals.search(text) for text in texts[:_LOOKED_AT] if text)
+        digits = min(_MOST_DIGITS, max((len(each[1]) for each in found_in if each), default=0))
         for cell in some:
             is_number = cell.probability is None
-            texts[cell.row] = f"{cell.value:.{min(digits, _MOST_DIGITS)}f}" if is_number else str(cell.value)
+            texts[cell.row] = f"{cell.value:.{digits}f}".replace(".", mark) if is_number else str(cell.value)
         words = words.set_column(words.column_names.index(name), name, [texts])
     return words
 
 
 _LOOKED_AT, _MOST_DIGITS = 10_000, 6
-_NUMBER = re.compile(r"\s*[-+]?\d*\.?\d+\s*")
 
 
 def _report(work: _Work, files: list[Path], seed: str) -> None:

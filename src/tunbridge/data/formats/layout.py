@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tunbridge._core.check import counted, listed
-from tunbridge.data.formats.source import HEAD, Scan, Source, reading
+from tunbridge.data.formats.source import HEAD, Scan, Source, check_decodes, reading
 from tunbridge.data.reading import Reading, is_odd
 from tunbridge.errors import DataError, FormatError
 
@@ -90,8 +90,12 @@ class Layout:
             left = records(islice(lines, done, None), self.delimiter)
             if self.skipped is None:
                 next(left, None)
-            for record in left:
-                yield record._replace(line=record.line + done)
+            try:
+                for record in left:
+                    yield record._replace(line=record.line + done)
+            except UnicodeError:
+                check_decodes(source)  # tells the line
+                raise
 
     def columns_where(self, holds: Callable[[list[str]], bool]) -> list[str]:
         """Return the columns whose values in the first rows, missing ones left out, have a property."""

@@ -57,7 +57,7 @@ def test_a_network_remembers_too(run, export: Path, tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text(ROWS)
     run("network", "learn", export, "--missing=-99", "--cuts", "frequency", "-o", "n.tb", "--ignore", "Nr")
     net = tb.load("n.tb")
-    assert net.reading.missing[-1] == "-99"
+    assert "-99" in net.reading.missing
     assert net.reading.numbers["Umsatz"].decimal == ","
     asked = ("predict", "n.tb", "rows.csv", "-t", "kauft", "--proba")
     assert answers(run(*asked).stdout) == answers(run(*asked, "--missing=-99").stdout)

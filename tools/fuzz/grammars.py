@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from copy import deepcopy
 from decimal import Decimal
 from random import Random
 from typing import Any, NamedTuple
@@ -131,7 +132,7 @@ def mutate_json_lines(data: bytes, rng: Random) -> bytes:
     for _ in range(rng.randint(1, 3)):
         row = rng.choice(rows) if rows else {}
         if not isinstance(row, dict) or not row or rng.random() < 0.1:
-            rows.insert(rng.randrange(len(rows) + 1), rng.choice(_VALUES))
+            rows.insert(rng.randrange(len(rows) + 1), deepcopy(rng.choice(_VALUES)))
             continue
         key, change = rng.choice(list(row)), rng.randrange(4)
         if change == 0:
@@ -139,7 +140,7 @@ def mutate_json_lines(data: bytes, rng: Random) -> bytes:
         elif change == 1:
             row[rng.choice((*WORDS, *row))] = row.get(key)
         else:
-            row[key] = rng.choice(_VALUES)
+            row[key] = deepcopy(rng.choice(_VALUES))
     return "\n".join(json.dumps(row) for row in rows).encode("utf-8", "surrogatepass")[:LONGEST]
 
 

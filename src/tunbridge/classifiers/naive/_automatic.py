@@ -85,13 +85,15 @@ def choose(examples: Examples, asked: Mapping[int, str]) -> Choice:
     numbers = [j for j, role in asked.items() if role == "auto"]
     if set(asked.values()) <= {"gaussian", "kernel"}:  # nothing to look at
         return Choice(dict(asked), {}, Automatic())
-    known = _known(examples)
-    chosen, weight = _chosen(known, numbers) if numbers else ({}, 1.0)
+    whole = _known(examples)
+    some = _some(whole)
+    chosen, weight = _chosen(some, numbers) if numbers else ({}, 1.0)
     roles = {**asked, **chosen}
     steps: dict[int, float] = {}
     lows: dict[int, float] = {}
     cuts: dict[int, Discretisation] = {}
     for j, role in roles.items():
+        known = some if j in chosen else whole
         values = numbers_of(known.rows, j)
         if role == "discretise":
             cuts[j] = mdl_cuts(values, known.classes, known.weights)
@@ -109,12 +111,16 @@ def choose(examples: Examples, asked: Mapping[int, str]) -> Choice:
 
 
 def _known(examples: Examples) -> Examples:
-    """Return the rows with a class and a weight; of a large table some of them."""
+    """Return the rows with a class and a weight."""
     known = (examples.classes >= 0) & (examples.mass > 0)
-    if (n := int(known.sum())) > _LARGE:
-        rows = np.flatnonzero(known)[np.random.default_rng(0).permutation(n)[:_LARGE]]
-        return examples.take(np.sort(rows))
     return examples if known.all() else examples.take(known)
+
+
+def _some(examples: Examples) -> Examples:
+    """Return the rows; of a large table some of them."""
+    if examples.n_rows <= _LARGE:
+        return examples
+    return examples.take(np.random.default_rng(0).permutation(examples.n_rows) < _LARGE)
 
 
 def _low(distinct: np.ndarray, name: str) -> float:

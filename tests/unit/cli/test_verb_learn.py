@@ -306,3 +306,9 @@ def test_a_target_of_numbers_in_bins(run, tmp_path):
     assert "Classes   price: ≤ " in told or "Classes   price: > " in told
     wrong = run("learn", "d.csv", "--target", "a", "--categorical", "a", "--target-bins", "2", code=1).stderr
     assert "--target-bins must come with a target of numbers; the target 'a' holds categories" in wrong
+
+
+def test_two_rows_cannot_be_compared(run, tmp_path):
+    (tmp_path / "d.csv").write_text("a,ill\nu,no\nv,yes\n")
+    assert "no class has two rows, so models could not be compared" in run("learn", "d.csv", "--target", "ill").stderr
+    assert type(tb.load("d.tb")).__name__ == "NaiveBayesClassifier"

@@ -80,8 +80,7 @@ def learn(
     choice = _choice(models, training, choosing)
     learned = choice.classifier if choice else models[0].fitted(training.labelled())
     if choice is None and len(models) > 1:
-        remarks = [*remarks, "no class has two rows, so models could not be compared, and naive Bayes was learned"]
-        note(f"Note: {remarks[-1]}.")
+        note("Note: no class has two rows, so models could not be compared; naive Bayes was learned.")
     chosen = choice.name if choice else names[0] if choosing.models else ""
     fields = table_fields(data, training, columns) + _about_model(chosen, learned, target)
     commands = [f"predict {quote(str(file))} rows.csv -o predicted.csv", f"explain {quote(str(file))} rows.csv --row 1"]

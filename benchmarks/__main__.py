@@ -41,6 +41,7 @@ TITLES = {
     "text": "Text: from raw strings to models and predictions",
     "accuracy.newsgroups": "Accuracy: the 20 newsgroups",
     "accuracy.sms": "Accuracy: SMS spam",
+    "accuracy.texts": "Accuracy: texts beside other columns",
     "text_scale": "Text at scale: 500 000 documents streamed",
     "start": "Cold start and compilation",
 }

@@ -309,6 +309,7 @@ def _position(column: object, place: Mapping[str, int]) -> int:
 def _completed(estimator: Any, row: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Return one row as columns; features that it does not name are missing."""
     given, names = dict(row.items()), [v.name for v in estimator.variables_]
+    names += getattr(estimator, "text_columns_", ())
     check_columns("a row", [n for n in given if n != estimator.target_name_], names, "features")
     return {name: [given.get(name)] for name in names}
 

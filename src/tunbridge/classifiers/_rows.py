@@ -25,6 +25,9 @@ SampleWeight: TypeAlias = ArrayLike | None
 Categorical: TypeAlias = str | Sequence[str] | Sequence[int] | Mapping[str, bool] | None
 """Which columns are categorical: None, "all", names, positions or a mask, or a mapping of columns to bool."""
 
+TextColumns: TypeAlias = str | Sequence[str] | Mapping[str, Any] | None
+"""Which columns are free text: "auto", None, names, or a mapping of columns to classifiers of texts."""
+
 ClassPrior: TypeAlias = str | ArrayLike | Mapping[Any, float] | None
 """P(c): relative frequencies (None), "uniform", in the order of the classes, or by class."""
 

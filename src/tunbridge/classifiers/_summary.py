@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tunbridge._core.check import counted, listed, shortened
 from tunbridge._core.grid import grid_lines, html_table
 from tunbridge.classifiers._statistics import inner_statistics
+from tunbridge.classifiers._texts import all_names, texts_of
 from tunbridge.data import Variable
 
 if TYPE_CHECKING:
@@ -22,19 +23,20 @@ _HEADER = ("feature", "type", "values")
 def summary_text(model: BayesClassifier[Any], most: int | None = _FEATURES) -> str:
     """Return the summary of a classifier as text, with at most ``most`` features (None: all)."""
     lines = [f"{what:<9}  {text}" for what, text in _fields(model)]
-    features = model.variables_[:most]
-    if features:
-        lines += ["", *grid_lines(_HEADER, [_feature(model, j) for j in range(len(features))], left=None)]
-    if len(features) < len(model.variables_):
-        lines.append(f"… and {counted(len(model.variables_) - len(features), 'more feature')}")
+    features = _features(model)
+    shown = features[:most]
+    if shown:
+        lines += ["", *grid_lines(_HEADER, shown, left=None)]
+    if len(shown) < len(features):
+        lines.append(f"… and {counted(len(features) - len(shown), 'more feature')}")
     return "\n".join([_title(model), *lines])
 
 
 def summary_html(model: BayesClassifier[Any]) -> str:
     """Return the summary of a classifier as HTML, everything escaped."""
     fields = html_table(["", ""], [*_fields(model)], left=None)
-    shown = min(len(model.variables_), _FEATURES)
-    features = html_table(_HEADER, [_feature(model, j) for j in range(shown)], left=None) if shown else ""
+    shown = _features(model)[:_FEATURES]
+    features = html_table(_HEADER, shown, left=None) if shown else ""
     return f"<p>{escape(_title(model))}</p>{fields}{features}"
 
 
@@ -48,8 +50,9 @@ def _fields(model: BayesClassifier[Any]) -> Iterator[tuple[str, str]]:
     shown = ", ".join(f"{label} {count:g}" for label, count in zip(labels, counts, strict=False))
     more = f", … ({len(counts)} in all)" if len(counts) > _CLASSES else ""
     yield "target", f"{model.statistics_.target.name}: {shown}{more}"
-    if model.variables_:
-        yield "features", f"{len(model.variables_)}: {listed(v.name for v in model.variables_)}"
+    names = all_names(inner_statistics(model.statistics_))
+    if names:
+        yield "features", f"{len(names)}: {listed(names)}"
     yield from model._described().items()
     if scores := getattr(model, "evaluation_", None):
         yield "accuracy", _scores_text(scores)
@@ -68,6 +71,15 @@ def _scores_text(scores: Mapping[str, float]) -> str:
     shown = {"accuracy": "", "log_loss": "log-loss "}
     numbers = ", ".join(f"{word}{scores[name]:.3f}" for name, word in shown.items() if name in scores)
     return f"{numbers} in {scores['folds']:g}-fold cross-validation" if "folds" in scores else numbers
+
+
+def _features(model: BayesClassifier[Any]) -> list[tuple[str, str, str]]:
+    """Return the name, the type and the values of every feature; of a text the number of words, and its weight."""
+    found = [_feature(model, j) for j in range(len(model.variables_))]
+    for each in texts_of(inner_statistics(model.statistics_)):
+        words = counted(each.model.statistics_.amounts.shape[0], "different word")
+        found.insert(each.position, (shortened(each.name, _NAME), "text", f"{words}, weight {each.weight:.2g}"))
+    return found
 
 
 def _feature(model: BayesClassifier[Any], j: int) -> tuple[str, str, str]:

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tunbridge._core.check import check_choice, check_fitted, counted, warn_user
+from tunbridge._core.check import check_choice, check_fitted, counted, listed, warn_user
 from tunbridge._core.memory import check_memory
 from tunbridge._core.packing import pack, unpack
 from tunbridge._core.registry import Entry
@@ -39,7 +39,7 @@ from tunbridge.classifiers._classes import (
 )
 from tunbridge.classifiers._estimator import Estimator, available_if
 from tunbridge.classifiers._parameters import parameters_content, parameters_of
-from tunbridge.classifiers._reading import TableReader, table_tags
+from tunbridge.classifiers._reading import TableReader, is_known_frame, table_tags
 from tunbridge.classifiers._rows import (
     Categorical,
     ClassPrior,
@@ -50,13 +50,27 @@ from tunbridge.classifiers._rows import (
     Reader,
     Rows,
     SampleWeight,
+    TextColumns,
 )
 from tunbridge.classifiers._statistics import Part, Statistics, inner_statistics
 from tunbridge.classifiers._summary import summary_html, summary_text
+from tunbridge.classifiers._texts import (
+    ModelWithTexts,
+    TableWithTexts,
+    Texts,
+    all_names,
+    check_text_columns,
+    texts_apart,
+    texts_of,
+    with_documents,
+    with_texts,
+    with_words,
+)
 from tunbridge.classifiers.explanation.contributions import Compared, compared_rows, explanations
 from tunbridge.classifiers.explanation.importance import importance_of
 from tunbridge.classifiers.explanation.what_if import Changeable, changes
 from tunbridge.data import State, Table, Variable
+from tunbridge.data.frames import frame_columns
 from tunbridge.data.reading import Reading
 from tunbridge.data.remarks import number_ranges
 from tunbridge.data.table import check_weights
@@ -94,6 +108,9 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
     can_continue: ClassVar[bool] = True
     """Whether it can learn from further rows."""
 
+    needs_columns: ClassVar[bool] = False
+    """Whether it must have a column beside those of free text."""
+
     has_joint: ClassVar[bool] = True
     """Whether its model is a joint distribution P(x, c), so that rows without a class tell P(x)."""
 
@@ -101,6 +118,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
     n_jobs: int | None
     class_prior: ClassPrior
     categorical: Categorical
+    text: TextColumns
     statistics_: S
     feature_names_in_: np.ndarray
     evaluation_: dict[str, float]
@@ -140,11 +158,16 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
     @classmethod
     def _statistics(cls, content: Mapping[str, Any]) -> Any:
         """Return the statistics that a file holds; raise ValueError where they do not belong together."""
-        return Statistics.from_content(content, cls.parts)
+        kinds = (*cls.parts, Texts) if Texts.name in content else cls.parts
+        return Statistics.from_content(content, kinds)
 
     def categorical_columns(self) -> Categorical:
         """Return which columns of a table are categorical, as the parameter says it."""
         return self.categorical
+
+    def text_setting(self) -> TextColumns:
+        """Return which columns of a table are free text, as the parameter says it."""
+        return getattr(self, "text", None)
 
     def reader(self) -> Reader:
         """Return how X is read."""
@@ -226,20 +249,23 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         """Raise for parameters that are not valid, before anything is learned."""
         n_threads(self.n_jobs)
         self._check_parameters()
+        check_text_columns(self.text_setting())
 
     def _learn(self, X: Frame, y: Labels, classes: Labels, sample_weight: SampleWeight) -> None:
         """Collect the statistics of a batch, merge them with those so far, and derive the model."""
         self.check_parameters()
         before, target_name = getattr(self, "statistics_", None), getattr(self, "target_name_", None)
-        self.adopt(*self._gathered(X, y, classes, sample_weight, before, target_name))
+        self.adopt(*self._all_rows(X, y, classes, sample_weight, before, target_name))
 
-    def _gathered(
+    def _all_rows(
         self, X: Frame, y: Labels, classes: Labels, weights: SampleWeight, before: S | None, target_name: str | None
     ) -> tuple[S, str | None]:
         """Return the statistics of what was learned before and of X together, and the name of the target."""
         reader = self.reader()
         X, y, weights, target_name = reader.split(X, y, weights, target_name)
         rows = reader.learned(self, X, before)
+        if isinstance(rows, Table):
+            rows = self._with_texts(rows, X) if texts_of(before) else texts_apart(self, rows)
         if not rows.n_rows and before is None:
             raise DataError("X must have at least one row to learn from; got none.", parameter="X")
         if target_name is None and before is None:
@@ -250,24 +276,41 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         what = f"what is kept of {counted(len(rows.variables), 'feature')} for {target.n_states} classes"
         check_memory(what, 8.0 * n_cells, ways_out="Leave out features, or group classes.")
         mass = None if weights is None else check_weights(np.asarray(weights), rows.n_rows)
-        new = self.collect(Examples(rows, codes, target, mass), before)
+        new = self.gathered(Examples(rows, codes, target, mass), before)
         return new if before is None else before.merge(new), target_name
+
+    def gathered(self, examples: Examples, before: S | None) -> S:
+        """Return the statistics of some rows: of the columns, and of the texts beside them."""
+        rows = examples.rows
+        if not isinstance(rows, TableWithTexts):
+            return self.collect(examples, before)
+        if self.needs_columns and not rows.columns:
+            rule = f"{type(self).__name__} must have a column beside those of free text"
+            hint = "Use NaiveBayesClassifier or TextClassifier."
+            raise DataError(f"{rule}; got {listed(rows.documents)} only. {hint}", parameter="X")
+        found: Any = self.collect(examples, before)
+        if isinstance(found, Statistics):  # otherwise those of a classifier around another one, which has them
+            found = with_texts(self, examples, found, before)
+        return found  # type: ignore[no-any-return]
 
     def fit_examples(self, examples: Examples) -> Self:
         """Learn from rows that have been read: for an estimator around this one."""
         self._check_parameters()
-        return self.adopt(self.collect(examples, None), None)
+        return self.adopt(self.gathered(examples, None), None)
 
     def adopt(self, statistics: S, target_name: str | None) -> Self:
         """Take statistics as what has been learned, and derive everything else from them."""
         self.__dict__.pop("evaluation_", None)  # it was that of other rows
         self.class_log_prior_ = self.log_prior(statistics)
         self._model = self.derive(statistics, self.class_log_prior_)
+        if texts := texts_of(statistics):
+            self._model = ModelWithTexts(self._model, texts)
         self.statistics_, self.target_name_ = statistics, target_name
         self.classes_, self.class_count_ = np.array(statistics.target.states), statistics.class_weight
         self.variables_ = statistics.variables
-        if self.variables_:
-            self.n_features_in_ = len(self.variables_)
+        self.text_columns_ = tuple(each.name for each in texts_of(inner_statistics(statistics)))
+        if self.variables_ or self.text_columns_:
+            self.n_features_in_ = len(self.variables_) + len(self.text_columns_)
         return self
 
     # Prediction
@@ -414,7 +457,8 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
 
     def reasons(self, rows: Any, compared: list[Compared]) -> list[Any]:
         """Return why each row has one class rather than another."""
-        return explanations(self.model_, rows, compared)
+        found = explanations(self.model_, rows, compared)
+        return with_words(found, self.model_.texts, rows, compared) if isinstance(rows, TableWithTexts) else found
 
     @at_once
     def what_if(self, X: Frame, *, to: State | None = None, features: Changeable = None) -> WhatIf | list[WhatIf]:
@@ -531,7 +575,13 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
 
     def _rows(self, X: Frame) -> Any:
         check_fitted(self)
-        return self.reader().known(self, X)
+        if self.text_columns_ and not (isinstance(X, Mapping) or is_known_frame(X)):
+            X = X if isinstance(X, Table) else frame_columns(X)  # once: it may be a stream
+        rows = self.reader().known(self, X)
+        return self._with_texts(rows, X) if self.text_columns_ else rows
+
+    def _with_texts(self, rows: Table, X: Frame) -> TableWithTexts:
+        return with_documents(texts_of(inner_statistics(self.statistics_)), rows, X)
 
     # What was learned, in words
 
@@ -632,7 +682,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         statistics = cls._statistics(content["statistics"])
         model.adopt(statistics, unpack(str | None, content["target_name"]))
         if unpack(bool, content["has_feature_names"]):
-            model.feature_names_in_ = np.array([v.name for v in statistics.variables], object)
+            model.feature_names_in_ = np.array(all_names(inner_statistics(statistics)), object)
             if model.target_name_ in model.feature_names_in_.tolist():
                 raise ValueError("its target must not be one of its features")
         if "evaluation" in content:

@@ -26,13 +26,14 @@ from tunbridge._core.check import listed
 from tunbridge.cli.files import check_exists
 from tunbridge.cli.options import Reading, check_column
 from tunbridge.cli.output import note, tracked
-from tunbridge.cli.training import Columns, Training, text_columns, with_classes
+from tunbridge.cli.training import Columns, Training, with_classes
 from tunbridge.cli.usage import UsageError, near_hint, refuse, refuse_options
 from tunbridge.data import Column, Table, Variable, as_table
 from tunbridge.data.columns import Kind, column_to_arrow
 from tunbridge.data.formats.request import nulled
 from tunbridge.data.formats.source import find_source
 from tunbridge.data.readers import iter_batches, read_table
+from tunbridge.data.remarks import text_columns
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:

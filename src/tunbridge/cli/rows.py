@@ -144,6 +144,11 @@ def _iter_table(
         yield features
 
 
+def feature_names(model: BayesClassifier) -> list[str]:
+    """Return the columns that a model reads, those of free text last."""
+    return [*(v.name for v in model.variables_), *model.text_columns_]
+
+
 def _known(model: BayesClassifier | NetworkTarget) -> Record | None:
     """Return how the table was read that a model was learned from, if it remembers that."""
     found: Record | None = model.net.reading if isinstance(model, NetworkTarget) else getattr(model, "reading_", None)
@@ -159,7 +164,7 @@ def _check_features(model: BayesClassifier | NetworkTarget, path: Path, names: l
     if isinstance(model, NetworkTarget):
         check_some_columns(model, path, names)
         return
-    absent = [v.name for v in model.variables_ if v.name not in names]
+    absent = [name for name in feature_names(model) if name not in names]
     if absent:
         raise DataError(
             f"{path.name} must have the columns that the model was learned from; {listed(absent)} "

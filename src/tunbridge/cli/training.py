@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
@@ -30,11 +30,9 @@ if TYPE_CHECKING:
 else:
     evaluation = LazyModule("tunbridge.evaluation")  # help must not wait for it
 
-OF_TEXTS = "tunbridge text learn --column {} learns from its words"
 _EVERY = "*"  # all columns
 _ONE_VALUE, _IDENTIFIER = "has only one value", "looks like an identifier"
 _FEW_ROWS, _MANY_STATES = 5, 10
-_LOOKED_AT, _WORDS = 200, 4
 _SHOWN_LABELS = 6
 _SHOWN_NOTES = 8
 
@@ -141,10 +139,10 @@ class Training:
         hint = ["(--categorical NAME keeps such a column)"] if self.gone else []
         return [*([self.left_out] if self.left_out else []), *self.gone, *hint]
 
-    def useful(self, keep: Collection[str], of_texts: str = OF_TEXTS) -> Training:
-        """Return the rows without identifiers, free text and constant columns, except for those to keep."""
-        texts = {name: f"looks like free text: {of_texts.format(quote(name))}" for name in text_columns(self.whole)}
-        found = {n: what for n, what in (useless_columns(self.whole) | texts).items() if n not in (self.target, *keep)}
+    def useful(self, keep: Collection[str]) -> Training:
+        """Return the rows without identifiers and constant columns, except for those to keep; texts are kept, too."""
+        kept = {self.target, *keep, *remarks.text_columns(self.whole)}
+        found = {n: what for n, what in useless_columns(self.whole).items() if n not in kept}
         gone = tuple(f"{name} {what}" for name, what in found.items())
         if len(found) == self.whole.n_columns - 1:
             return replace(self, odd=gone)
@@ -363,7 +361,7 @@ def oddities(training: Training) -> list[str]:
     ]
     rare = remarks.rare_classes(training.table, training.target)
     found += [f"class {str(label)!r} has {counted(n, 'row')} only" for label, n in list(rare.items())[:_SHOWN_LABELS]]
-    for name, groups in remarks.spellings(training.whole).items():
+    for name, groups in remarks.spellings(training.whole.drop(remarks.text_columns(training.whole))).items():
         shown = list(groups.items())[:_SHOWN_LABELS]
         spelled = "; ".join(f"{kept!r} and {listed(list(others))}" for kept, others in shown)
         found.append(f"{name} has categories that differ in capitals or blanks only: {spelled} (--merge-categories)")
@@ -385,16 +383,6 @@ def useless_columns(table: Table) -> dict[str, str]:
     odd = dict.fromkeys(table.constants, _ONE_VALUE)
     odd |= {name: "has only missing values" for name, n in table.missing.items() if n == table.n_rows}
     return odd | dict.fromkeys(table.identifiers, _IDENTIFIER)
-
-
-def text_columns(table: Table) -> list[str]:
-    """Return the columns that hold texts rather than categories: hardly a value twice, and several words in each."""
-
-    def mean_words(states: Sequence[object]) -> float:
-        return sum(len(str(state).split()) for state in states) / max(1, len(states))
-
-    many = [c.variable for c in table if c.variable.n_states > max(_MANY_STATES, table.n_rows / _FEW_ROWS)]
-    return [v.name for v in many if mean_words((v.states or ())[:_LOOKED_AT]) >= _WORDS]
 
 
 def _odd_number_lines(table: Table, *, but: str | None = None) -> list[str]:

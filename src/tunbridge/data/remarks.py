@@ -4,7 +4,7 @@ rare, and categories that are spelled in several ways.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,8 @@ from tunbridge.data.variable import State, Variable
 _TOLD = 0.995  # of the rows whose class a column tells: then it may be made from the class
 _FEWEST, _ROWS = 30, 20_000
 _RARE = 10
+_FEWEST_TEXTS, _ROWS_A_TEXT = 10, 5  # different values of a column of texts, and the rows of each at most
+_LOOKED_AT, _WORDS = 200, 4  # values that are looked at, and how many words they have in the mean
 
 
 class GivenAway(NamedTuple):
@@ -23,6 +25,26 @@ class GivenAway(NamedTuple):
 
     column: str
     share: float
+
+
+def text_columns(table: Table) -> list[str]:
+    """Return the columns that hold texts rather than categories: hardly a value twice, and several words in most.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> text_columns(tb.as_table({"note": [f"It was day {i} of the trial." for i in range(40)]}))
+    ['note']
+    """
+    many = [c.variable for c in table if c.variable.n_states > max(_FEWEST_TEXTS, table.n_rows / _ROWS_A_TEXT)]
+    return [v.name for v in many if _mean_words((v.states or ())[:_LOOKED_AT]) >= _WORDS]
+
+
+def _mean_words(states: Sequence[State]) -> float:
+    """Return how many words states have, in the mean; none where one of them is no text."""
+    if not all(isinstance(state, str) for state in states):
+        return 0.0
+    return sum(len(str(state).split()) for state in states) / max(1, len(states))
 
 
 def giveaways(table: Table, target: str) -> list[GivenAway]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp, inf, isfinite, isinf, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -34,6 +34,7 @@ BAR = 12
 
 _GIVEN_SHOWN = 3
 _CHANGES_SHOWN = 12
+_WORDS_SHOWN = 12  # of a column of texts
 _VALUE_WIDTH = 30
 
 
@@ -149,12 +150,31 @@ class Explanation(Explained):
         that is conditional on others is printed as ``humidity | temperature``.
     probabilities : mapping
         The posterior probability of every class.
+    texts : mapping of str to TextExplanation
+        For columns of free text the words in their places. Each word is among the evidence, with the column as its
+        feature; printed are the heaviest words of a column, and the others together.
     """
+
+    texts: Mapping[str, Any] = field(default_factory=dict)
 
     def rows(self) -> list[tuple[str, str, float]]:
         """Return (feature, value, weight) for the prior, the evidence, and the sum."""
-        found = [(e.name, value_text(e.value), e.weight) for e in self.evidence]
+        found, others = list[tuple[str, str, float]](), dict[str, list[float]]()
+        seen = dict.fromkeys(self.texts, 0)
+        for e in self.evidence:
+            if e.feature in seen and seen[e.feature] >= _WORDS_SHOWN:
+                others.setdefault(e.feature, []).append(e.weight)
+                continue
+            if e.feature in seen:
+                seen[e.feature] += 1
+            found.append((e.name, value_text(e.value), e.weight))
+        found += [(name, f"… {counted(len(rest), 'other word')}", sum(rest)) for name, rest in others.items()]
         return [("prior", "", self.prior), *found, ("sum", "", self.log_odds)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON values; infinite weights as text."""
+        texts = {"texts": {name: each.to_dict() for name, each in self.texts.items()}} if self.texts else {}
+        return {**super().to_dict(), **texts}
 
     def __str__(self) -> str:
         rows = self.rows()
@@ -162,12 +182,14 @@ class Explanation(Explained):
         bars = [*(weight_bar(w, largest) for _, _, w in rows[:-1]), ""]
         cells = [[f, v, f"{w:+.2f}", _factor(w), bar] for (f, v, w), bar in zip(rows, bars, strict=True)]
         header = ["feature", "value", " weight", "  odds ×", ""]
-        return "\n".join([self.headline, "", *grid_lines(header, cells, left=(0, 1, 4))])
+        marked = [line for name, each in self.texts.items() for line in ("", f"{name}:", each.marked)]
+        return "\n".join([self.headline, "", *grid_lines(header, cells, left=(0, 1, 4)), *marked])
 
     def _repr_html_(self) -> str:
         cells = [[f, v, f"{w:+.2f}", _factor(w)] for f, v, w in self.rows()]
         table = html_table(["feature", "value", "weight", "odds ×"], cells, left=(0, 1))
-        return f"<p>{html.escape(self.headline)}</p>{table}"
+        texts = "".join(f"<p>{html.escape(name)}:</p>{each.marked_html}" for name, each in self.texts.items())
+        return f"<p>{html.escape(self.headline)}</p>{table}{texts}"
 
 
 def explanation(

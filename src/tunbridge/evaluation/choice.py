@@ -34,6 +34,7 @@ from tunbridge._core.progress import Progress, Report, watched
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.data import Frame
+from tunbridge.data.remarks import text_columns
 from tunbridge.errors import DataError, TunbridgeError, UnseenStateWarning
 from tunbridge.evaluation.candidates import Candidate, Models, as_candidates
 from tunbridge.evaluation.comparison import CRITERION, Comparison, FoldResult
@@ -183,6 +184,7 @@ def choose(
     progress: Progress = None,
 ) -> ClassifierChoice:
     """Return the best of several candidates, fitted on all rows; with a budget they race."""
+    candidates = _able(rows, candidates)
     if budget is not None and len(candidates) > 1:
         seconds = budget if budget == math.inf else check_number("budget", budget, above=0)
         race = _raced(rows, tuple(candidates), folds, seed, seconds, progress)
@@ -199,6 +201,14 @@ def choose(
     if is_late:
         reason = f"{winner.name} has the least {CRITERION} of the models that can be learned from all rows in time."
     return ClassifierChoice(classifier, comparison, winner.name, reason)
+
+
+def _able(rows: Labelled, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Return the models that can learn from the rows: of texts alone not those that must have other columns."""
+    features = rows.features
+    if len(text_columns(features)) < features.n_columns:
+        return candidates
+    return [c for c in candidates if not getattr(c.estimator, "needs_columns", False)] or candidates
 
 
 def _recorded(comparison: Comparison, name: str) -> dict[str, float]:

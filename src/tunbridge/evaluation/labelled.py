@@ -27,6 +27,7 @@ from tunbridge.classifiers._rows import Categorical, Frame, Labels, SampleWeight
 from tunbridge.data import Column, State, Table, Variable, as_table
 from tunbridge.data.columns import infer_column
 from tunbridge.data.frames import with_classes
+from tunbridge.data.remarks import text_columns
 from tunbridge.data.table import check_weights
 from tunbridge.errors import DataError
 from tunbridge.evaluation.splits import group_codes, time_values
@@ -233,7 +234,7 @@ def class_codes(classes: Iterable[State], values: Iterable[State]) -> np.ndarray
 
 @dataclass(eq=False, repr=False)
 class Coded(Estimator):
-    """A scikit-learn classifier that takes frames, tables, text and missing values.
+    """A scikit-learn classifier that takes frames, tables, categories and missing values; free text is left out.
 
     Parameters
     ----------
@@ -286,6 +287,7 @@ class Coded(Estimator):
         check_number("class_share", self.class_share, low=0, high=1)
         X, y, sample_weight, name = split_target(X, y, sample_weight, None)
         rows = learn_table(self, X, categorical=self.categorical, known=None, n_jobs=None)
+        rows = rows.drop(text_columns(rows)) if hasattr(self, "feature_names_in_") else rows
         target, classes = encode_target(y, None, name or "class", rows.n_rows)
         weights = None if sample_weight is None else check_weights(np.asarray(sample_weight), rows.n_rows)
         self.target_name_, self.variables_ = name, rows.variables

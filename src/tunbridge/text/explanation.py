@@ -18,7 +18,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, isfinite, isinf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -141,6 +141,24 @@ class TextExplanation(Explained):
         reason = "The text has no known word" if self.text.strip() else "The text is empty"
         return f"{reason}: the prior decides."
 
+    @property
+    def marked(self) -> str:
+        """The text with its words marked, and no more; nothing where it has no known word."""
+        lines = marked_lines(self.text, self.spans, _width())
+        return "\n".join("  " + "".join(segment.shown for segment in line) for line in lines)
+
+    @property
+    def marked_html(self) -> str:
+        """The text with its words coloured, as HTML."""
+        style = "white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.7"
+        return f"<div style='{style}'>{self._html_text()}</div>" if self.text else ""
+
+    def scaled(self, weight: float) -> Self:
+        """Return the explanation where the scores of words count with a weight."""
+        evidence = tuple(Evidence(e.feature, e.value, weight * e.weight, e.given) for e in self.evidence)
+        spans = tuple(span._replace(weight=weight * span.weight) for span in self.spans)
+        return replace(self, evidence=evidence, spans=spans)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON values; infinite weights as text.
 
@@ -173,7 +191,7 @@ class TextExplanation(Explained):
 
     def _lines(self) -> list[list[Segment]]:
         """Return the lines: a headline, the text, the table, unknown words."""
-        width = min(max(shutil.get_terminal_size().columns, _NARROWEST), _WIDEST)
+        width = _width()
         lines = [[Segment(printable(self.headline))], []]
         lines += [[Segment("  "), *line] for line in marked_lines(self.text, self.spans, width)]
         if self.remark:
@@ -217,8 +235,7 @@ class TextExplanation(Explained):
         """
         parts = [f"<p><strong>{html.escape(self.headline)}</strong></p>"]
         if self.text:
-            style = "white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.7"
-            parts.append(f"<div style='{style}'>{self._html_text()}</div>")
+            parts.append(self.marked_html)
         if self.spans:
             keys = [(1.0, f"for {self.label!s}"), (-1.0, f"for {self.against!s}")]
             marks = [f'<mark style="{_style(w, 1.0)};padding:0 0.5em">{html.escape(name)}</mark>' for w, name in keys]
@@ -248,6 +265,10 @@ class TextExplanation(Explained):
 
     def _repr_html_(self) -> str:
         return self.to_html()
+
+
+def _width() -> int:
+    return min(max(shutil.get_terminal_size().columns, _NARROWEST), _WIDEST)
 
 
 class _Row(NamedTuple):

@@ -210,7 +210,7 @@ class TextClassifier(BayesClassifier[TextStatistics]):
         statistics, name = getattr(self, "statistics_", None), getattr(self, "target_name_", None)
         for batch in X:
             given, labels, weights = parts_of_batch(batch, y)
-            statistics, name = self._gathered(given, labels, classes, weights, statistics, name)
+            statistics, name = self._all_rows(given, labels, classes, weights, statistics, name)
         if statistics is None:
             raise DataError("an iterator must have at least one batch of documents; got none.")
         self.adopt(statistics, name)

@@ -254,15 +254,26 @@ def test_the_column_is_the_one_called_text_or_the_only_one_of_text(run, tmp_path
     assert "in column body" in run("learn", "d.csv", "-t", "label", "--text", "--ignore", "source").stdout
 
 
-def test_a_column_of_texts_is_pointed_out_where_it_is_taken_for_categories(run, tmp_path):
-    write(
-        tmp_path / "d.csv", csv_of([(label, f"{text} and number {n}") for n, (label, text) in enumerate(DOCUMENTS * 3)])
-    )
-    told = run("learn", "d.csv", "-t", "label").stdout
-    assert "text looks like free text: tunbridge text learn --column text learns from its words" in told
-    evaluated = run("evaluate", "d.csv", "-t", "label", "--folds", "2").stderr
-    assert "Note: text looks like free text: --text evaluates text classifiers." in evaluated
+def test_a_column_of_texts_is_learned_from_beside_others(run, tmp_path):
+    texts = [(label, f"{text} and number {n}", n % 3) for n, (label, text) in enumerate(DOCUMENTS * 3)]
+    write(tmp_path / "d.csv", csv_of(texts, "label,text,n"))
+    told = run("learn", "d.csv", "-t", "label", "--model", "nb", "-o", "m.tb").stdout
+    assert "1 free text (text)" in told
     assert "identifier" not in told
+    assert "capitals" not in told
+    word = texts[0][1].split()[0].lower()
+    assert f"text     {word}" in run("explain", "m.tb", "d.csv", "--row", "1").stdout
+    assert f"text     {word}" in run("explain", "m.tb", "--given", f"text={word}", "--given", "n=1").stdout
+    assert "text     text   " in run("describe", "m.tb").stdout
+    predicted = run("predict", "m.tb", "d.csv").stdout.splitlines()
+    assert predicted[0] == "label,text,n,prediction"
+    assert len(predicted) == 1 + len(texts)
+    evaluated = run("evaluate", "d.csv", "-t", "label", "--folds", "2", "--models", "nb,logistic").stderr
+    assert "Note: logistic without text, which is free text." in evaluated
+    alone = run("learn", "d.csv", "-t", "label", "--ignore", "n").stdout
+    assert "Features  1 free text (text)" in alone
+    kept = run("learn", "d.csv", "-t", "label", "--model", "nb", "--categorical", "text").stdout
+    assert "free text" not in kept
 
 
 # predict

@@ -122,7 +122,7 @@ class A2DEClassifier(AverageClassifier):
     min_count : number
         Pairs whose values have fewer rows together do not vote, nor do those that have none. A row without any pair is
         predicted by AODE, and without any super-parent by naive Bayes.
-    categorical, smoothing, class_prior, missing, n_jobs
+    categorical, text, smoothing, class_prior, missing, n_jobs
         As in :class:`AODEClassifier`. Hierarchical smoothing draws P(x_k | x_i, x_j, class) towards the mean of
         P(x_k | x_i, class) and P(x_k | x_j, class).
 
@@ -150,6 +150,7 @@ class A2DEClassifier(AverageClassifier):
     ['no']
     """
 
+    needs_columns = True
     parts = (Pairs, Triples)
 
     @staticmethod

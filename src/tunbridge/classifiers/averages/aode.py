@@ -44,7 +44,7 @@ class AODEClassifier(AverageClassifier):
     min_count : number
         Super-parents whose value has fewer rows do not vote, nor do those whose value has none. A row without any is
         predicted by naive Bayes.
-    categorical, class_prior, missing, n_jobs
+    categorical, text, class_prior, missing, n_jobs
         As in :class:`TANClassifier`. A missing value is left out, or a category of its own.
     smoothing : "m-estimate", "hierarchical", number, or rule
         How counts become P(x_j | x_i, class) and P(x_i | class). ``"m-estimate"`` is that of the paper, one row's worth
@@ -85,6 +85,7 @@ class AODEClassifier(AverageClassifier):
     [[0.6, 0.4]]
     """
 
+    needs_columns = True
     parts = (Pairs,)
 
     @property

@@ -30,7 +30,7 @@ from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge._core.threads import map_threads, n_threads, row_pieces
 from tunbridge.classifiers._classes import Finish, log_class_prior, posterior
 from tunbridge.classifiers._reading import seen_values
-from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples, distinct_rows
+from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples, TextColumns, distinct_rows
 from tunbridge.classifiers._statistics import ALL_ROWS, Encoding, Part, Statistics
 from tunbridge.classifiers.averages._members import (
     Member,
@@ -165,6 +165,8 @@ class BayesForestClassifier(BayesClassifier[Statistics]):
         with exponents of 1.
     categorical : None, "all", list of columns, or mapping of column to bool
         Which columns are categorical; see :class:`NaiveBayesClassifier`.
+    text : {"auto", None}, list of columns, or mapping of column to TextClassifier
+        Which columns are free text; see :class:`NaiveBayesClassifier`.
     class_prior : None, "uniform", array-like or mapping of class to probability
         P(c); default: the relative frequencies of the classes.
     random_state : int, numpy Generator or None
@@ -205,6 +207,7 @@ class BayesForestClassifier(BayesClassifier[Statistics]):
     """
 
     can_continue = False
+    needs_columns = True
     parts = (Members,)
 
     n_networks: int = 20
@@ -212,6 +215,7 @@ class BayesForestClassifier(BayesClassifier[Statistics]):
     max_parents: int = 5
     penalty: float = 5.0
     categorical: Categorical = None
+    text: TextColumns = "auto"
     class_prior: ClassPrior = None
     random_state: RandomState = None
     n_jobs: int | None = None

@@ -38,7 +38,7 @@ from tunbridge.classifiers._classes import Finish, check_answers, posterior, sor
 from tunbridge.classifiers._estimator import unfitted_copy
 from tunbridge.classifiers._parameters import class_of, parameters_content, parameters_of
 from tunbridge.classifiers._reading import TableReader, seen_values
-from tunbridge.classifiers._rows import Categorical, Examples
+from tunbridge.classifiers._rows import Categorical, Examples, TextColumns
 from tunbridge.classifiers._statistics import Encoding, Part, Statistics, inner_statistics, placed
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence.kdb import KDBClassifier
@@ -254,6 +254,10 @@ class BayesOptimalClassifier(BayesClassifier[Statistics]):
                     f"{shortened(texts[first])}, {name!r} has {shortened(texts[name])}."
                 )
         return asked[first]
+
+    def text_setting(self) -> TextColumns:
+        """Return which columns are free text, as the first hypothesis says it; none where all were fitted before."""
+        return None if self.prefit else next(iter(named_estimators(self.estimators).values())).text_setting()
 
     @staticmethod
     def _same_kinds(members: Mapping[str, BayesClassifier]) -> dict[str, bool]:

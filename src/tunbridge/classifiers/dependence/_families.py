@@ -20,7 +20,7 @@ import numpy as np
 from tunbridge._core.check import check_choice
 from tunbridge._core.memory import check_memory
 from tunbridge._core.packing import CountArray, unpack
-from tunbridge.classifiers._rows import Categorical, ClassPrior
+from tunbridge.classifiers._rows import Categorical, ClassPrior, TextColumns
 from tunbridge.classifiers._statistics import (
     MISSING_RULES,
     Encoding,
@@ -54,6 +54,7 @@ class CountedClassifier(BayesClassifier[Statistics]):
     """Base class of classifiers that discretize numbers and count families: the parameters that all of them have."""
 
     categorical: Categorical = None
+    text: TextColumns = "auto"
     smoothing: Prior = HIERARCHICAL
     class_prior: ClassPrior = None
     missing: str = "marginal"

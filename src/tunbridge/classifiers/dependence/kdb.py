@@ -57,7 +57,7 @@ class KDBClassifier(CountedClassifier):
     ----------
     k : int
         The most features that a feature depends on beside the class; 0 is naive Bayes.
-    categorical, numeric, smoothing, class_prior, missing, n_jobs
+    categorical, text, numeric, smoothing, class_prior, missing, n_jobs
         As in :class:`TANClassifier`. Hierarchical smoothing goes from (class, parents) over ever fewer parents, the
         least telling dropped first, to the class, and from there to the feature by itself.
 

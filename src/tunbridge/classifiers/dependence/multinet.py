@@ -92,7 +92,7 @@ class MultinetClassifier(CountedClassifier):
     ----------
     forest : bool, "bic", "aic", "mean" or number
         Which arcs between features are left out, within each class; see :class:`TANClassifier`.
-    categorical, smoothing, class_prior, missing, n_jobs
+    categorical, text, smoothing, class_prior, missing, n_jobs
         As in :class:`TANClassifier`: a table P(x | parent, class) is the one that TAN would have for this arc.
 
     Attributes
@@ -124,6 +124,7 @@ class MultinetClassifier(CountedClassifier):
     ['no']
     """
 
+    needs_columns = True
     parts = (Pairs,)
 
     forest: Forest = False

@@ -77,7 +77,7 @@ class SelectiveKDBClassifier(CountedClassifier):
     max_cells : int
         A feature does without the parents with which its table would have more cells than this; the most telling ones
         are tried first.
-    categorical, smoothing, class_prior, missing, n_jobs
+    categorical, text, smoothing, class_prior, missing, n_jobs
         As in :class:`KDBClassifier`.
 
     Attributes

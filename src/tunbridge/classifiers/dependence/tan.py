@@ -59,6 +59,8 @@ class TANClassifier(CountedClassifier):
         smoothed slightly differently.
     categorical : None, "all", list of columns, or mapping of column to bool
         Which columns are categorical; see :class:`NaiveBayesClassifier`.
+    text : {"auto", None}, list of columns, or mapping of column to TextClassifier
+        Which columns are free text; see :class:`NaiveBayesClassifier`.
     numeric : {"discretise", "gaussian"}
         How numeric columns are modelled. ``"discretise"``: by bins found by Fayyad & Irani's method. ``"gaussian"``: as
         numbers, each with a linear regression on its parent for every class (and category of the parent); a category
@@ -102,6 +104,7 @@ class TANClassifier(CountedClassifier):
     ['no']
     """
 
+    needs_columns = True
     parts = (Pairs,)
 
     forest: Forest = False

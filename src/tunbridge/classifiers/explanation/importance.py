@@ -61,6 +61,7 @@ def importance_of(model: TableModel, statistics: Statistics, method: str) -> Imp
     structure = model.parents or [()] * len(names)
     given = [[names[u] for u in (structure[j] or ())] if j in found else [] for j in range(len(names))]
     values = [(name, found.get(j, 0.0), given[j]) for j, name in enumerate(names)]
+    values += [(each.name, each.importance.get(method, 0.0), []) for each in getattr(model, "texts", ())]
     return importance(
         values, method=method, target=statistics.target.name, entropy=entropy(np.asarray(statistics.class_weight))
     )

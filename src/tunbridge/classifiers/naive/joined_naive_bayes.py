@@ -52,7 +52,7 @@ class JoinedNaiveBayesClassifier(SearchedClassifier):
         The number of steps without improvement after which the search ends; the best structure is kept.
     max_states : int
         The maximum number of joint states of a group.
-    categorical, class_prior, missing, n_jobs
+    categorical, text, class_prior, missing, n_jobs
         As in :class:`TANClassifier`; numbers are discretized by Fayyad & Irani's method.
     smoothing
         As in :class:`SelectiveNaiveBayesClassifier`, for the tables P(x | class, features before it in its group).

@@ -32,7 +32,7 @@ from tunbridge._core.registry import classifier
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.classifiers._classes import Finish
 from tunbridge.classifiers._reading import check_columns, number_block, number_columns, numbers_of
-from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples
+from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples, TextColumns
 from tunbridge.classifiers._statistics import Encoding, Part, Statistics, learn_encoding, placed
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence._families import Families
@@ -242,6 +242,11 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
         Which columns are categorical. ``None`` goes by type: text, booleans, categoricals, and integers with at most
         two distinct values are; other numbers are numeric. A list (names, positions or a mask) adds to that; a mapping
         says yes or no for the columns it names. Positions count the features, without the target.
+    text : {"auto", None}, list of columns, or mapping of column to TextClassifier
+        Which columns are free text, whose words are learned from. ``"auto"``: columns of several words, hardly any text
+        twice, of frames and tables (not those that are asked to be categorical). A mapping says which
+        :class:`TextClassifier` learns from a column; None is the default: naive Bayes with counts of words in
+        logarithms, idf and texts of equal length.
     numeric : {"auto", "gaussian", "log-gaussian", "kernel", "discretise", "category"} or mapping of column to one
         How numeric columns are modelled: a normal density in each class, of the number or of its logarithm, a kernel
         density, frequencies of bins found by Fayyad & Irani's method, or frequencies of every number. ``"auto"``
@@ -276,7 +281,9 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
     theta_, var_ : ndarray of shape (n_classes, n_features)
         Mean and variance of each Gaussian feature in each class; NaN for the others.
     variables_ : tuple of Variable
-        The features, with their states.
+        The features, with their states; without those of free text.
+    text_columns_ : tuple of str
+        The columns of free text.
     statistics_ : Statistics
         The counts, moments and points the parameters are derived from.
     n_features_in_, feature_names_in_
@@ -288,6 +295,9 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
     categorical columns and nothing for numeric ones. A row that has probability zero under every class (without
     smoothing, or with a number very far from the training values) gets the prior, with a warning. Weights are numbers
     of rows: a row of weight 3 counts like three.
+
+    The log-odds of a text are those of its words, times a weight that maximises the cross-validated likelihood of the
+    classes, found when the first rows are learned. :meth:`explain` lists words and columns together.
 
     Examples
     --------
@@ -306,6 +316,7 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
     parts = (Families, Densities)
 
     categorical: Categorical = None
+    text: TextColumns = "auto"
     numeric: str | Mapping[str, str] = "auto"
     smoothing: float | Smoothing | Mapping[str, float | Smoothing] = 1.0
     class_prior: ClassPrior = None

@@ -40,7 +40,7 @@ class SelectiveNaiveBayesClassifier(SearchedClassifier):
         together. The best set is kept.
     max_features : int, optional
         The maximum number of features.
-    categorical, class_prior, missing, n_jobs
+    categorical, text, class_prior, missing, n_jobs
         As in :class:`TANClassifier`; numbers are discretized by Fayyad & Irani's method.
     smoothing : number, "hierarchical", or prior
         How counts become tables P(x | class); a number is Laplace's γ. Where pseudo-counts depend on the data, as those

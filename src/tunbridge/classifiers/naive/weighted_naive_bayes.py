@@ -88,7 +88,7 @@ class WeightedNaiveBayesClassifier(CountedClassifier):
         The maximum number of iterations of L-BFGS.
     tol : float
         The search ends when the largest entry of the mean gradient is below this.
-    categorical, class_prior, missing, n_jobs
+    categorical, text, class_prior, missing, n_jobs
         As in :class:`TANClassifier`; numbers are discretized by Fayyad & Irani's method.
     smoothing
         As in :class:`SelectiveNaiveBayesClassifier`.

@@ -72,6 +72,8 @@ class BayesNetClassifier(CountedClassifier):
         class may have any name, if it is the only node that is no feature.
     categorical : None, "all", list of columns, or mapping of column to bool
         Which columns are categorical; see :class:`NaiveBayesClassifier`.
+    text : {"auto", None}, list of columns, or mapping of column to TextClassifier
+        Which columns are free text; see :class:`NaiveBayesClassifier`.
     numeric : {"discretise", "gaussian"}
         How numeric columns are modelled: discretized by Fayyad & Irani's method, or as numbers with a linear regression
         on their parents for every configuration of the categorical parents. A category then has only categories as

@@ -11,7 +11,7 @@ import numpy as np
 from tunbridge._core.check import check_fitted, shortened
 from tunbridge._core.threads import at_once
 from tunbridge.classifiers._estimator import unfitted_copy
-from tunbridge.classifiers._rows import Categorical, Labels, Reader, Rows
+from tunbridge.classifiers._rows import Categorical, Labels, Reader, Rows, TextColumns
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.explanation.contributions import Compared
 from tunbridge.classifiers.naive.naive_bayes import NaiveBayesClassifier
@@ -90,6 +90,10 @@ class WrapperClassifier(BayesClassifier[W]):
     def categorical_columns(self) -> Categorical:
         """Return which columns the estimator takes as categorical."""
         return self.unfitted().categorical_columns()
+
+    def text_setting(self) -> TextColumns:
+        """Return which columns the estimator takes as text."""
+        return self.unfitted().text_setting()
 
     def encode_classes(self, y: Labels, classes: Labels, name: str, n_rows: int) -> tuple[Variable, np.ndarray]:
         """Return the class variable and the code of each row."""

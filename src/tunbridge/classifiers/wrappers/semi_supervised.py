@@ -307,7 +307,7 @@ def climb(
     """Return the estimator learned from rows with and without a class, the latter with a weight λ."""
     known, unknown = rows.take(rows.classes >= 0), rows.take(rows.classes < 0)
     estimator.check_parameters()
-    start = estimator.collect(known, None)
+    start = estimator.gathered(known, None)
     asked = _Asked(estimator, known, unknown, weight, n_jobs)
     statistics, (shares, objective) = start, asked(start)
     trace, converged = [objective], not unknown.classes.size or weight == 0.0
@@ -366,7 +366,7 @@ def _expected(estimator: BayesClassifier, rows: Examples, weight: float, shares:
     found: Any = None
     for begin, end in row_pieces(len(copies), max(1, int(_BYTES_AT_ONCE / max(1.0, rows.rows.row_bytes)))):
         part = slice(begin, end)
-        new = estimator.collect(
+        new = estimator.gathered(
             Examples(rows.rows.take(copies[part]), classes[part], rows.target, weights[part]), start
         )
         found = new if found is None else found.merge(new)

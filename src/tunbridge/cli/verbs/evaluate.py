@@ -25,6 +25,7 @@ from tunbridge.cli.training import Columns, Training, evaluation, oddities, read
 from tunbridge.cli.usage import refuse, refuse_options
 from tunbridge.data import Variable
 from tunbridge.data.columns import distinct_values, to_floats
+from tunbridge.data.remarks import text_columns
 from tunbridge.data.table import check_weights
 from tunbridge.data.variable import number_of
 from tunbridge.errors import DataError
@@ -189,8 +190,9 @@ def evaluate(
         chosen = comparing.candidates(settings, categorical=[n for n in columns.kept_categorical if n != target])
         training = with_classes(read_columns(model, columns, reading, target), str(target))
         keep = [*columns.categorical, *(name for name in (comparing.groups, comparing.time) if name is not None)]
-        training = training.useful(keep, "--text evaluates text classifiers")
+        training = training.useful(keep)
         remarks = [*comparing.remarks(settings), *(f"left out: {line}" for line in training.gone)]
+        remarks += _without_texts(training, chosen)
     gone = [name for name in (comparing.groups, comparing.time) if name is not None]
     rows = _labelled(training, comparing)
     if not kind:
@@ -480,6 +482,13 @@ def _show_classes(scores: Scores) -> None:
     say()
     counts = scores.confusion if scores.support[-1] else scores.confusion[:-1]
     held_out.show_matrix("Confusion matrix", list(scores.classes), counts)
+
+
+def _without_texts(training: Training, chosen: Sequence[Candidate]) -> list[str]:
+    """Return a line about the columns of free text, if some models do not learn from them."""
+    texts = text_columns(training.table)
+    others = [c.name for c in chosen if isinstance(c.estimator, evaluation.labelled.Coded)] if texts else []
+    return [f"{', '.join(others)} without {', '.join(texts)}, which is free text"] if others else []
 
 
 def _what_is_meant(path: Path) -> str:

@@ -18,7 +18,7 @@ from tunbridge.cli.documents import NOUNS, READ, SEQUENCE, column_of, is_loose, 
 from tunbridge.cli.files import check_exists, check_output, check_picture, load_model, replacing, write_picture
 from tunbridge.cli.options import AsJson, ModelFile, Reading
 from tunbridge.cli.output import counted, note, say, say_json, shortlist
-from tunbridge.cli.rows import COLUMN_RULE, FarValues, OtherColumn, row_of
+from tunbridge.cli.rows import COLUMN_RULE, FarValues, OtherColumn, feature_names, row_of
 from tunbridge.cli.usage import UsageError, refuse
 from tunbridge.data import Variable
 from tunbridge.data.columns import to_floats
@@ -200,7 +200,7 @@ def _values(model: BayesClassifier, rows: str | None, case: Case, reading: Readi
         found = _given_case(model, case.given)
     else:
         values = _row(model, Path(rows), case, reading, "row")
-        found = {v.name: values[v.name] for v in model.variables_}
+        found = {name: values[name] for name in feature_names(model)}
     _note_far(model, found)
     return found
 
@@ -216,14 +216,16 @@ def _row(model: BayesClassifier, path: Path, case: Case, reading: Reading, what:
 def _given_case(model: BayesClassifier, given: list[str]) -> dict[str, object]:
     """Return a value for each feature of the model, None where nothing is given."""
     variables = {v.name: v for v in model.variables_}
-    case: dict[str, object] = dict.fromkeys(variables)
+    case: dict[str, object] = dict.fromkeys(feature_names(model))
     for text in given:
-        name = max((n for n in variables if text.startswith(f"{n}=")), key=len, default=None)
+        name = max((n for n in case if text.startswith(f"{n}=")), key=len, default=None)
         if name is None:
-            raise _no_such_feature(text, list(variables))
+            raise _no_such_feature(text, list(case))
         if case[name] is not None:
             raise DataError(f"--given must name a feature once; got {name!r} twice.")
-        case[name] = _value(variables[name], text[len(name) + 1 :], getattr(model, "reading_", None))
+        value = text[len(name) + 1 :]
+        is_text = name not in variables
+        case[name] = value if is_text else _value(variables[name], value, getattr(model, "reading_", None))
     return case
 
 

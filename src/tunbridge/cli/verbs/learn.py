@@ -154,6 +154,7 @@ def _features(model: BayesClassifier) -> str:
     roles = Counter(getattr(model, "numeric_", {}).values()) or {how if isinstance(how, str) else "in bins": numeric}
     models = " + ".join(role if n == numeric else f"{n} {role}" for role, n in roles.items())
     words = [(len(model.variables_) - numeric, "categorical"), (numeric, f"numeric ({models})")]
+    words += [(len(model.text_columns_), f"free text ({shortlist(model.text_columns_)})")]
     return ", ".join(f"{n} {what}" for n, what in words if n)
 
 

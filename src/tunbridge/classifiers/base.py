@@ -291,7 +291,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         found: Any = self.collect(examples, before)
         if isinstance(found, Statistics):  # otherwise those of a classifier around another one, which has them
             found = with_texts(self, examples, found, before)
-        return found  # type: ignore[no-any-return]
+        return found
 
     def fit_examples(self, examples: Examples) -> Self:
         """Learn from rows that have been read: for an estimator around this one."""

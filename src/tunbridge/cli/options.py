@@ -598,4 +598,6 @@ def check_column(option: str, name: str, path: Path, names: Collection[str]) -> 
         hint = did_you_mean(name, names)
         if list(names) == [f"x{j}" for j in range(len(names))]:
             hint = f"{hint} No header was found in the file: --header reads its first line as names."
+        if len(names) == 1 and any(mark in next(iter(names)) for mark in ",;\t|"):
+            hint = f"{hint} The file was read as one column: leave out --delimiter, or give another one."
         raise DataError(f"{option} must name a column of {path.name}; got {name!r}. {hint}")

@@ -278,7 +278,15 @@ def _weighted(table: Table, weights: str | ArrayLike | None) -> Table:
     if not isinstance(weights, str):
         return table if weights is None else table.with_weights(weights)
     check_known("weights must name a column", [weights], table.positions)
-    values = to_floats(weights, column_to_arrow(table.column(weights)))
+    try:
+        values = to_floats(weights, column_to_arrow(table.column(weights)))
+    except DataError:
+        held = listed((table.variable(weights).states or ())[:3])
+        raise DataError(
+            f"weights must name a column of numbers; column {weights!r} holds {held}. Name another column, or leave "
+            "the weights out.",
+            parameter="weights",
+        ) from None
     return table.drop([weights]).with_weights(values)
 
 

@@ -52,4 +52,5 @@ def test_example_files_are_written(run, tmp_path: Path):
 def test_bad_data_sets(run):
     assert "get must name data sets, such as titanic" in run("datasets", "get", code=2).stderr
     assert "one data set must be named" in run("datasets", "drug", "dating", code=2).stderr
-    assert "the data set must be bundled" in run("datasets", "get", "titanc", code=1).stderr
+    assert "got 'titanc'. Did you mean 'titanic'?" in run("datasets", "get", "titanc", code=2).stderr
+    assert "the data set must be bundled" in run("datasets", "get", "zebra", code=1).stderr

@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint types imports bench docs house fuzz exactness faults format clean
+.PHONY: help install run test lint types imports mistakes bench docs house fuzz exactness faults format clean
 MINUTES ?= 5
 NETWORKS ?= 1000
 
@@ -50,6 +50,9 @@ types: $(VENV)/.test  ## Check types (mypy)
 
 imports: $(VENV)/.test  ## Check that every room imports only from rooms above it
 	$(BIN)/lint-imports --no-cache
+
+mistakes: $(VENV)/.warm  ## Write what mistakes get as an answer into tests/docs/mistakes.md
+	-$(BIN)/python tests/page_runner.py --write tests/docs/mistakes.md
 
 bench: $(VENV)/.bench  ## Measure against other libraries and rewrite benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks

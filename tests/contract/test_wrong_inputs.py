@@ -60,7 +60,7 @@ WRONG_X: dict[str, tuple[Callable[[], Any], str]] = {
     "a sparse array": (lambda: sparse.coo_array(NUMBERS), r"got a sparse matrix. Call \.toarray\(\) first"),
     "None": (lambda: None, "got None"),
     "a generator": (lambda: (row for row in NUMBERS), "got generator"),
-    "a file name": (lambda: "visits.csv", "read_table reads files"),
+    "a file name": (lambda: "visits.csv", r"Read a file first: tb\.read_table\(.visits\.csv.\)"),
     "a lazy frame": (lambda: polars.LazyFrame(FRAME), r"Call \.collect\(\) first"),
     "rows of different lengths": (lambda: [[1.0, 2.0], [3.0]] * 10, "equally long"),
     "names that are half text": (lambda: FRAME.rename(columns={"age": 7}), "column names must be text"),

@@ -95,7 +95,9 @@ def test_a_file_name_is_no_data():
 
 def test_a_target_of_numbers_is_told_what_there_is():
     data = {"x": np.arange(50) / 3, "y": np.arange(50) / 7}
-    with pytest.raises(DataError, match=r"A network predicts numbers: tb\.learn_network and its predict"):
+    with pytest.raises(
+        DataError, match=r"A network predicts numbers: tb\.learn_network\(table\)\.predict\(rows, 'y'\)"
+    ):
         tb.compare_classifiers(data, "y", "nb")
 
 

@@ -7,10 +7,12 @@ import heapq
 import inspect
 import math
 import numbers
+import shlex
 import sys
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import TypeVar
@@ -163,6 +165,17 @@ def missing_file(file: Path) -> FileMissingError:
     near = difflib.get_close_matches(file.name, sorted(each.name for each in file.parent.iterdir()), n=1, cutoff=0.6)
     hint = f" Did you mean {str(file.with_name(near[0]))!r}?" if near else ""
     return FileMissingError(f"path must be a file that exists; got {str(file)!r}.{hint}")
+
+
+def install_hint(package: str) -> str:
+    """Return the sentence that says how to install a package into the environment of this process.
+
+    Where no environment is activated, a plain ``pip`` may install into another one.
+    """
+    name = sys.executable or "python"
+    with suppress(ValueError):  # of Path.relative_to
+        name = str(Path(name).relative_to(Path.cwd()))
+    return f"Install it: {shlex.quote(name)} -m pip install {package}"
 
 
 def check_number(

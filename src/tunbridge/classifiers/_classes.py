@@ -33,7 +33,10 @@ def encode_target(y: Labels, classes: Labels, name: str, n_rows: int) -> tuple[V
     given = y if isinstance(y, Column) else _class_array(y)
     n_given = len(given.values) if isinstance(given, Column) else len(given)
     if n_given != n_rows:
-        raise DataError(f"y must have a class for each row; got {n_given} classes for {n_rows} rows.", parameter="y")
+        is_name = n_given == 1 and not isinstance(given, Column) and isinstance(given[0], str)
+        hint = f" If it is the name of a column, write y={str(given[0])!r}." if is_name else ""
+        got = f"{n_given} class{'' if n_given == 1 else 'es'} for {n_rows} rows"
+        raise DataError(f"y must have a class for each row; got {got}.{hint}", parameter="y")
     distinct, codes = _column_labels(given) if isinstance(given, Column) else _distinct(given)
     labels = distinct if classes is None else sorted_labels([*distinct, *_class_array(classes).tolist()])
     place = {label: code for code, label in enumerate(labels)}
@@ -176,7 +179,7 @@ def _check_classes(values: np.ndarray) -> None:
     if wrong:
         raise DataError(
             f"classes must be a few labels that rows share; got {listed(values[:3].tolist())} and so on. Discretize "
-            f"numbers first. ({wrong})"
+            f"numbers first, as in tb.discretise(table, columns=[name])[0]; tb.learn_network predicts them. ({wrong})"
         )
 
 

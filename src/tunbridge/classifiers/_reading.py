@@ -25,7 +25,7 @@ from tunbridge.data import Column, Kind, State, Table, Variable, encode
 from tunbridge.data.arrow import is_text
 from tunbridge.data.columns import code_type, column_to_arrow, encode_column, infer_column
 from tunbridge.data.frames import check_column_names, frame_columns
-from tunbridge.data.table import warn_unseen
+from tunbridge.data.table import warn_number_texts, warn_unseen
 from tunbridge.data.variable import is_missing
 from tunbridge.errors import DataError
 
@@ -83,11 +83,21 @@ def learn_table(
     data = validated(estimator, X, reset=known is None)
     if isinstance(data, np.ndarray):
         names = [str(n) for n in getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(data.shape[1])])]
-        return Table.of_valid(_array_columns(data, names, _kinds(categorical, names, known), n_jobs))
+        return _learned(_array_columns(data, names, _kinds(categorical, names, known), n_jobs), categorical, known)
     data = data if known is None else _by_position(estimator, data, known)
     names = list(data) if known is None else [v.name for v in known]
     asked = dict(zip(names, _kinds(categorical, names, known), strict=True))
-    return Table.of_valid(map_threads(lambda name: _column(data[name], name, asked[name]), names, n_jobs))
+    columns = map_threads(lambda name: _column(data[name], name, asked[name]), names, n_jobs)
+    return _learned(columns, categorical, known)
+
+
+def _learned(columns: list[Column], categorical: Categorical, known: Sequence[Variable] | None) -> Table:
+    """Return columns as a table, with a warning about texts that are numbers, unless their kinds were given."""
+    if known is None:
+        asked = categorical_mask(categorical, [c.variable.name for c in columns])
+        left = [c for c, kind in zip(columns, asked, strict=True) if kind is None]
+        warn_number_texts(left, "categorical={}", False)
+    return Table.of_valid(columns)
 
 
 def known_table(estimator: Any, X: Frame, variables: Sequence[Variable], n_jobs: int | None) -> Table:
@@ -363,7 +373,9 @@ def _matrix(X: Any) -> Any:
     if n_dimensions == 0:
         frame_columns(X)  # raises, and says what it is
     if n_dimensions != 2:
+        is_text = n_dimensions == 1 and array.size and isinstance(array[0], str)
         hint = "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row."
+        hint = f"For raw texts use tb.TextClassifier. {hint}" if is_text else hint
         raise DataError(f"X must have rows and columns; got an array of shape {array.shape}. {hint}", parameter="X")
     _check_size(*array.shape)
     return array
@@ -387,7 +399,10 @@ def _mismatch(estimator: Any, X: Any) -> str:
     given = [c for c in getattr(X, "columns", ()) if isinstance(c, str)]
     absent = [name for name in expected if name not in set(given)]
     if given and absent:
-        return f"the data must have the columns {listed(absent)}. {did_you_mean(absent[0], given)}"
+        hint = did_you_mean(absent[0], given)
+        if hasattr(X, "reindex") and not hint.startswith("Did"):
+            hint = "X.reindex(columns=classifier.feature_names_in_) adds them as missing values."
+        return f"the data must have the columns {listed(absent)}. {hint}"
     if given and expected:
         return f"columns must be in the order of the training data, {listed(expected)}; got {listed(given)}."
     names = f", {listed(expected)}" if expected else ""

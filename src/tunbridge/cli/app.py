@@ -53,6 +53,15 @@ _SETTINGS: dict[str, Any] = {"rich_markup_mode": "rich" if sys.stdout.isatty() e
 class Command(TyperCommand):
     """A verb whose arguments stand in the usage line as DATA, not {DATA}."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; raise if an option that has one value comes twice."""
+        words = args[: args.index("--")] if "--" in args else args
+        for option in [p for p in self.params if p.param_type_name == "option"]:
+            n = sum(word.partition("=")[0] in option.opts for word in words)
+            if n > 1 and not (option.multiple or option.is_flag):  # type: ignore[attr-defined]
+                raise UsageError(f"{max(option.opts, key=len)} must be given once; got it {n} times. Leave one out.")
+        return super().parse_args(ctx, args)
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the parts of the usage line."""
         return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
@@ -198,6 +207,9 @@ def _options_of(verb: str) -> set[str]:
 def _with_owner(error: TyperException) -> TyperException | UsageError:
     """Return the error about an unknown option with the verb that has it, if one of the same name does."""
     option, path = getattr(error, "option_name", None), getattr(error.ctx, "command_path", "tunbridge")[10:]  # type: ignore[attr-defined]
+    if option in ("--threshold", "--cutoff") and path == "predict":
+        how = "--cost diseased:healthy=4 predicts diseased from a probability of 0.2"
+        return UsageError(f"tunbridge predict has no option {option}; costs set the threshold: {how}.")
     for name in entries("verb"):
         alike = name != path and name.rpartition(" ")[2] == path.rpartition(" ")[2]
         if option and alike and option in _options_of(name):
@@ -218,6 +230,10 @@ def current_spelling(words: list[str]) -> tuple[list[str], str]:
     if not words:
         return words, ""
     verb, rest = words[0], words[1:]
+    if verb in ("help", "version"):
+        return [*rest, f"--{verb}"], ""
+    if verb == "fit" and _has_target(rest):
+        return current_spelling(["learn", *rest])
     if verb in _ALSO:
         return current_spelling([_ALSO[verb], *rest])
     if verb == "evaluate" and "--json" in rest[1:-1]:
@@ -238,13 +254,16 @@ def current_spelling(words: list[str]) -> tuple[list[str], str]:
     return words, ""
 
 
+def _has_target(words: list[str]) -> bool:
+    return any(word.startswith("-t") or word.partition("=")[0] == "--target" for word in words)
+
+
 def _other_learning(rest: list[str]) -> tuple[list[str], str]:
     """Return the arguments of ``learn`` as those of the verb that they are for: of texts, networks, or its own."""
     if any(Path(word).is_dir() for word in rest[:1]):
         return ["text", "learn", *rest], "`tunbridge learn FOLDER` is now `tunbridge text learn FOLDER`"
     options = [word.partition("=")[0] for word in rest if word.startswith("-")]
-    has_target = any(word.startswith("-t") or word == "--target" for word in options)
-    if has_target and "--search" not in options:
+    if _has_target(rest) and "--search" not in options:
         return ["learn", *rest], ""
     own, of_networks = _options_of("learn"), _options_of("network learn")
     for what in options:

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -78,6 +79,8 @@ def check_place(path: Path) -> None:
 
 def check_output(path: Path, inputs: Iterable[Path] = (), suffixes: Iterable[str] = ()) -> None:
     """Raise unless a file can be written: its suffix is known, it has a place, and it is not one of the inputs."""
+    if path.is_dir():
+        check_place(path)
     if suffixes and _ending(path) not in suffixes:
         raise DataError(f"the name of the output must end in {listed(suffixes)}; got {path.name!r}.")
     for file in inputs:
@@ -99,9 +102,10 @@ def _ending(path: Path) -> str:
 
 
 def check_picture(path: Path | None, inputs: Iterable[Path] = ()) -> None:
-    """Raise unless a picture can be written under this name."""
+    """Raise unless a picture can be drawn and written under this name."""
     if path is not None:
         check_output(path, inputs, _PICTURES)
+        tb.plots.draw_off_screen()
 
 
 def write_picture(path: Path, draw: Callable[[Any], Any], *, called: str = "picture") -> None:
@@ -175,6 +179,9 @@ def load_any(path: Path, *, swapped_with: Path | None) -> Any:
         is_second = swapped_with is not None and (is_model(swapped_with) or is_network_name(swapped_with))
         if is_second and not is_model(path):
             raise DataError(f"the model must come first; got {str(path)!r} before {str(swapped_with)!r}.") from None
+        if suffix_of(path) in table_suffixes() and not is_model(path):
+            hint = f"Learn a model from it: tunbridge learn {quote(str(path))} --target COLUMN"
+            raise DataError(f"the model must be a model file; {path.name!r} looks like a table. {hint}") from None
         raise
 
 

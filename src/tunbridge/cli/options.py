@@ -19,7 +19,7 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -220,7 +220,7 @@ class Kind:
         for text in (pair for each in texts for pair in _pairs(each)):
             name, sign, value = text.rpartition("=")
             refuse(
-                (not (sign and name), f"{option} must be {self.metavar}; got {', '.join(texts)!r}."),
+                (not (sign and name), f"{option} must be {self._choices()}; got {', '.join(texts)!r}."),
                 (name in pairs, f"{option} must name each variable once; got {name!r} twice."),
             )
             pairs[name] = self.read(option, value)
@@ -228,7 +228,7 @@ class Kind:
 
     def _choices(self) -> str:
         if self.is_mapping and not (self.words and not self.form):
-            return self.metavar
+            return self.form or "a number or NAME=NUMBER"
         if not self._has(*_NUMBERS):
             return f"one of {listed(self.words, most=len(self.words))}"
         *first, last = self._forms("a number" if self._has("float", "number") else "an integer")
@@ -592,7 +592,12 @@ class Reading:
         return "".join(f" {option} {quote(mark)}" for option, mark in given)
 
 
-def check_column(option: str, name: str, path: Path, names: Iterable[str]) -> None:
+def check_column(option: str, name: str, path: Path, names: Collection[str]) -> None:
     """Raise unless an option names a column of a file."""
     if name not in names:
-        raise DataError(f"{option} must name a column of {path.name}; got {name!r}. {did_you_mean(name, names)}")
+        hint = did_you_mean(name, names)
+        if list(names) == [f"x{j}" for j in range(len(names))]:
+            hint = f"{hint} No header was found in the file: --header reads its first line as names."
+        if len(names) == 1 and any(mark in next(iter(names)) for mark in ",;\t|"):
+            hint = f"{hint} The file was read as one column: leave out --delimiter, or give another one."
+        raise DataError(f"{option} must name a column of {path.name}; got {name!r}. {hint}")

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import pyarrow as pa
 
-from tunbridge._core.check import did_you_mean, listed
+from tunbridge._core.check import listed, warn_user
 from tunbridge.cli.documents import BATCH_ROWS as DOCUMENT_ROWS, READ, check_files, is_loose, iter_documents, kind_read
 from tunbridge.cli.networks import NetworkTarget, check_some_columns
 from tunbridge.cli.options import Described, Reading
 from tunbridge.cli.output import note
-from tunbridge.cli.usage import refuse
+from tunbridge.cli.usage import near_hint, refuse
 from tunbridge.data import Variable
 from tunbridge.data.readers import iter_batches, iter_typed
 from tunbridge.data.remarks import far_values
-from tunbridge.errors import DataError
+from tunbridge.errors import DataError, DataWarning
 
 if TYPE_CHECKING:
     from tunbridge.classifiers.base import BayesClassifier
@@ -64,10 +64,10 @@ def iter_rows(
     verbatim: bool,
     batch_rows: int | None = None,
 ) -> Iterator[Rows]:
-    """Yield the rows of a file in batches; raise unless it has the columns that the model was learned from.
+    """Yield the rows of a file in batches; raise unless it has columns that the model was learned from.
 
-    A network takes what there is: columns may be absent, but not all. A model of texts or sequences reads one column,
-    which ``column`` may name; its rows may be several text files.
+    Columns may be absent, but not most of those of a classifier, and not all of those of a network. A model of texts or
+    sequences reads one column, which ``column`` may name; its rows may be several text files.
     """
     paths = [path] if isinstance(path, Path) else list(path)
     check_files(model, paths, reading)
@@ -138,14 +138,18 @@ def _iter_table(
     markers = reading.markers_beside(known)
     place = paths if len(paths) > 1 else paths[0]
     read = iter_batches(place, numbers=numbers, missing=markers, batch_rows=size, reading=known, **reading.how)
+    continuous, absent = {v.name for v in model.variables_ if v.is_continuous}, list[str]()
     for n, features in enumerate(read):
         if n == 0:
-            _check_features(model, paths[0], features.column_names)
+            absent = _absent_features(model, paths[0], features.column_names)
+        for name in absent:
+            unknown = pa.nulls(len(features), pa.float64() if name in continuous else pa.string())
+            features = features.append_column(name, unknown)
         yield features
 
 
 def feature_names(model: BayesClassifier) -> list[str]:
-    """Return the columns that a model reads, those of free text last."""
+    """Return the columns that a classifier reads, those of free text last."""
     return [*(v.name for v in model.variables_), *model.text_columns_]
 
 
@@ -160,16 +164,27 @@ def _has_number_states(variable: Variable) -> bool:
     return bool(states) and all(isinstance(s, int | float) and not isinstance(s, bool) for s in states)
 
 
-def _check_features(model: BayesClassifier | NetworkTarget, path: Path, names: list[str]) -> None:
+def _absent_features(model: BayesClassifier | NetworkTarget, path: Path, names: list[str]) -> list[str]:
+    """Return the features of a classifier that a file does not have, with a warning: they count as missing values.
+
+    Raise if most features are absent, or if one is there under nearly the same name.
+    """
     if isinstance(model, NetworkTarget):
         check_some_columns(model, path, names)
-        return
-    absent = [name for name in feature_names(model) if name not in names]
+        return []
+    features = feature_names(model)
+    absent = [name for name in features if name not in names]
+    others = [name for name in names if name not in features and name != model.target_name_]
+    missed = listed(absent)
+    hint = next((h for name in absent if (h := near_hint(name, others))), "")
+    if hint or 2 * len(absent) > len(features):
+        rule = f"{path.name} must have the columns that the model was learned from"
+        are = "is" if len(absent) == 1 else "are"
+        raise DataError(f"{rule}; {missed} {are} not there.{hint or f' It has {listed(names)}.'}")
     if absent:
-        raise DataError(
-            f"{path.name} must have the columns that the model was learned from; {listed(absent)} "
-            f"{'is' if len(absent) == 1 else 'are'} not there. {did_you_mean(absent[0], names)}"
-        )
+        plural = "" if len(absent) == 1 else "s"
+        warn_user(f"{path.name} has no column{plural} {missed}: treated as missing values.", DataWarning)
+    return absent
 
 
 def iter_verbatim(

@@ -14,7 +14,7 @@ from tunbridge._core.check import listed
 from tunbridge._core.lazy import LazyModule
 from tunbridge.cli.options import Reading, check_column
 from tunbridge.cli.output import amount, counted, lines, shortlist
-from tunbridge.data import Column, Table, remarks
+from tunbridge.data import Table, remarks
 from tunbridge.data.columns import Kind, column_to_arrow, infer_column
 from tunbridge.data.discretisation import discretise, equal_frequency
 from tunbridge.data.frames import with_classes as coded_classes
@@ -211,7 +211,10 @@ def read_chosen(
 
 def with_classes(table: Table, target: str) -> Training:
     """Return the rows that have a class; raise unless there are features and at least two classes."""
-    hint = f"use --categorical {target!r} if each value is a class."
+    hint = (
+        f"--target-bins 3 makes classes of it, --categorical {quote(target)} makes each value a class. To predict the "
+        f"values use a network: tunbridge network learn --cuts none, then tunbridge predict --target {quote(target)}."
+    )
     return Training.of(coded_classes(table, target, hint=hint)[0], target)
 
 
@@ -275,7 +278,7 @@ class Material:
         """A line for each column that looks like a mistake."""
         many = [c for c in self.table if c.variable.n_states > _MANY_STATES]
         present = [(c.variable, int(np.count_nonzero(c.values >= 0))) for c in many]
-        return _odd_number_lines(self.read) + [
+        return suspected_lines(self.read) + [
             f"{v.name} has {v.n_states} states in {counted(n, 'row')}: --ignore {quote(v.name)} leaves it out"
             for v, n in present
             if n < _FEW_ROWS * v.n_states
@@ -366,16 +369,20 @@ def oddities(training: Training) -> list[str]:
         spelled = "; ".join(f"{kept!r} and {listed(list(others))}" for kept, others in shown)
         found.append(f"{name} has categories that differ in capitals or blanks only: {spelled} (--merge-categories)")
     found += suspected_lines(training.whole)
-    return [*training.odd, *found, *_odd_number_lines(training.whole, but=training.target)]
+    return [*training.odd, *found]
 
 
 def suspected_lines(table: Table) -> list[str]:
     """Return a line for each value that may stand for a missing one."""
-    return [
-        f"{name}: {mark!r} ({counted(n, 'row')}) may be a missing value; --missing={quote(mark)} reads it so"
-        for name, marks in table.suspected_missing.items()
-        for mark, n in marks.items()
-    ]
+    found = []
+    for name, marks in table.suspected_missing.items():
+        states = table.variable(name).states or ()
+        mixed = any(number_of(state) is not None for state in states)
+        for mark, n in marks.items():
+            where = f"{name} is categorical, because {mark!r}" if mixed else f"{name}: {mark!r}"
+            what = "is not a number" if mixed else "may be a missing value"
+            found.append(f"{where} ({counted(n, 'row')}) {what}; --missing={quote(mark)} reads it so")
+    return found
 
 
 def useless_columns(table: Table) -> dict[str, str]:
@@ -383,21 +390,3 @@ def useless_columns(table: Table) -> dict[str, str]:
     odd = dict.fromkeys(table.constants, _ONE_VALUE)
     odd |= {name: "has only missing values" for name, n in table.missing.items() if n == table.n_rows}
     return odd | dict.fromkeys(table.identifiers, _IDENTIFIER)
-
-
-def _odd_number_lines(table: Table, *, but: str | None = None) -> list[str]:
-    """Return a line for each column of numbers that is categorical because of a few other texts."""
-    return [line for column in table if column.variable.name != but and (line := _nearly_numbers(column))]
-
-
-def _nearly_numbers(column: Column) -> str:
-    states = column.variable.states or ()
-    odd = [code for code, state in enumerate(states) if isinstance(state, str) and number_of(state) is None]
-    if not odd or len(odd) > len(states) / 2 or not all(isinstance(state, str) for state in states):
-        return ""
-    n_odd, n_all = int(np.isin(column.values, odd).sum()), int((column.values >= 0).sum())
-    if n_odd > n_all / 10:
-        return ""
-    word = str(states[odd[0]])
-    numbers = f"{column.variable.name} is categorical, but {n_all - n_odd} of its {n_all} values are numbers"
-    return f"{numbers}; {word!r} is none: --missing {quote(word)} makes it a missing value"

@@ -216,10 +216,15 @@ def _plain(value: str) -> str:
     return bare.strip("'\"") if re.fullmatch(r"(['\"]?)[\w.-]*\1", bare) else bare
 
 
+def _either(options: str) -> str:
+    return options.replace(", ", " or ")
+
+
 def _usage(error: Any) -> str:
     context = getattr(error, "ctx", None)
     where = context.command_path if context is not None else "tunbridge"
     message = error.format_message().replace(": Value error, ", ": ").strip()
+    message = re.sub(r" \(Possible options: (.*)\)$", lambda found: f". Did you mean {_either(found[1])}?", message)
     end = "" if message.endswith((".", "?")) else "."
     if where.endswith(" explain") and "--target" in message:
         end += " For a network use tunbridge network query --target NAME --explain."

@@ -35,7 +35,7 @@ from tunbridge.data.columns import (
     is_float_array,
     to_floats,
 )
-from tunbridge.data.table import Table, check_lengths, encode_values, natural_type
+from tunbridge.data.table import Table, check_lengths, encode_values, natural_type, warn_number_texts
 from tunbridge.data.variable import State, Variable
 from tunbridge.errors import DataError
 
@@ -88,7 +88,9 @@ def as_table(
     if n_cells > _PIECE:
         check_memory("the table", 4.0 * n_cells, ways_out="Take fewer rows or columns.")
     wanted = column_kinds(kinds, list(columns))
-    return _weighted(Table.of(_inferred(data, columns, wanted)), weights)
+    table = Table.of(_inferred(data, columns, wanted))
+    warn_number_texts([c for c in table if c.variable.name not in wanted], "tb.as_table(data, kinds={})", "continuous")
+    return _weighted(table, weights)
 
 
 def encode(
@@ -219,7 +221,7 @@ def _no_table(data: Frame, hint: str) -> DataError:
 def _hint(data: Frame, n_dimensions: int) -> str:
     """Return what to do about data that are no table."""
     if isinstance(data, str | os.PathLike):
-        return "read_table reads files."
+        return f"Read a file first: tb.read_table({str(data)!r})."
     if hasattr(data, "collect"):
         return "Call .collect() first."
     if hasattr(data, "toarray"):
@@ -276,7 +278,15 @@ def _weighted(table: Table, weights: str | ArrayLike | None) -> Table:
     if not isinstance(weights, str):
         return table if weights is None else table.with_weights(weights)
     check_known("weights must name a column", [weights], table.positions)
-    values = to_floats(weights, column_to_arrow(table.column(weights)))
+    try:
+        values = to_floats(weights, column_to_arrow(table.column(weights)))
+    except DataError:
+        held = listed((table.variable(weights).states or ())[:3])
+        raise DataError(
+            f"weights must name a column of numbers; column {weights!r} holds {held}. Name another column, or leave "
+            "the weights out.",
+            parameter="weights",
+        ) from None
     return table.drop([weights]).with_weights(values)
 
 
@@ -331,14 +341,19 @@ def _indicator(column: Column) -> Column:
 
 
 _MOST_NUMBERS = 20  # a target of more different integers is taken for a quantity
-_HINT = "make its column categorical if each value is a class."
+_HINT_FOR_DATES = "Choose another column, or make a column of classes from it, such as the year."
+_HINT = (
+    "For classes discretize it: tb.discretise(table, columns=[{}], n_bins=3)[0], or make each value a class: "
+    "tb.as_table(table, kinds={{}: 'categorical'}). A network predicts numbers: "
+    "tb.learn_network(table).predict(rows, {})."
+)
 
 
 def with_classes(table: Table, target: str, *, hint: str = _HINT) -> tuple[Table, np.ndarray]:
     """Return the table with a categorical target, and which rows have a class.
 
-    Raises unless there are features and at least two classes. The hint ends the sentence «For classes
-    discretize it first, or …» for a target that is a quantity.
+    Raises unless there are features and at least two classes. The hint says what to do about a target that is a
+    quantity; {} stands for its name.
 
     Examples
     --------
@@ -366,8 +381,9 @@ def _as_classes(column: Column, hint: str) -> Column:
     values = column_to_arrow(column)
     distinct = distinct_values(name, values)[0]
     if not all(_is_whole(value) for value in distinct):
-        what = "numbers that are not integers" if isinstance(distinct[0], int | float) else "dates or times"
-        raise _quantity(name, what, distinct, hint)
+        is_number = isinstance(distinct[0], int | float)
+        what = "numbers that are not integers" if is_number else "dates or times"
+        raise _quantity(name, what, distinct, hint if is_number else _HINT_FOR_DATES)
     if len(distinct) > _MOST_NUMBERS:
         raise _quantity(name, "many different numbers", distinct, hint)
     return infer_column(name, values, "categorical")
@@ -380,9 +396,7 @@ def _is_whole(value: object) -> bool:
 def _quantity(name: str, what: str, distinct: list[Any], hint: str) -> DataError:
     held = f"{len(distinct)} different ones, {distinct[0]} to {distinct[-1]}"
     return DataError(
-        f"the target must have classes; column {name!r} holds {what} ({held}). A network predicts numbers: "
-        "tb.learn_network and its predict, or tunbridge network learn --cuts none and predict --target. For "
-        f"classes discretize it (tb.discretise, --target-bins 3), or {hint}"
+        f"the target must have classes; column {name!r} holds {what} ({held}). {hint.replace('{}', repr(name))}"
     )
 
 
@@ -395,5 +409,5 @@ def _check_classes(table: Table, target: str) -> None:
     if target in table.identifiers:
         raise DataError(
             f"the target must have classes that come more than once; column {target!r} has another value in each of "
-            f"{table.n_rows} rows."
+            f"{table.n_rows} rows. Choose another column."
         )

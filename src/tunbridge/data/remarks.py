@@ -144,7 +144,8 @@ def rare_classes(table: Table, target: str) -> dict[State, int]:
 
 
 def spellings(table: Table) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Return for each column the categories that differ in capitals or blanks only, by the most frequent spelling.
+    """Return for each column the categories that differ in capitals or blanks only, by the most frequent spelling
+    without blanks around it.
 
     Examples
     --------
@@ -171,7 +172,7 @@ def _groups(variable: Variable, counts: np.ndarray) -> dict[str, tuple[str, ...]
             groups.setdefault(_plain(state), []).append(code)
     found, states = {}, [str(state) for state in variable.states or ()]
     for codes in groups.values():
-        first, *others = sorted(codes, key=lambda code: (-counts[code], states[code].strip() != states[code], code))
+        first, *others = sorted(codes, key=lambda code: (states[code].strip() != states[code], -counts[code], code))
         if others:
             found[states[first]] = tuple(states[code] for code in others)
     return found

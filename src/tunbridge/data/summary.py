@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow as pa
 from tunbridge._core.check import shortened
 from tunbridge.data.columns import Column, column_to_arrow
 from tunbridge.data.reading import known_text
+from tunbridge.data.variable import number_of
 
 _SENTINELS = (-1, -7, -8, -9, -77, -88, -99, -777, -888, -999, -9999, -99999, 99, 999, 9999, 99999, 999999)
 _IDENTIFIER_ROWS = 10  # in fewer rows, all values differ by chance
@@ -20,6 +21,7 @@ _SHOWN_STATES = 5
 _NAME_WIDTH = 40
 _STATE_WIDTH = 20
 _STATES_WIDTH = 60
+_MOST_ODD = 5
 
 
 class Facts(NamedTuple):
@@ -72,8 +74,22 @@ def suspected_markers(column: Column, facts: Facts) -> dict[str, int]:
         found = [end for end in (facts.low, facts.high) if end in _SENTINELS and _is_apart(values, end)]
         return {f"{end:g}": int(np.count_nonzero(values == end)) for end in found}
     states = variable.states or ()
-    texts = known_text([state for state in states if isinstance(state, str)])
+    texts = known_text([state for state in states if isinstance(state, str)]) or _among_numbers(values, states)
     return {text: int(np.count_nonzero(values == states.index(text))) for text in texts}
+
+
+def _among_numbers(values: np.ndarray, states: Sequence[object]) -> list[str]:
+    """Return the few texts of a column whose other values, most of all, are numbers."""
+    odd: list[int] = []
+    for code, state in enumerate(states):
+        if not isinstance(state, str) or (number_of(state) is None and len(odd) == _MOST_ODD):
+            return []
+        if number_of(state) is None:
+            odd.append(code)
+    is_number = (
+        len(states) > 2 * len(odd) + _MOST_ODD and np.isin(values, odd).sum() < np.count_nonzero(values >= 0) / 2
+    )
+    return [str(states[code]) for code in odd] if is_number else []
 
 
 def _is_apart(values: np.ndarray, end: float) -> bool:

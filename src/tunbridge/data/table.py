@@ -42,8 +42,8 @@ from tunbridge.data.summary import (
     looks_like_identifier,
     suspected_markers,
 )
-from tunbridge.data.variable import MISSING, State, Variable
-from tunbridge.errors import DataError, UnseenStateWarning
+from tunbridge.data.variable import MISSING, State, Variable, number_of
+from tunbridge.errors import DataError, DataWarning, UnseenStateWarning
 
 if TYPE_CHECKING:
     import pandas
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from tunbridge.data.reading import Reading
 
 _SHOWN_COLUMNS, _SHOWN_ROWS = 40, 10
+_FEW_STATES = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +259,8 @@ class Table:
     def suspected_missing(self) -> dict[str, dict[str, int]]:
         """Values that may stand for missing ones, though they were not read so, and how often each occurs, by column.
 
-        In columns of text they are texts such as ``n/a``, in columns of numbers -99 or 999 far from all other values.
+        In columns of text they are texts such as ``n/a``, and up to five texts where most values are numbers; in
+        columns of numbers -99 or 999 far from all other values.
         """
         found = {c.variable.name: suspected_markers(c, self._facts[c.variable.name]) for c in self}
         return {name: markers for name, markers in found.items() if markers}
@@ -500,6 +502,30 @@ def warn_unseen(unseen: Mapping[str, Sequence[State]]) -> None:
         warn_user(f"unseen categories are treated as missing: {told}.", UnseenStateWarning)
 
 
+def warn_number_texts(columns: Iterable[Column], remedy: str, kind: object) -> None:
+    """Warn of columns of text with many states that are all numbers: they are categories, and may be meant as numbers.
+
+    {} in the remedy stands for a mapping of these columns to the kind. Codes with leading zeros are no numbers, and
+    columns with up to ten states may well be categories.
+    """
+    found = [c.variable.name for c in columns if not pa.types.is_dictionary(c.type) and _are_numbers(c.variable.states)]
+    if found:
+        is_one = len(found) == 1
+        told = f"{'column' if is_one else 'columns'} {listed(found)} {'holds' if is_one else 'hold'} numbers as text"
+        kinds = ", ".join([f"{name!r}: {kind!r}" for name in found[:_FEW_STATES]] + ["…"] * (len(found) > _FEW_STATES))
+        reads = f"{remedy.replace('{}', f'{{{kinds}}}')} reads {'it' if is_one else 'them'} as numbers"
+        warn_user(f"{told}, read as categories. {reads}.", DataWarning)
+
+
+def _are_numbers(states: Sequence[State] | None) -> bool:
+    many = states is not None and len(states) > _FEW_STATES
+    return many and all(isinstance(s, str) and number_of(s) is not None and not _is_code(s) for s in states or ())
+
+
+def _is_code(text: str) -> bool:
+    return text.startswith("0") and text.isdigit() and len(text) > 1
+
+
 def _dictionary(column: Column) -> pa.Array:
     """Return a column as an Arrow array, a categorical one as its codes, so that no row is looked at."""
     if column.variable.is_categorical:
@@ -513,7 +539,10 @@ def check_weights(weights: ArrayLike, n_rows: int) -> np.ndarray:
     """Return row weights as a read-only float64 array; raise unless each row has one, finite and not negative."""
     shape = np.shape(weights)
     if shape != (n_rows,):
-        raise DataError(f"weights must be one number a row; got shape {shape} for {counted(n_rows, 'row')}.")
+        text = repr(str(weights)) if shape == () and np.asarray(weights).dtype.kind == "U" else ""
+        got = f"the text {text}" if text else f"shape {shape}"
+        hint = f" Give the values, as in X[{text}]." if text else ""
+        raise DataError(f"weights must be one number a row; got {got} for {counted(n_rows, 'row')}.{hint}")
     array = to_floats("weights", weights)
     bad = np.flatnonzero(~(array >= 0))
     if bad.size:

@@ -298,7 +298,10 @@ def replacement(name: str, what: str = "a model") -> Iterator[BinaryIO]:
         with replacing(name) as temporary, open(temporary, "wb") as file:
             yield file
     except OSError as error:
-        raise DataError(f"{what} must be written to a writable place; got {name!r} ({_reason(error)}).") from error
+        folder = os.path.dirname(name)
+        missing = f" There is no folder {folder!r}: make it first." if folder and not os.path.isdir(folder) else ""
+        got = f"{name!r} ({_reason(error)})"
+        raise DataError(f"{what} must be written to a writable place; got {got}.{missing}") from error
 
 
 # Reading
@@ -363,7 +366,7 @@ def _guess(start: bytes) -> tuple[str, str]:
     if start.startswith(b"\x1f\x8b"):
         return "a gzip file", "If a model was compressed again, decompress it first."
     looks = "what looks like JSON text" if re.match(rb"\s*[\[{]", start) else "another kind of file"
-    return looks, "A model is written by save()."
+    return looks, "A model is written by save(); tables are read by tb.read_table."
 
 
 def _check_sizes(infos: list[zipfile.ZipInfo], length: int, limit: int) -> int:

@@ -132,9 +132,13 @@ def _format(name: str, format: str | None) -> Entry:
         return formats[known[key]]
     suffix = Path(name.lower().removesuffix(".gz")).suffix
     if suffix not in suffixes:
+        is_table = any(suffix in each.details["suffixes"] for each in entries("table_format").values())
+        hint = (
+            "It looks like a table: tb.read_table reads tables." if is_table else "Give the format, as in format='bif'."
+        )
         raise FormatError(
             f"the name of a network file must end in {listed(suffixes)}, optionally followed by '.gz'; "
-            f"got {Path(name).name!r}. Give the format, as in format='bif'."
+            f"got {Path(name).name!r}. {hint}"
         )
     return formats[suffixes[suffix]]
 

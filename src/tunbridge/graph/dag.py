@@ -35,7 +35,7 @@ from heapq import heappop, heappush
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from tunbridge._core.check import counted, listed, shortened
+from tunbridge._core.check import counted, install_hint, listed, shortened
 from tunbridge._core.memory import check_memory
 from tunbridge.errors import DataError
 from tunbridge.graph.names import (
@@ -315,7 +315,7 @@ class DAG(NamedGraph):
         try:
             import networkx
         except ImportError as error:
-            message = f"to_networkx needs networkx, which cannot be imported ({error}). Run: pip install networkx"
+            message = f"to_networkx needs networkx, which cannot be imported ({error}). {install_hint('networkx')}"
             raise ImportError(message) from error
         graph = networkx.DiGraph()
         graph.add_nodes_from(self.nodes)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tunbridge._core.check import install_hint
 from tunbridge.errors import TunbridgeError
 
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ def matplotlib(module: str = "matplotlib") -> Any:
         return import_module(module)
     except ImportError as error:
         raise NoMatplotlibError(
-            f"plots need Matplotlib; it cannot be imported ({error}). Install it: pip install matplotlib, "
-            'or with Tunbridge: pip install "tunbridge[plots]"'
+            f"Matplotlib must be installed for plots; it cannot be imported ({error}). {install_hint('matplotlib')}"
         ) from error
 
 

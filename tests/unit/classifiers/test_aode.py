@@ -257,7 +257,7 @@ def test_nothing_underflows():
 
 
 def test_counts_of_too_many_states_are_forecast():
-    X = {f"x{j}": [str(i) for i in range(3000)] for j in range(40)}
+    X = {f"x{j}": [f"s{i}" for i in range(3000)] for j in range(40)}
     with pytest.raises(MemoryForecastError, match=r"all pairs of 120000 states .* Leave out columns"):
         tb.AODEClassifier().fit(X, np.arange(3000) % 2)
 

@@ -174,7 +174,7 @@ class TestKDB:
         rng = np.random.default_rng(0)
         X = {f"x{j}": rng.integers(0, 300, 900).astype(str) for j in range(5)}
         with pytest.raises(MemoryForecastError, match="Allow fewer parents"):
-            tb.KDBClassifier(4).fit(X, rng.integers(0, 2, 900))
+            tb.KDBClassifier(4, categorical="all").fit(X, rng.integers(0, 2, 900))
 
     def test_further_rows_keep_the_structure(self):
         X, y = xor(300)

@@ -171,7 +171,7 @@ class TestForest:
         X["b"] = X["a"][:2000] + X["b"][2000:]
         monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "5e7")
         with pytest.raises(MemoryForecastError, match=r"all pairs of 999 states in 2 classes.*or use n_jobs=1"):
-            tb.BayesForestClassifier(4, n_jobs=4).fit(X, rng.integers(0, 2, 4000))
+            tb.BayesForestClassifier(4, categorical="all", n_jobs=4).fit(X, rng.integers(0, 2, 4000))
 
     def test_tries_are_forecast(self, monkeypatch):
         from tunbridge.classifiers.averages._tries import TrieRows, grow_trie
@@ -222,7 +222,7 @@ def test_moments_of_all_categories_are_forecast_together(monkeypatch):
     X |= {f"x{j}": rng.normal(size=300) for j in range(10)}
     monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "9e4")
     with pytest.raises(MemoryForecastError, match="moments of 10 numbers within 4 columns of categories"):
-        tb.TANClassifier(numeric="gaussian").fit(X, rng.integers(0, 2, 300))
+        tb.TANClassifier(numeric="gaussian", categorical=["c0", "c1", "c2", "c3"]).fit(X, rng.integers(0, 2, 300))
 
 
 def test_a_column_that_is_none_is_named():

@@ -12,6 +12,18 @@ def test_other_words_for_commands(run, tennis, model):
     assert "Did you mean 'impute'" in run("fill", tennis, code=2).stderr
 
 
+def test_fit_with_a_target_is_learn_and_help_is_an_option(run, tennis):
+    assert "Classes   play" in run("fit", tennis, "-t", "play", "--model", "nb", "-o", "other.tb").stdout
+    assert "Usage: tunbridge learn" in run("help", "learn").stdout
+    assert run("version").stdout == f"tunbridge {tb.__version__}\n"
+
+
+def test_an_option_that_has_one_value_comes_once(run, tennis):
+    told = run("learn", tennis, "--target=play", "-t", "wind", code=2).stderr
+    assert told == "tunbridge: --target must be given once; got it 2 times. Leave one out.\n"
+    run("learn", tennis, "-t", "play", "--model", "nb", "--ignore", "wind", "--ignore", "humidity")
+
+
 def test_hc_is_hill_climbing(run, tennis):
     assert "arcs" in run("network", "learn", tennis, "--search", "hc", "-o", "n.bif").stdout
 
@@ -40,4 +52,5 @@ def test_example_files_are_written(run, tmp_path: Path):
 def test_bad_data_sets(run):
     assert "get must name data sets, such as titanic" in run("datasets", "get", code=2).stderr
     assert "one data set must be named" in run("datasets", "drug", "dating", code=2).stderr
-    assert "the data set must be bundled" in run("datasets", "get", "titanc", code=1).stderr
+    assert "got 'titanc'. Did you mean 'titanic'?" in run("datasets", "get", "titanc", code=2).stderr
+    assert "the data set must be bundled" in run("datasets", "get", "zebra", code=1).stderr

@@ -74,7 +74,7 @@ def test_wrong_use(run, model, tennis):
     assert "two different classes" in run("explain", model, *DAY, "--label", "no", "--against", "no", code=1).stderr
     assert "must end in '.png'" in run("explain", model, *DAY, "--plot", "why.bmp", code=1).stderr
     assert "Did you mean 'tennis.csv'?" in run("explain", model, "tenis.csv", code=1).stderr
-    assert "must be an undamaged Tunbridge model" in run("explain", tennis, *DAY, code=1).stderr
+    assert "looks like a table. Learn a model from it" in run("explain", tennis, *DAY, code=1).stderr
 
 
 class TestWhatIf:

@@ -195,6 +195,22 @@ def test_rows_that_do_not_fit(run, model, tmp_path: Path):
     run("predict", model, rows, "--keep", "wind")
 
 
+def test_absent_columns_are_missing_values(run, mixed, tennis, model, tmp_path: Path):
+    (tmp_path / "rows.csv").write_text("outlook,humidity,wind\nSunny,High,Weak\n")
+    (tmp_path / "empty.csv").write_text(f"{HEAD}\nSunny,,High,Weak\n")
+    told = run("predict", model, "rows.csv", "--only", "--proba")
+    assert told.stderr == "warning: rows.csv has no column 'temperature': treated as missing values.\n"
+    assert told.stdout == run("predict", model, "empty.csv", "--only", "--proba").stdout
+    assert "is not there" not in run("explain", model, "rows.csv", "--row", 1).stderr
+    run("predict", model, "rows.csv", "-o", "out.parquet")
+    assert pq.read_table(tmp_path / "out.parquet").column_names == ["outlook", "humidity", "wind", "prediction"]
+    (tmp_path / "one.csv").write_text("wind\nWeak\n")
+    told = run("predict", model, "one.csv", code=1).stderr
+    assert "'outlook', 'temperature', 'humidity' are not there. It has 'wind'." in told
+    (tmp_path / "part.csv").write_text("ward,0/1\nA,1\n")
+    assert "has no column 'age'" in run("predict", mixed[0], "part.csv").stderr
+
+
 def test_numbers_that_are_none(run, mixed, tmp_path: Path):
     (tmp_path / "rows.csv").write_text("age,ward,0/1\n31,A,1\nold,A,0\n")
     told = run("predict", mixed[0], "rows.csv", code=1).stderr
@@ -204,7 +220,7 @@ def test_numbers_that_are_none(run, mixed, tmp_path: Path):
 
 def test_wrong_use(run, model, tennis, tmp_path: Path):
     assert "must exist" in run("predict", "no.tb", tennis, code=1).stderr.replace("a file that exists", "must exist")
-    assert "must be an undamaged Tunbridge model" in run("predict", tennis, tennis, code=1).stderr
+    assert "tennis.csv' looks like a table. Learn a model from it" in run("predict", tennis, tennis, code=1).stderr
     assert "the model must come first" in run("predict", tennis, model, code=1).stderr
     assert "must end in '.csv'" in run("predict", model, tennis, "-o", "out.xlsx", code=1).stderr
     assert "folder that exists" in run("predict", model, tennis, "-o", "no/out.csv", code=1).stderr

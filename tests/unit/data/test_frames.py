@@ -15,7 +15,7 @@ import scipy.sparse
 import tunbridge as tb
 from tunbridge.data import Variable, as_table, encode
 from tunbridge.data.frames import check_column_names, column_kinds, frame_columns
-from tunbridge.errors import DataError
+from tunbridge.errors import DataError, DataWarning
 
 NAN = float("nan")
 FRAMES = "a table must be a frame, a dict of columns, a list of rows or records, or a two-dimensional array"
@@ -182,8 +182,8 @@ def test_no_rows_or_no_columns(data: object, n_rows: int, names: tuple) -> None:
         (scipy.sparse.csr_matrix(np.eye(2)), "got csr_matrix. Call .toarray() first."),
         (scipy.sparse.csr_array(np.eye(2)), "got csr_array. Call .toarray() first."),
         (tb.discretise({"a": [0.5, 1.5]}), "got the pair that discretise returns; pass its first element."),
-        ("data.csv", "got str. read_table reads files."),
-        (Path("data.csv"), f"got {type(Path()).__name__}. read_table reads files."),
+        ("data.csv", "got str. Read a file first: tb.read_table('data.csv')."),
+        (Path("data.csv"), f"got {type(Path()).__name__}. Read a file first: tb.read_table('data.csv')."),
         (None, "got None."),
         (5, "got int."),
         ({1, 2}, "got set."),
@@ -193,6 +193,16 @@ def test_no_rows_or_no_columns(data: object, n_rows: int, names: tuple) -> None:
 )
 def test_what_is_no_frame(data: object, rest: str) -> None:
     assert refusal(data) == f"{FRAMES}; {rest}"
+
+
+def test_numbers_as_text_are_categories_with_a_warning() -> None:
+    numbers = [str(i) for i in range(12)]
+    with pytest.warns(DataWarning, match=r"column 'a' holds numbers as text.* kinds=\{'a': 'continuous'\}\) reads it"):
+        assert as_table({"a": numbers, "b": ["x"] * 12}).variable("a").is_categorical
+    assert as_table({"a": numbers}, kinds={"a": "continuous"}).floats("a")[11] == 11.0
+    as_table({"a": numbers}, kinds={"a": "categorical"})
+    as_table({"few": ["1", "2", "3"] * 4, "codes": [f"{i:03}" for i in range(12)], "words": [*numbers[:-1], "x"]})
+    as_table({"chosen": pd.Categorical(numbers)})
 
 
 def test_a_frame_of_unknown_make_does_not_lose_its_names() -> None:

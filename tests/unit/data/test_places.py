@@ -205,7 +205,9 @@ class TestWorkbooks:
 def test_without_the_package_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     (tmp_path / "d.xlsx").write_bytes(b"PK\x03\x04")
-    with pytest.raises(DataError, match=r"pip install 'tunbridge\[excel\]'"):
+    with pytest.raises(
+        DataError, match=r"is a workbook; .* must be installed .* -m pip install python-calamine, or save the sheet"
+    ):
         read_table(tmp_path / "d.xlsx")
 
 

@@ -391,10 +391,22 @@ class TestBadFiles:
         assert "column 'b' must hold finite numbers; row 2 holds inf" in stream_refusal(path, numbers=["b"])
         assert refusal(write("a\n1\n1e999\n")).startswith("column 'a' must hold finite numbers; row 2")
 
+    @pytest.mark.parametrize(
+        ("content", "what"),
+        [
+            ("%PDF-1.7\n1 0 obj\n", "a PDF document"),
+            ("\ufeff\n <!doctype HTML>\n<p>Sign in, please", "a web page"),
+            ("<html lang=en>\n<p>a,b\n1,2\n", "a web page"),
+        ],
+    )
+    def test_other_files_are_named_whatever_their_name_is(self, write, content, what) -> None:
+        for name in ("d.csv", "d.pdf", "d"):
+            assert f"must hold a table; it is {what}." in refusal(write(content, name), FormatError)
+
     def test_unknown_suffix(self, write) -> None:
         message = refusal(write("a,b\n1,2\n", "data.doc"), FormatError)
-        assert message.startswith("the name of a table's file must end in '.csv', '.tsv'")
-        assert message.endswith("got 'data.doc'. Give the format, as in format='csv'.")
+        assert message.startswith("the name of a table's file must end in .csv, .tsv, .parquet,")
+        assert message.endswith("got 'data.doc'. If it is one of these formats, name it, as in format='csv'.")
         assert "must end in" in refusal(write("a,b\n1,2\n", "data.gz"), FormatError)
 
     @pytest.mark.parametrize(

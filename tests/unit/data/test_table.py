@@ -76,8 +76,8 @@ def test_identifiers() -> None:
             "hash": [2**60 + 2 * i + 1 for i in range(n)],
             "age": ages,
             "float": np.arange(n) / 3,
-            "twice": ["a", *map(str, range(n - 2)), "a"],
-            "gap": [None, *map(str, range(n - 1))],
+            "twice": ["a", *[f"D{i}" for i in range(n - 2)], "a"],
+            "gap": [None, *[f"D{i}" for i in range(n - 1)]],
             "category": pd.Categorical([f"D{i}" for i in range(n)], [f"D{i}" for i in range(-3, n)]),
         }
     )
@@ -391,8 +391,16 @@ def test_many_columns_are_counted() -> None:
     assert table.summary(most=499).splitlines()[-1] == "  … and 1 more column"
 
 
+def test_texts_among_numbers_are_suspected() -> None:
+    numbers = [str(i / 2) for i in range(40)]
+    assert as_table({"a": [*numbers, "old", "old"]}).suspected_missing == {"a": {"old": 2}}
+    assert as_table({"a": [*numbers, *"abcdef"]}).suspected_missing == {}  # too many different ones
+    assert as_table({"a": [*numbers, *["old"] * 50]}).suspected_missing == {}  # most are not numbers
+    assert as_table({"a": ["1", "2", "old"] * 5}).suspected_missing == {}  # a few categories
+
+
 def test_a_million_states_are_looked_at_quickly() -> None:
-    table = as_table({"id": pa.array(np.arange(10**6)).cast(pa.string())})
+    table = as_table({"id": pa.array(np.arange(10**6)).cast(pa.string())}, kinds="categorical")
     assert table.variable("id").n_states == 10**6
     assert table.codes("id").dtype == np.int32
     assert table.identifiers == ("id",)

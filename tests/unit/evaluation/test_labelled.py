@@ -89,7 +89,9 @@ def test_bad_targets(case):
 
 
 def test_a_quantity_gets_a_hint():
-    with pytest.raises(DataError, match="or make its column categorical if each value is a"):
+    with pytest.raises(
+        DataError, match=r"or make each value a class: tb.as_table\(table, kinds={'x': 'categorical'}\)"
+    ):
         labelled(frame(), "x")
 
 

@@ -328,7 +328,7 @@ class TestNetworkx:
 
     def test_without_networkx(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "networkx", None)
-        with pytest.raises(ImportError, match=r"needs networkx.* pip install networkx"):
+        with pytest.raises(ImportError, match=r"needs networkx.* -m pip install networkx"):
             DAG(["a"]).to_networkx()
 
 

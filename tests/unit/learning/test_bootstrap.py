@@ -134,7 +134,9 @@ def test_rows_are_drawn_evenly_with_replacement() -> None:
 
 @pytest.mark.parametrize("size", [40, 20_000])
 def test_rows_are_drawn_by_weight(size: int) -> None:
-    table = as_table({"x": np.arange(20).astype(str)}).with_weights(np.repeat([0.0, 1.0, 3.0, 0.0], 5))
+    table = as_table({"x": np.arange(20).astype(str)}, kinds="categorical").with_weights(
+        np.repeat([0.0, 1.0, 3.0, 0.0], 5)
+    )
     total, weight = np.zeros(20), 0.0
     for seed in range(20_000 // size):
         rows = resampled(table, size, np.random.default_rng(seed))

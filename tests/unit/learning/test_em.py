@@ -373,12 +373,12 @@ def test_a_column_that_nearly_has_the_name_of_a_variable_is_told() -> None:
 
 def test_large_families_are_written_out_if_they_fit() -> None:
     rng = np.random.default_rng(0)
-    frame = {n: rng.integers(0, 30, 200).astype(str) for n in "abcx"}
+    frame = {n: np.char.add("s", rng.integers(0, 30, 200).astype(str)) for n in "abcx"}
     frame["a"] = np.where(rng.random(200) < 0.2, None, frame["a"].astype(object))
     dag = tb.DAG(list("abcx"), [(n, "x") for n in "abc"])
     assert isinstance(tb.fit_parameters(dag, frame, missing="available").cpt("x"), tb.SparseCPT)
     assert isinstance(tb.fit_parameters(dag, frame).cpt("x"), tb.CPT)
-    wide = {f"p{i}": rng.integers(0, 12, 200).astype(str) for i in range(12)} | {"x": frame["a"]}
+    wide = {f"p{i}": np.char.add("s", rng.integers(0, 12, 200).astype(str)) for i in range(12)} | {"x": frame["a"]}
     dag = tb.DAG(list(wide), [(f"p{i}", "x") for i in range(12)])
     with pytest.raises(tb.MemoryForecastError, match="the largest: 'x' given 12 others"):
         tb.fit_parameters(dag, wide)

@@ -152,7 +152,7 @@ class TestDegenerateData:
         empty = tb.as_table({"g": [None, None], "x": [1.0, 2.0]}, kinds={"x": "continuous"})
         with pytest.raises(DataError, match="every column must have a state; 'g' holds only missing values"):
             gaussian_table(empty, "x", ["g"])
-        wide = {f"d{i}": [str(k) for k in range(20)] for i in range(8)} | {"x": np.arange(20.0)}
+        wide = {f"d{i}": [f"s{k}" for k in range(20)] for i in range(8)} | {"x": np.arange(20.0)}
         monkeypatch.setenv("TUNBRIDGE_MEMORY_LIMIT", "1e9")
         with pytest.raises(MemoryForecastError, match="Give it fewer categorical parents"):
             gaussian_table(tb.as_table(wide), "x", [f"d{i}" for i in range(8)])

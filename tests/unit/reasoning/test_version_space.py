@@ -324,7 +324,7 @@ class TestConceptSpace:
             assert found == pytest.approx(right * math.log(0.8) + (60 - right) * math.log(0.2), rel=1e-12)
 
     def test_different_rows_count_towards_the_limit(self):
-        names = [str(i) for i in range(2500)]
+        names = [f"s{i}" for i in range(2500)]
         with pytest.raises(DataError, match="got 5 003 conjunctions and 2 500 different rows"):
             concept_space({"a": names, "b": ["x"] * 2500, "y": ["yes", "no"] * 1250}, "y", noise=0.1)
 

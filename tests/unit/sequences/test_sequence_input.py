@@ -268,7 +268,7 @@ class TestErrors:
             tb.SequenceClassifier().fit([], [])
 
     def test_classes(self):
-        with pytest.raises(DataError, match="y must have a class for each row; got 1 classes for 8 rows"):
+        with pytest.raises(DataError, match="y must have a class for each row; got 1 class for 8 rows"):
             tb.SequenceClassifier().fit(NAMES, ["f"])
         with pytest.raises(DataError, match="y must be the classes"):
             tb.SequenceClassifier().fit(NAMES)

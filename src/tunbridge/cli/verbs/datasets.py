@@ -11,8 +11,9 @@ from tunbridge._core.registry import verb
 from tunbridge.cli.examples import EXAMPLES, write_example, write_new
 from tunbridge.cli.files import table_output, write_batches
 from tunbridge.cli.output import counted, say, say_table
-from tunbridge.cli.usage import refuse
+from tunbridge.cli.usage import near_hint, refuse
 from tunbridge.data import Table, datasets as known
+from tunbridge.errors import DataError
 
 _FIRST_ROWS = 5
 
@@ -73,7 +74,12 @@ def _get(names: list[str], *, download: bool) -> None:
     """Write the files of data sets into the working folder; other files of the same name stay."""
     for name in names:
         if name not in EXAMPLES:
-            known.load(name, download=download)  # raises where there is none
+            try:
+                known.load(name, download=download)
+            except DataError:
+                near = near_hint(name, EXAMPLES)
+                refuse((near, f"get must name data sets; got {name!r}.{near}"))
+                raise
     for name in names:
         if name in EXAMPLES:
             written = write_example(name)

@@ -161,6 +161,8 @@ def explain(
     has_case, nomogram, given = rows is not None or bool(case.given), question.nomogram, case.given
     question.check(has_case=has_case)
     is_empty = not has_case and not question.importance and not nomogram
+    if is_empty:
+        load_model(model)  # which raises if the argument is a table
     refuse(
         (is_empty, "nothing to explain: give a table with --row, --given NAME=VALUE, or a text."),
         (rows is not None and given, "--given must come without a table or a text."),

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from tunbridge._core.check import did_you_mean, listed
+from tunbridge._core.check import did_you_mean, install_hint, listed
 from tunbridge._core.registry import table_format
 from tunbridge.data.arrow import as_arrow, is_text
 from tunbridge.data.formats.request import Request, typed_table
@@ -67,7 +67,8 @@ class DuckDB:
         try:
             import duckdb
         except ImportError:
-            raise DataError("the package duckdb reads DuckDB files; it is not installed. pip install duckdb") from None
+            rule = f"the package duckdb must be installed to read {source.named}"
+            raise DataError(f"{rule}. {install_hint('duckdb')}") from None
         try:
             with duckdb.connect(str(source.path), read_only=True) as base:
                 names = [row[0] for row in base.execute("select table_name from information_schema.tables").fetchall()]

@@ -37,6 +37,14 @@ _PACKED = {
     b"7z\xbc\xaf": "a 7z archive",
     b"\x04\x22\x4d\x18": "lz4",
 }
+_NO_TABLES = {
+    b"%PDF": "a PDF document",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+    b"\x80": "a pickle",
+}
+_WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
 _PACKED_SUFFIXES = (".zip", ".bz2", ".xz", ".zst", ".7z", ".lz4", ".br", ".z", ".rar", ".tar", ".tgz")
 _GZIP = b"\x1f\x8b"
 _MARKS = {
@@ -46,6 +54,7 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _CHUNK = 1 << 20
+_SIGNATURE = 64
 _HEAD = 4096
 HEAD = 1 << 14
 """The first bytes of a text file, by which its layout is found."""
@@ -142,10 +151,12 @@ def find_source(path: str | os.PathLike[str], format: str | None, encoding: str 
     with _system_errors(file):
         _check_is_file(file)
     format = format or place.format
-    chosen = _known_format(format) if format is not None else _format_by_name(file)
-    details = entries("table_format")[chosen].details
+    known_format = None if format is None else _known_format(format)
     with _system_errors(file), file.open("rb") as stream:
-        head = stream.read(8)
+        head = stream.read(_SIGNATURE)
+    _check_no_other(file, head)
+    chosen = known_format or _format_by_name(file)
+    details = entries("table_format")[chosen].details
     if not head:
         raise FormatError(f"the file {str(file)!r} must hold a table; it is empty.")
     gzipped = head.startswith(_GZIP)
@@ -358,15 +369,32 @@ def _format_by_name(file: Path) -> str:
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
     known = table_suffixes()
+    first = [entry.details["suffixes"][0] for entry in entries("table_format").values()]
     if not suffixes or suffixes[-1] not in known:
         raise FormatError(
-            f"the name of a table's file must end in {listed(known, most=20)}, or in one of them and '.gz'; "
-            f"got {file.name!r}. Give the format, as in format='csv'."
+            f"the name of a table's file must end in {', '.join(first)}, also with .gz; got {file.name!r}. If it is "
+            "one of these formats, name it, as in format='csv'."
         )
     return known[suffixes[-1]]
 
 
+def _check_no_other(file: Path, head: bytes) -> None:
+    """Raise for a document, a picture, a pickle or a page of the web, whatever its name is."""
+    what = next((what for magic, what in _NO_TABLES.items() if head.startswith(magic)), "")
+    if what == "a pickle" and not re.match(rb"\x80[\2-\5]", head):
+        what = ""
+    hint = {"a pickle": "Pickles can run code and are never read: write the frame with to_parquet or to_csv."}.get(what)
+    if re.match(rb"(\xef\xbb\xbf)?\s*<(!doctype html|html)\b", head, re.IGNORECASE):
+        what = "a web page"
+        hint = "It may ask for a login, or say what went wrong: open it in a browser, and download the table itself."
+    if what:
+        hint = hint or "Export the table from its program as .csv or .xlsx."
+        raise FormatError(f"the file {str(file)!r} must hold a table; it is {what}. {hint}")
+
+
 def _check_not_packed(file: Path, head: bytes) -> None:
+    if file.suffix.lower() in _WORKBOOKS:
+        raise FormatError(f"the file {str(file)!r} is a workbook, not text. Leave out the format.")
     if file.suffix.lower() == ".gz":
         raise FormatError(
             f"a file called .gz must be gzipped; {file.name!r} is not. Rename it if it is not compressed."

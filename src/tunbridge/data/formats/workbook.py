@@ -15,17 +15,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from tunbridge._core.check import did_you_mean, listed
+from tunbridge._core.check import did_you_mean, install_hint, listed
 from tunbridge._core.registry import table_format
 from tunbridge.data.formats.delimited import CSV
 from tunbridge.data.formats.request import Request
 from tunbridge.data.formats.source import Source
 from tunbridge.data.table import Table
 from tunbridge.errors import DataError, FormatError
-
-_INSTALL = (
-    "the package python-calamine reads workbooks, and is not installed. Install it: pip install 'tunbridge[excel]'."
-)
 
 
 @table_format("excel", rank=8, suffixes=(".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"), text=True, zipped=True)
@@ -67,7 +63,9 @@ def _sheet(source: Source) -> tuple[str, list[str], list[list[Any]]]:
     try:
         from python_calamine import CalamineError, CalamineWorkbook
     except ImportError:
-        raise DataError(_INSTALL) from None
+        rule = f"{source.named} is a workbook; the package python-calamine must be installed to read it"
+        hint = f"{install_hint('python-calamine')}, or save the sheet as a .csv file."
+        raise DataError(f"{rule}. {hint}") from None
     try:
         book = CalamineWorkbook.from_path(str(source.path))
         names = [sheet.name for sheet in book.sheets_metadata]

@@ -327,7 +327,7 @@ def find_corpus(
     chosen = _training_column(path, target, kind, column, columns, reading)
     kinds = {target: _CATEGORICAL} if target in columns.categorical else {}
     found = read_table(
-        path, columns=[target], kinds=kinds, missing=reading.markers, weights=columns.weights, **reading.how
+        path, columns=[target], kinds=kinds, weights=columns.weights, **reading.missing_marks, **reading.how
     )
     classes = _with_classes(found, target)
     if target in text_columns(classes.whole):

@@ -135,9 +135,8 @@ def _iter_table(
     known = _known(model)
     spelled = set() if known is None else {*known.numbers, *known.dates, *known.markers}
     numbers = [v.name for v in model.variables_ if v.is_continuous or _has_number_states(v) or v.name in spelled]
-    markers = reading.markers_beside(known)
-    place = paths if len(paths) > 1 else paths[0]
-    read = iter_batches(place, numbers=numbers, missing=markers, batch_rows=size, reading=known, **reading.how)
+    place, how = paths if len(paths) > 1 else paths[0], {**reading.missing_marks, **reading.how}
+    read = iter_batches(place, numbers=numbers, batch_rows=size, reading=known, **how)
     for n, features in enumerate(read):
         if n == 0:
             _check_features(model, paths[0], features.column_names)

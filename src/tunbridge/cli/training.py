@@ -206,9 +206,14 @@ def read_chosen(
         kinds.update(dict.fromkeys(categorical, "categorical"))  # looked at after the columns are chosen
         return kept
 
-    markers = reading.markers_beside(known)
-    how = {"weights": weights, "reading": known, "merge_categories": merge, **reading.how_whole}
-    return read_table(path, columns=chosen, kinds=kinds, missing=markers, **how)
+    how = {
+        "weights": weights,
+        "reading": known,
+        "merge_categories": merge,
+        **reading.missing_marks,
+        **reading.how_whole,
+    }
+    return read_table(path, columns=chosen, kinds=kinds, **how)
 
 
 def with_classes(table: Table, target: str) -> Training:

@@ -163,7 +163,7 @@ def _impute_alone(path: Path, filling: dict[str, Any], files: list[Path], alone:
         for name in names:
             check_column(option, name, path, column_names(path, reading))
     kinds: dict[str, Kind] = dict.fromkeys(alone.categorical, "categorical")
-    table = read_table(path, kinds=kinds, missing=reading.markers, **reading.how)
+    table = read_table(path, kinds=kinds, **reading.missing_marks, **reading.how)
     for name in filling.get("columns", ()):
         check_column("--column", name, path, table.names)
     draws = filling.get("method", "sample" if len(files) > 1 else "") == "sample"

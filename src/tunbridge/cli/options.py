@@ -536,6 +536,8 @@ class Reading:
         Whether the file has a header; detected. Without one the columns are x0, x1, …
     day_first
         Whether the day comes before the month in dates such as 03/04/2025; detected.
+    decimal : .|,
+        The decimal mark of numbers such as 25.000, which may be fractions or thousands; detected.
     not_missing : MARK
         One of these five texts that is a value here, such as NA for Namibia.
     dates : numbers|parts
@@ -552,6 +554,7 @@ class Reading:
     header: bool | None = None
     not_missing: list[str] = ()  # type: ignore[assignment]
     day_first: bool | None = None
+    decimal: str | None = None
     dates: str | None = None
     encoding: str | None = None
     format: str | None = None
@@ -579,7 +582,7 @@ class Reading:
         """The arguments of ``read_table`` and ``iter_batches``, without the missing markers."""
         delimiter = {r"\t": "\t", "tab": "\t"}.get(self.delimiter or "", self.delimiter)
         found = {"format": self.format, "encoding": self.encoding, "delimiter": delimiter}
-        return {**found, "header": self.header, "day_first": self.day_first}
+        return {**found, "header": self.header, "day_first": self.day_first, "decimal": self.decimal}
 
     @property
     def how_whole(self) -> dict[str, Any]:

@@ -14,12 +14,12 @@ from tunbridge._core.check import listed
 from tunbridge._core.lazy import LazyModule
 from tunbridge.cli.options import Reading, check_column
 from tunbridge.cli.output import amount, counted, lines, shortlist
-from tunbridge.data import Column, Table, remarks
+from tunbridge.data import Table, remarks
 from tunbridge.data.columns import Kind, column_to_arrow, infer_column
 from tunbridge.data.discretisation import discretise, equal_frequency
 from tunbridge.data.frames import with_classes as coded_classes
 from tunbridge.data.readers import iter_batches, read_table
-from tunbridge.data.variable import number_of
+from tunbridge.data.remarks import IDENTIFIER, ONE_VALUE, useless_columns
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ else:
 
 OF_TEXTS = "tunbridge text learn --column {} learns from its words"
 _EVERY = "*"  # all columns
-_ONE_VALUE, _IDENTIFIER = "has only one value", "looks like an identifier"
 _FEW_ROWS, _MANY_STATES = 5, 10
 _LOOKED_AT, _WORDS = 200, 4
 _SHOWN_LABELS = 6
@@ -274,7 +273,7 @@ class Material:
     def left_out_lines(self) -> list[str]:
         """A line for each column that was left out, and what to do about it."""
         found = [f"{name} {what}" for name, what in self.left_out.items()]
-        can_stay = any(what in (_ONE_VALUE, _IDENTIFIER) for what in self.left_out.values())
+        can_stay = any(what in (ONE_VALUE, IDENTIFIER) for what in self.left_out.values())
         return [*found, *(["(--categorical NAME keeps such a column)"] if can_stay else [])]
 
     @property
@@ -282,7 +281,7 @@ class Material:
         """A line for each column that looks like a mistake."""
         many = [c for c in self.table if c.variable.n_states > _MANY_STATES]
         present = [(c.variable, int(np.count_nonzero(c.values >= 0))) for c in many]
-        return _odd_number_lines(self.read) + [
+        return remarks.in_words(remarks.nearly_numbers(self.read), _OPTIONS, quote) + [
             f"{v.name} has {v.n_states} states in {counted(n, 'row')}: --ignore {quote(v.name)} leaves it out"
             for v, n in present
             if n < _FEW_ROWS * v.n_states
@@ -359,37 +358,27 @@ def missing_lines(table: Table) -> list[str]:
 # Remarks
 
 
+_OPTIONS = {
+    "giveaway": " by --ignore {column}",
+    "spelling": " (--merge-categories)",
+    "suspected": "; --missing={value} reads it so",
+    "nearly numbers": ": --missing {value} makes it a missing value",
+}
+"""The options that do something about a remark, by its kind."""
+
+
 def oddities(training: Training) -> list[str]:
     """Return a line for everything that looks like a mistake."""
     found = [
-        f"{name} tells the class of {100 * share:.4g} % of the rows: if it is made from {training.target}, or known "
-        f"only later, leave it out by --ignore {quote(name)}"
-        for name, share in remarks.giveaways(training.table, training.target)
+        *remarks.of_target(training.table, training.target),
+        *remarks.of_columns(training.whole, training.target),
     ]
-    rare = remarks.rare_classes(training.table, training.target)
-    found += [f"class {str(label)!r} has {counted(n, 'row')} only" for label, n in list(rare.items())[:_SHOWN_LABELS]]
-    for name, groups in remarks.spellings(training.whole).items():
-        shown = list(groups.items())[:_SHOWN_LABELS]
-        spelled = "; ".join(f"{kept!r} and {listed(list(others))}" for kept, others in shown)
-        found.append(f"{name} has categories that differ in capitals or blanks only: {spelled} (--merge-categories)")
-    found += suspected_lines(training.whole)
-    return [*training.odd, *found, *_odd_number_lines(training.whole, but=training.target)]
+    return [*training.odd, *remarks.in_words(found, _OPTIONS, quote)]
 
 
 def suspected_lines(table: Table) -> list[str]:
     """Return a line for each value that may stand for a missing one."""
-    return [
-        f"{name}: {mark!r} ({counted(n, 'row')}) may be a missing value; --missing={quote(mark)} reads it so"
-        for name, marks in table.suspected_missing.items()
-        for mark, n in marks.items()
-    ]
-
-
-def useless_columns(table: Table) -> dict[str, str]:
-    """Return the columns from which nothing can be learned, and what is wrong with each."""
-    odd = dict.fromkeys(table.constants, _ONE_VALUE)
-    odd |= {name: "has only missing values" for name, n in table.missing.items() if n == table.n_rows}
-    return odd | dict.fromkeys(table.identifiers, _IDENTIFIER)
+    return remarks.in_words(remarks.suspected(table), _OPTIONS, quote)
 
 
 def text_columns(table: Table) -> list[str]:
@@ -400,21 +389,3 @@ def text_columns(table: Table) -> list[str]:
 
     many = [c.variable for c in table if c.variable.n_states > max(_MANY_STATES, table.n_rows / _FEW_ROWS)]
     return [v.name for v in many if mean_words((v.states or ())[:_LOOKED_AT]) >= _WORDS]
-
-
-def _odd_number_lines(table: Table, *, but: str | None = None) -> list[str]:
-    """Return a line for each column of numbers that is categorical because of a few other texts."""
-    return [line for column in table if column.variable.name != but and (line := _nearly_numbers(column))]
-
-
-def _nearly_numbers(column: Column) -> str:
-    states = column.variable.states or ()
-    odd = [code for code, state in enumerate(states) if isinstance(state, str) and number_of(state) is None]
-    if not odd or len(odd) > len(states) / 2 or not all(isinstance(state, str) for state in states):
-        return ""
-    n_odd, n_all = int(np.isin(column.values, odd).sum()), int((column.values >= 0).sum())
-    if n_odd > n_all / 10:
-        return ""
-    word = str(states[odd[0]])
-    numbers = f"{column.variable.name} is categorical, but {n_all - n_odd} of its {n_all} values are numbers"
-    return f"{numbers}; {word!r} is none: --missing {quote(word)} makes it a missing value"

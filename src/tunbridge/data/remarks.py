@@ -1,21 +1,146 @@
-"""What a person would notice in a table before learning from it: columns that give the target away, classes that are
-rare, and categories that are spelled in several ways.
+"""What a person would notice in a table before learning from it: columns that tell nothing or give the target away,
+classes that are rare, categories that are spelled in several ways, and texts among numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
+from tunbridge._core.check import counted, listed
+from tunbridge.data.arrow import Frame
+from tunbridge.data.columns import Column
 from tunbridge.data.discretisation import mdl_cuts
+from tunbridge.data.frames import as_table, with_classes
 from tunbridge.data.table import Table
-from tunbridge.data.variable import State, Variable
+from tunbridge.data.variable import State, Variable, number_of
 
 _TOLD = 0.995  # of the rows whose class a column tells: then it may be made from the class
 _FEWEST, _ROWS = 30, 20_000
 _RARE = 10
+_SHOWN = 6
+
+ONE_VALUE, IDENTIFIER = "has only one value", "looks like an identifier"
+
+
+class Remark(NamedTuple):
+    """What is odd about a column, as a sentence; ``value`` is the text in question, such as a missing marker."""
+
+    kind: str
+    column: str
+    text: str
+    value: str = ""
+
+
+_HINTS = {
+    "spelling": " (merge_categories=True)",
+    "suspected": "; missing=[{value}] reads it so",
+    "nearly numbers": ": missing=[{value}] makes it a missing value",
+}
+"""The parameters of ``read_table``, by the kind of remark."""
+
+
+def remarks(frame: Frame, target: str | None = None) -> list[str]:
+    """Return a sentence for each thing in a table that looks like a mistake, before anything is learned from it.
+
+    These are identifiers and constant columns, columns that give the target away, rare classes, categories that differ
+    in capitals or blanks only, values that may stand for missing ones, and texts among numbers. ``tunbridge learn``
+    prints the same, and :func:`classify` keeps them. The ``fit`` of a classifier looks for none of it.
+
+    Parameters
+    ----------
+    frame : any frame
+        The data.
+    target : str, optional
+        The column of the classes.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> rows = {"id": range(40), "paid": ["y", "n"] * 20, "sex": ["f", "f", "F", "m"] * 10, "late": ["no", "yes"] * 20}
+    >>> for remark in tb.remarks(rows, "late"):
+    ...     print(remark)
+    id looks like an identifier
+    paid tells the class of 100 % of the rows: if it is made from late, or known only later, leave it out
+    sex has categories that differ in capitals or blanks only: 'f' and 'F' (merge_categories=True)
+    """
+    table = as_table(frame)
+    if target is not None:
+        table = with_classes(table, target)[0]
+    useless = {name: what for name, what in useless_columns(table).items() if name != target}
+    table = table.drop(useless)
+    found = [*(() if target is None else of_target(table, target)), *of_columns(table, target)]
+    return [*(f"{name} {what}" for name, what in useless.items()), *in_words(found, _HINTS, repr)]
+
+
+def in_words(found: Iterable[Remark], hints: Mapping[str, str], shown: Callable[[str], str]) -> list[str]:
+    """Return remarks as sentences, each with the hint of its kind, in which ``shown`` writes names and values."""
+    return [
+        each.text + hints.get(each.kind, "").format(column=shown(each.column), value=shown(each.value))
+        for each in found
+    ]
+
+
+def useless_columns(table: Table) -> dict[str, str]:
+    """Return the columns from which nothing can be learned, and what is wrong with each.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> useless_columns(tb.as_table({"id": [f"p{i}" for i in range(20)], "age": [31, 45] * 10, "unit": ["A"] * 20}))
+    {'unit': 'has only one value', 'id': 'looks like an identifier'}
+    """
+    odd = dict.fromkeys(table.constants, ONE_VALUE)
+    odd |= {name: "has only missing values" for name, n in table.missing.items() if n == table.n_rows}
+    return odd | dict.fromkeys(table.identifiers, IDENTIFIER)
+
+
+def of_target(table: Table, target: str) -> Iterator[Remark]:
+    """Yield the columns that tell the class, and the rare classes."""
+    for name, share in giveaways(table, target):
+        told = f"{name} tells the class of {100 * share:.4g} % of the rows"
+        yield Remark("giveaway", name, f"{told}: if it is made from {target}, or known only later, leave it out")
+    for label, n in islice(rare_classes(table, target).items(), _SHOWN):
+        yield Remark("rare", target, f"class {str(label)!r} has {counted(n, 'row')} only")
+
+
+def of_columns(table: Table, target: str | None = None) -> Iterator[Remark]:
+    """Yield what is odd about the values of columns: spellings, markers of missing values, texts among numbers."""
+    for name, groups in spellings(table).items():
+        pairs = list(groups.items())[:_SHOWN]
+        spelled = "; ".join(f"{kept!r} and {listed(list(others))}" for kept, others in pairs)
+        yield Remark("spelling", name, f"{name} has categories that differ in capitals or blanks only: {spelled}")
+    yield from suspected(table)
+    yield from (odd for odd in nearly_numbers(table) if odd.column != target)
+
+
+def suspected(table: Table) -> Iterator[Remark]:
+    """Yield the values that may stand for missing ones."""
+    for name, marks in table.suspected_missing.items():
+        for mark, n in marks.items():
+            yield Remark("suspected", name, f"{name}: {mark!r} ({counted(n, 'row')}) may be a missing value", mark)
+
+
+def nearly_numbers(table: Table) -> Iterator[Remark]:
+    """Yield the columns of numbers that are categorical because of a few other texts."""
+    yield from (odd for column in table if (odd := _among_numbers(column)) is not None)
+
+
+def _among_numbers(column: Column) -> Remark | None:
+    states = column.variable.states or ()
+    odd = [code for code, state in enumerate(states) if isinstance(state, str) and number_of(state) is None]
+    if not odd or len(odd) > len(states) / 2 or not all(isinstance(state, str) for state in states):
+        return None
+    n_odd, n_all = int(np.isin(column.values, odd).sum()), int((column.values >= 0).sum())
+    if n_odd > n_all / 10:
+        return None
+    word = str(states[odd[0]])
+    name = column.variable.name
+    text = f"{name} is categorical, but {n_all - n_odd} of its {n_all} values are numbers; {word!r} is none"
+    return Remark("nearly numbers", name, text, word)
 
 
 class GivenAway(NamedTuple):

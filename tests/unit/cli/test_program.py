@@ -123,6 +123,7 @@ def test_spread_puts_options_in_the_place_of_records():
         "header",
         "not_missing",
         "day_first",
+        "decimal",
         "dates",
         "encoding",
         "format",

@@ -46,6 +46,7 @@ def read_table(
     delimiter: str | None = None,
     header: bool | None = None,
     day_first: bool | None = None,
+    decimal: str | None = None,
     dates: Literal["numbers", "parts"] | None = None,
     columns: Sequence[str] | Callable[[list[str]], Sequence[str]] | None = None,
     weights: str | ArrayLike | None = None,
@@ -84,6 +85,9 @@ def read_table(
     day_first : bool, optional
         Whether the day comes before the month in dates such as 03/04/2025; by default the column decides, then the
         other columns and the delimiter.
+    decimal : {".", ","}, optional
+        The decimal mark of numbers such as 25.000 and 1,234, which may be fractions or thousands; by default the other
+        columns decide, then the delimiter, and the report names the columns in doubt.
     dates : {"numbers", "parts"}, optional
         Dates and times are numbers, in order. With ``"parts"`` year, month, weekday and hour are further columns
         (:func:`with_date_parts`). Default: ``"numbers"``, or what ``reading`` says.
@@ -131,8 +135,8 @@ def read_table(
     if (files := several(path)) is not None:
         options: dict[str, Any] = {
             "format": format, "kinds": kinds, "missing": missing, "not_missing": not_missing, "encoding": encoding,
-            "delimiter": delimiter, "header": header, "day_first": day_first, "dates": dates, "columns": columns,
-            "reading": reading,
+            "delimiter": delimiter, "header": header, "day_first": day_first, "decimal": decimal, "dates": dates,
+            "columns": columns, "reading": reading,
         }  # fmt: skip
         return _merged(_read_several(files, weights, options), merge_categories, reading)
     source = _source(path, format, encoding, delimiter, reading).unpacked()
@@ -140,7 +144,7 @@ def read_table(
     markers, given = _markers(missing, not_missing, reading), tuple(missing or ())
     request = Request(
         columns, kinds, named, markers, delimiter,
-        given_missing=given, header=header, reading=reading, day_first=day_first,
+        given_missing=given, header=header, reading=reading, day_first=day_first, decimal=_decimal(decimal),
     )  # fmt: skip
     table = _format(source).read(source, request)
     if table.n_rows == 0:
@@ -218,6 +222,7 @@ def iter_batches(
     delimiter: str | None = None,
     header: bool | None = None,
     day_first: bool | None = None,
+    decimal: str | None = None,
     batch_rows: int = 65536,
     reading: Reading | None = None,
 ) -> Iterator[pa.Table]:
@@ -228,7 +233,7 @@ def iter_batches(
 
     Parameters
     ----------
-    path, missing, not_missing, format, encoding, delimiter, header, day_first, reading
+    path, missing, not_missing, format, encoding, delimiter, header, day_first, decimal, reading
         As in :func:`read_table`.
     text, numbers : iterable of str
         Columns to be read as text and as numbers; names that the file does not have are left out. Dates and times among
@@ -260,7 +265,7 @@ def iter_batches(
         options: dict[str, Any] = {
             "format": format, "missing": missing, "not_missing": not_missing, "encoding": encoding,
             "delimiter": delimiter, "header": header, "text": text, "numbers": numbers, "day_first": day_first,
-            "batch_rows": batch_rows, "reading": reading,
+            "decimal": decimal, "batch_rows": batch_rows, "reading": reading,
         }  # fmt: skip
         return _batches_of_several(files, options)
     source = _source(path, format, encoding, delimiter, reading)
@@ -276,7 +281,7 @@ def iter_batches(
         raise DataError(f"a column must be text or numbers; got {listed(both)} in both lists.")
     request = Request(
         missing=markers, delimiter=delimiter, numbers=as_numbers, batch_rows=size, given_missing=given,
-        header=header, reading=reading, day_first=day_first,
+        header=header, reading=reading, day_first=day_first, decimal=_decimal(decimal),
     )  # fmt: skip
     own = () if _is_delimited(source) else request.own_missing
     found = _batches(_format(source).batches(source, request), source, as_numbers, own, size)
@@ -346,6 +351,13 @@ def _markers(missing: Sequence[str] | None, not_missing: Sequence[str], reading:
     before = DEFAULT_MISSING if reading is None else reading.missing
     kept = [mark for mark in before if mark not in values]
     return tuple(dict.fromkeys([*kept, *_spelled(further)]))
+
+
+def _decimal(decimal: str | None) -> str | None:
+    """Return the decimal mark; raise unless it is a point or a comma."""
+    if decimal is not None:
+        check_choice("decimal", decimal, (".", ","))
+    return decimal
 
 
 def _spelled(markers: tuple[str, ...]) -> tuple[str, ...]:

@@ -45,7 +45,8 @@ class Request:
     """What is to be read: which columns, of which kinds, with which missing markers, delimiter and header.
 
     ``reading`` says how another file was read, ``day_first`` whether dates that do not tell have the day before the
-    month, ``given_missing`` which markers were asked for. ``numbers`` and ``batch_rows`` are for reading in batches.
+    month, ``decimal`` which mark numbers that do not tell have, ``given_missing`` which markers were asked for.
+    ``numbers`` and ``batch_rows`` are for reading in batches.
     """
 
     columns: Sequence[str] | Callable[[list[str]], Sequence[str]] | None = None
@@ -59,6 +60,7 @@ class Request:
     reading: Reading | None = None
     day_first: bool | None = None
     given_missing: tuple[str, ...] = ()
+    decimal: str | None = None
 
     @property
     def guesses_markers(self) -> bool:

@@ -44,6 +44,8 @@ _FEW_DIGITS = 7
 _MOST_DIGITS = 18  # of an integer of 64 bits
 _FEW_NUMBERS = 3  # distinct plain numbers beside a marker: "0", "1" and "-" may be categories
 
+POINTS_IN_DOUBT = "points might be between thousands; decimal ',' reads them so"
+
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _NUMERIC_DATE = re.compile(
     r"(?P<a>\d{1,4})(?P<mark>[./-])(?P<b>\d{1,2})(?P=mark)(?P<c>\d{4}|\d{1,2})"
@@ -169,8 +171,10 @@ def _chosen(fitting: list[tuple[str, str]], cores: list[str], habits: Habits) ->
     if decimal is None:
         return None, ""
     pair = plain if plain[0] == decimal else grouped
-    mark = "commas" if plain[0] == "," else "points"
-    doubt = f"they might be decimal {mark}" if pair == grouped else f"{mark} might be between thousands"
+    mark, other = ("commas", ".") if plain[0] == "," else ("points", ",")
+    doubt = f"{mark} might be between thousands; decimal {other!r} reads them so"
+    if pair == grouped:
+        doubt = f"they might be decimal {mark}; decimal {plain[0]!r} reads them so"
     return (pair if pair in fitting else None), ("" if habits.decimal else doubt)
 
 
@@ -259,7 +263,7 @@ def _order(texts: list[str], mark: str, habits: Habits) -> tuple[bool, str]:
     if habits.day_first is not None:
         return habits.day_first, ""
     first = habits.decimal == "," or habits.delimiter == ";"
-    return first, "month/day is possible too" if first else "day/month is possible too"
+    return first, f"{'month/day' if first else 'day/month'} is possible too; the option day_first decides"
 
 
 def _time_form(found: re.Match[str]) -> str:

@@ -184,6 +184,17 @@ def test_the_decimal_mark_may_be_given(tmp_path: Path) -> None:
         read_table(path, decimal=";")
 
 
+def test_dates_in_iso_form_are_read_beside_others(tmp_path: Path) -> None:
+    table = read_table(_file(tmp_path, "d;n\n24.12.2025;1,5\n06.01.2026;2,5\n"))
+    later = _file(tmp_path, "d;n\n2026-02-01;1,5\n03.02.2026;2,5\n")
+    expected = [1769904000.0, 1770076800.0]
+    assert read_table(later, reading=table.reading).floats("d").tolist() == expected
+    assert next(iter_batches(later, numbers=["d", "n"], reading=table.reading))["d"].to_pylist() == expected
+    wrong = _file(tmp_path, "d;n\n2026-02-31;1,5\n")
+    with pytest.raises(DataError, match=r"column 'd' must hold dates as day\.month\.year; row 1 holds '2026-02-31'"):
+        next(iter_batches(wrong, numbers=["d"], reading=table.reading))
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_with_the_remedy(tmp_path: Path, name: str) -> None:
     content, message = REFUSED[name]

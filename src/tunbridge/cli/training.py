@@ -12,6 +12,7 @@ import numpy as np
 
 from tunbridge._core.check import listed
 from tunbridge._core.lazy import LazyModule
+from tunbridge.cli.files import check_table
 from tunbridge.cli.options import Reading, check_column
 from tunbridge.cli.output import amount, counted, lines, shortlist
 from tunbridge.data import Table, remarks
@@ -198,6 +199,7 @@ def read_chosen(
 
     ``known`` says how another table was read; this one is read like it.
     """
+    check_table(path)
     kinds: dict[str, Kind] = {}
 
     def chosen(names: list[str]) -> list[str]:

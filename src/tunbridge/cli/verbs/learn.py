@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tunbridge as tb
 from tunbridge._core.registry import verb
 from tunbridge.cli.documents import NOUNS, SEQUENCE, TEXT, Corpus, find_corpus, innermost
-from tunbridge.cli.files import check_model_output, is_a, is_network_name, model_name
+from tunbridge.cli.files import check_model_output, check_table, is_a, is_network_name, model_name
 from tunbridge.cli.models import ABOUT, AUTO, Choosing, Letters, Racing, Words, say_comparison, text_model
 from tunbridge.cli.options import DataFile, From, Reading
 from tunbridge.cli.output import amount, counted, note, reporting, say, say_fields, say_next, shortlist
@@ -64,6 +64,7 @@ def learn(
     tunbridge learn visits.csv --target diseased --model auto
     tunbridge learn visits.csv --target diseased --ignore patient_id --missing -99 --categorical ward
     """
+    check_table(data)
     names, file, columns = choosing.names(), output or model_name(data), columns.split(data, reading)
     families = [evaluation.families.find_family(name) for name in names]
     has_seed = len(names) > 1 or "random_state" in families[0].make().get_params()
@@ -305,6 +306,8 @@ def learn_sequences(data: DataFile, *, task: SequenceTask, columns: RareColumns,
 def _learn(kind: str, data: Path, task: Task, settings: dict[str, Any], columns: Columns, reading: Reading) -> None:
     """Learn a classifier from documents or sequences, write it to a file, and print what was found."""
     choosing, weight, names = task.choosing, task.weight, task.choosing.names(kind)
+    if not data.is_dir():
+        check_table(data)
     columns = columns.split(data, reading)
     chooses, calibrates, rule = len(names) > 1, choosing.calibration, "--unlabelled-weight must come"
     refuse(

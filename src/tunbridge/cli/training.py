@@ -342,6 +342,17 @@ def _detected(table: Table, data: Path) -> list[str]:
     return [*notes[:_SHOWN_NOTES], *([more] if len(notes) > _SHOWN_NOTES else [])]
 
 
+def training_key(n_rows: int, key: int) -> str:
+    """Return what a model keeps of the rows that it was learned from: their number, and the key of their features.
+
+    Examples
+    --------
+    >>> training_key(14, 255)
+    '14-00000000000000ff'
+    """
+    return f"{n_rows}-{key % 2**64:016x}"
+
+
 def size_text(data: Path, table: Table) -> str:
     """Return the name and the size of a table."""
     return f"{data}: {counted(table.n_rows, 'row')}, {counted(table.n_columns, 'column')}"

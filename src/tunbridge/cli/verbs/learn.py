@@ -19,7 +19,16 @@ from tunbridge.cli.files import check_model_output, check_table, is_a, is_networ
 from tunbridge.cli.models import ABOUT, AUTO, Choosing, Letters, Racing, Words, say_comparison, text_model
 from tunbridge.cli.options import DataFile, From, Reading
 from tunbridge.cli.output import amount, counted, note, reporting, say, say_fields, say_next, shortlist
-from tunbridge.cli.training import Columns, Training, class_lines, evaluation, read_columns, table_fields, with_classes
+from tunbridge.cli.training import (
+    Columns,
+    Training,
+    class_lines,
+    evaluation,
+    read_columns,
+    table_fields,
+    training_key,
+    with_classes,
+)
 from tunbridge.cli.usage import refuse
 
 if TYPE_CHECKING:
@@ -83,6 +92,7 @@ def learn(
     if choice is None and len(models) > 1:
         note("Note: no class has two rows, so models could not be compared; naive Bayes was learned.")
     chosen = choice.name if choice else names[0] if choosing.models else ""
+    learned.training_key_ = training_key(training.table.n_rows, learned.key_of_rows(training.table))
     fields = table_fields(data, training, columns) + _about_model(chosen, learned, target)
     commands = [f"predict {quote(str(file))} rows.csv -o predicted.csv", f"explain {quote(str(file))} rows.csv --row 1"]
     _finish(learned, file, fields, choice, remarks, commands)

@@ -39,6 +39,7 @@ from tunbridge.data import (
     with_date_parts as with_date_parts,
     with_indicators as with_indicators,
 )
+from tunbridge.data.remarks import remarks as remarks
 from tunbridge.decisions import (
     Explanation as Explanation,
     Importance as Importance,

@@ -84,13 +84,13 @@ def test_csv_comes_back_as_it_was_written(
 
 @settings(max_examples=100, deadline=None)
 @given(table=tables(), markers=st.lists(WORDS, max_size=3))
-def test_only_the_given_markers_are_missing(file: Callable, table: tuple, markers: list[str]) -> None:
+def test_given_markers_are_missing_besides_the_default_ones(file: Callable, table: tuple, markers: list[str]) -> None:
     names, rows = table
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         path = file(written(names, rows, quoting=csv.QUOTE_ALL))
         found = read_table(path, kinds="categorical", missing=markers, delimiter=",")
-    assert found.to_arrow().to_pydict() == columns_of(names, rows, tuple(markers))
+    assert found.to_arrow().to_pydict() == columns_of(names, rows, (*DEFAULT_MISSING, *markers) if markers else ())
 
 
 @settings(max_examples=100, deadline=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,36 @@ def test_a_table_shows_its_first_rows_in_a_notebook():
     shown = many._repr_html_()
     assert "<b>" not in shown.replace("<br>", "")
     assert "and 20 more rows" in shown
+
+
+def test_some_rows_of_a_table_are_printed(table):
+    assert repr(table).splitlines()[1].startswith("  sky   categorical")
+    assert repr(table.tail(3)).splitlines() == [
+        "Table: 3 rows × 3 columns, 2 missing values",
+        "sky      wind        n",
+        "grey        7        1",
+        "missing   4.1  missing",
+        "clear       9        2",
+    ]
+    assert repr(table[:0]).splitlines()[1].startswith("  sky   categorical")
+    wide = tb.as_table({f"column {i}": [i] * 30 for i in range(50)})
+    assert repr(wide.head()).splitlines()[-1] == "… and 40 more columns"
+    assert max(map(len, repr(wide.head()).splitlines())) <= 100
+    assert repr(wide.head(25)).splitlines()[1].startswith("  column 0")
+    assert "2025-12-24" in repr(tb.as_table({"seen": [date(2025, 12, 24)] * 3}).head())
+
+
+def test_a_table_describes_itself(tmp_path):
+    (tmp_path / "a.csv").write_text("x;y\n1,5;a\n2,5;b\n")
+    assert tb.read_table(tmp_path / "a.csv").describe().splitlines() == [
+        "Table: 2 rows × 2 columns, 0 missing values",
+        "  x  continuous   1.5 … 2.5",
+        "  y  categorical  a, b",
+        "",
+        "Detected:",
+        "  Delimiter: ';'",
+        "  Numbers in 'x': decimal commas",
+    ]
 
 
 def test_one_row_is_a_mapping_everywhere():

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +19,27 @@ from types import ModuleType
 from typing import Any
 
 from tunbridge._core.registry import entries
+
+_ELSEWHERE = {
+    "BayesianNetwork": "BN BayesNet BayesianModel DiscreteBayesianNetwork LinearGaussianBayesianNetwork fastBN",
+    "CPT": "TabularCPD",
+    "NaiveBayesClassifier": "NaiveBayes GaussianNB CategoricalNB MixedNB",
+    "SequenceClassifier": "MarkovChain CategoricalHMM",
+    "TextClassifier": "MultinomialNB BernoulliNB ComplementNB CountVectorizer",
+    "as_table": "DataFrame from_pandas",
+    "classify": "GridSearchCV best_model choose fit learn train",
+    "compare_classifiers": "compare cross_val_score cross_validate evaluate score",
+    "discretise": "KBinsDiscretizer cut qcut",
+    "example_network": "get_example_model",
+    "fit_parameters": "BayesianEstimator ExpectationMaximization MaximumLikelihoodEstimator",
+    "impute": "IterativeImputer SimpleImputer fillna",
+    "learn_network": "BNLearner fit_network train_network",
+    "learn_structure": "HillClimbSearch TreeSearch ges hc tabu",
+    "load": "load_model open",
+    "read_network": "BIFReader loadBN read_bif",
+    "read_table": "load_table read read_arrow read_csv read_excel read_parquet",
+}
+"""Names of other libraries, and those that people try, by what they are here."""
 
 
 def lazy_names(
@@ -51,7 +73,7 @@ def lazy_names(
     def get(name: str) -> Any:
         place = find(name)
         if place is None and (name.startswith("_") or not find_spec(f"{package}.{name}")):
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{_hint(name, names())}")
         value = import_module(f"{package}.{name}") if place is None else _load(*place)
         setattr(sys.modules[package], name, value)
         return value
@@ -61,6 +83,22 @@ def lazy_names(
         return sorted({*places, *registered, *vars(sys.modules[package])} - {lazy_names.__name__})
 
     return get, names, sorted(places)
+
+
+def _hint(name: str, names: Sequence[str]) -> str:
+    """Return which name of a package was meant: the one that another library calls so, or one that is spelled alike.
+
+    Examples
+    --------
+    >>> _hint("discretize", ["discretise"]), _hint("read_csv", ["read_table"]), _hint("_x", ["x"])
+    (". Did you mean 'discretise'?", ". Did you mean 'read_table'?", '')
+    """
+    if name.startswith("_"):
+        return ""
+    plain = {known.lower(): known for known in reversed(names) if not known.startswith("_")}
+    meant = next((here for here, others in _ELSEWHERE.items() if name in others.split()), "")
+    near = [meant] if meant in names else [plain[n] for n in get_close_matches(name.lower(), plain, n=1)]
+    return f". Did you mean {near[0]!r}?" if near else ""
 
 
 def _places(stub: Path) -> dict[str, tuple[str, str]]:

@@ -81,7 +81,8 @@ def pack(value: object) -> Any:
     [['a', {'x': 1.5, 'tags': ['red', 'blue']}]]
     """
     if names := _field_names(type(value)):
-        return {name: pack(getattr(value, name)) for name in names}
+        known = {name: getattr(value, name) for name in names}
+        return {name: pack(each) for name, each in known.items() if each is not False or name not in _optional(value)}
     if isinstance(value, Mapping):
         return [[key, pack(each)] for key, each in value.items()]
     if isinstance(value, Set):
@@ -135,6 +136,11 @@ def _field_names(kind: type) -> tuple[str, ...]:
     if is_dataclass(kind):
         return tuple(field.name for field in fields(kind) if field.init)  # the others follow from these
     return tuple(getattr(kind, "_fields", ()))
+
+
+def _optional(value: object) -> set[str]:
+    """Return the fields of a record that are left out where they are False: files of most records do not change."""
+    return {field.name for field in fields(value) if field.metadata.get("optional")} if is_dataclass(value) else set()
 
 
 def _unpack_record(record: type, content: object) -> Any:

@@ -81,7 +81,8 @@ class Encoding:
         return tuple(j for j in range(len(self.variables)) if j not in numbers)
 
     def _coded(self, j: int) -> Variable:
-        v = self.cuts[j].variable(self.variables[j].name) if j in self.cuts else self.variables[j]
+        v = self.variables[j]
+        v = self.cuts[j].variable(v.name, dates=v.dates) if j in self.cuts else v
         if j not in self.missing:
             return v
         label = MISSING_STATE

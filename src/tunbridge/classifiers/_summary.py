@@ -11,6 +11,7 @@ from tunbridge._core.grid import grid_lines, html_table
 from tunbridge.classifiers._statistics import inner_statistics
 from tunbridge.classifiers._texts import all_names, texts_of
 from tunbridge.data import Variable
+from tunbridge.data.variable import date_text
 
 if TYPE_CHECKING:
     from tunbridge.classifiers.base import BayesClassifier
@@ -91,9 +92,12 @@ def _feature(model: BayesClassifier[Any], j: int) -> tuple[str, str, str]:
         return name, f"categorical, {counted(variable.n_states, 'state')}", _states(variable)
     cuts = getattr(encoding, "cuts", {})
     if j in cuts:
-        binned = cuts[j].variable(variable.name)
-        return name, f"number, {counted(binned.n_states, 'bin')}", _states(binned)
-    return name, "number", ""
+        binned = cuts[j].variable(variable.name, dates=variable.dates)
+        return name, f"{'date' if variable.dates else 'number'}, {counted(binned.n_states, 'bin')}", _states(binned)
+    ends = getattr(model, "ranges_", {}).get(variable.name)
+    if variable.dates and ends is not None:
+        return name, "date", " … ".join(map(date_text, ends))
+    return name, "date" if variable.dates else "number", ""
 
 
 def _states(variable: Variable) -> str:

@@ -69,7 +69,7 @@ from tunbridge.classifiers._texts import (
 from tunbridge.classifiers.explanation.contributions import Compared, compared_rows, explanations
 from tunbridge.classifiers.explanation.importance import importance_of
 from tunbridge.classifiers.explanation.what_if import Changeable, changes
-from tunbridge.data import State, Table, Variable
+from tunbridge.data import State, Table, Variable, encode
 from tunbridge.data.frames import frame_columns
 from tunbridge.data.reading import Reading
 from tunbridge.data.remarks import number_ranges
@@ -126,6 +126,8 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
     """How the table was read that it was learned from, if that came from a file."""
     ranges_: dict[str, tuple[float, float]]
     """The least and greatest value of each number in that table."""
+    training_key_: str
+    """What tells whether rows are those that it was learned from, if that is known; see :meth:`key_of_rows`."""
 
     @property
     def kind(self) -> str:
@@ -235,7 +237,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         return self
 
     def _forget(self) -> None:
-        for name in ("statistics_", "target_name_", "feature_names_in_", "reading_", "ranges_"):
+        for name in ("statistics_", "target_name_", "feature_names_in_", "reading_", "ranges_", "training_key_"):
             self.__dict__.pop(name, None)
 
     def _remember(self, X: Frame) -> None:
@@ -300,7 +302,8 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
 
     def adopt(self, statistics: S, target_name: str | None) -> Self:
         """Take statistics as what has been learned, and derive everything else from them."""
-        self.__dict__.pop("evaluation_", None)  # it was that of other rows
+        for name in ("evaluation_", "training_key_"):  # they were those of other rows
+            self.__dict__.pop(name, None)
         self.class_log_prior_ = self.log_prior(statistics)
         self._model = self.derive(statistics, self.class_log_prior_)
         if texts := texts_of(statistics):
@@ -638,6 +641,16 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
             found["text/html"] += summary_html(self)
         return found
 
+    def key_of_rows(self, X: Frame) -> int:
+        """Return a 64-bit key of the features of some rows, whatever their order; those of batches may be added.
+
+        Equal rows have equal keys, other rows nearly never. It takes one pass over the values.
+        """
+        table = encode(X, self.variables_)[0] if self.variables_ else Table.of_valid([])
+        if self.text_columns_:
+            table = self._with_texts(table, X)
+        return int(table.keys(0).sum(dtype=np.uint64))
+
     # Files
 
     @at_once
@@ -672,6 +685,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
             **({"evaluation": pack(self.evaluation_)} if getattr(self, "evaluation_", None) else {}),
             **({} if reading is None else {"reading": pack(reading)}),
             **({"ranges": pack(self.ranges_)} if getattr(self, "ranges_", None) else {}),
+            **({"training_key": self.training_key_} if getattr(self, "training_key_", "") else {}),
         }
 
     @classmethod
@@ -689,6 +703,8 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
             model.evaluation_ = unpack(dict[str, float], content["evaluation"])
         if "reading" in content:
             model.reading_ = unpack(Reading, content["reading"])
+        if "training_key" in content:
+            model.training_key_ = unpack(str, content["training_key"])
         if "ranges" in content:
             model.ranges_ = unpack(dict[str, tuple[float, float]], content["ranges"])
         return model

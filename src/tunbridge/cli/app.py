@@ -275,9 +275,12 @@ def _other_learning(rest: list[str]) -> tuple[list[str], str]:
 
 
 def _no_target(data: Path | None) -> UsageError:
-    """Return the error for a classifier without a target, with the columns that it could be."""
-    from tunbridge.cli.training import column_names  # it imports Arrow, for which help must not wait
+    """Return the error for a classifier without a target, with the columns that it could be; raise for no table."""
+    from tunbridge.cli.files import check_table  # they import Arrow, for which help must not wait
+    from tunbridge.cli.training import column_names
 
+    if data is not None:
+        check_table(data)
     names: list[str] = []
     with suppress(TunbridgeError, OSError):
         names = column_names(data) if data is not None else []

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 import tunbridge as tb
 from tunbridge._core.check import listed
-from tunbridge.cli.files import check_exists
+from tunbridge.cli.files import check_exists, check_table, suffix_of
 from tunbridge.cli.options import Reading, check_column
 from tunbridge.cli.output import note, tracked
 from tunbridge.cli.training import Columns, Training, with_classes
@@ -31,7 +31,7 @@ from tunbridge.cli.usage import UsageError, near_hint, refuse, refuse_options
 from tunbridge.data import Column, Table, Variable, as_table
 from tunbridge.data.columns import Kind, column_to_arrow
 from tunbridge.data.formats.request import nulled
-from tunbridge.data.formats.source import find_source
+from tunbridge.data.formats.source import find_source, table_suffixes
 from tunbridge.data.readers import iter_batches, read_table
 from tunbridge.data.remarks import text_columns
 from tunbridge.errors import DataError
@@ -160,6 +160,8 @@ def check_files(model: BayesClassifier | NetworkTarget, paths: Sequence[Path], r
     for path in paths:
         if kind and is_loose(path, reading):
             check_exists("the rows", path)
+        else:
+            check_table(path, "the rows")
 
 
 def read_folder(path: Path, encoding: str) -> pa.Table:
@@ -328,7 +330,7 @@ def find_corpus(
     chosen = _training_column(path, target, kind, column, columns, reading)
     kinds = {target: _CATEGORICAL} if target in columns.categorical else {}
     found = read_table(
-        path, columns=[target], kinds=kinds, missing=reading.markers, weights=columns.weights, **reading.how
+        path, columns=[target], kinds=kinds, weights=columns.weights, **reading.missing_marks, **reading.how
     )
     classes = _with_classes(found, target)
     if target in text_columns(classes.whole):
@@ -339,6 +341,12 @@ def find_corpus(
 def _folder(path: Path, target: str | None, kind: str, reading: Reading) -> Corpus:
     if kind != TEXT:
         raise UsageError(f"sequences must come in a table; {str(path)!r} is a folder, which holds documents.")
+    inside = list(path.iterdir())
+    if inside and not any(each.is_dir() for each in inside):
+        tables = sorted(str(file) for file in inside if suffix_of(file) in table_suffixes())
+        hint = f" To learn from a table name it, such as {tables[0]!r}." if tables else ""
+        rule = "a folder that is learned from must have a subfolder for each class"
+        raise DataError(f"{rule}; {str(path)!r} holds files only.{hint}")
     found = read_folder(path, reading.encoding or "utf-8")
     rule = "--target must be left out with a folder: its subfolders are the classes"
     refuse((target not in (None, _CLASS), f"{rule}; got {target!r}."))

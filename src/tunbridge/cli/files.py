@@ -173,6 +173,8 @@ def is_a(kind: str, model: object) -> bool:
 def load_any(path: Path, *, swapped_with: Path | None) -> Any:
     """Return the classifier or the network in a file; raise with a hint if there is none, or it comes second."""
     check_exists("the model", path, "Make one with tunbridge learn.")
+    if path.is_dir():
+        raise DataError(f"the model must be a file; {str(path)!r} is a folder. Make one with tunbridge learn.")
     try:
         return load_network(path) if is_network_name(path) else tb.load(path)
     except FormatError:
@@ -180,8 +182,8 @@ def load_any(path: Path, *, swapped_with: Path | None) -> Any:
         if is_second and not is_model(path):
             raise DataError(f"the model must come first; got {str(path)!r} before {str(swapped_with)!r}.") from None
         if suffix_of(path) in table_suffixes() and not is_model(path):
-            hint = f"Learn a model from it: tunbridge learn {quote(str(path))} --target COLUMN"
-            raise DataError(f"the model must be a model file; {path.name!r} looks like a table. {hint}") from None
+            hint = f"Learn one from it: tunbridge learn {quote(str(path))} --target COL."
+            raise DataError(f"the model must be a model file; {str(path)!r} is a table. {hint}") from None
         raise
 
 
@@ -189,6 +191,18 @@ def check_order(network: Path, rows: Path) -> None:
     """Raise if the rows come before the network."""
     if (is_network_name(rows) or is_model(rows)) and not (is_network_name(network) or is_model(network)):
         raise DataError(f"the network must come first; got {str(network)!r} before {str(rows)!r}.")
+
+
+def check_table(path: Path, what: str = "the table") -> None:
+    """Raise with a hint if a folder, a model or a network stands where a table is expected."""
+    if path.is_dir():
+        tables = sorted(file for file in path.iterdir() if suffix_of(file) in table_suffixes() and file.is_file())
+        hint = f"Name a table in it, such as {str(tables[0])!r}." if tables else "No table is in it."
+        raise DataError(f"{what} must be a file; {str(path)!r} is a folder. {hint}")
+    if is_network_name(path) or is_model(path):
+        kind = "network" if is_network_name(path) else "model"
+        hint = f"tunbridge describe {quote(str(path))} shows what is in it."
+        raise DataError(f"{what} must be a file of rows; {str(path)!r} is a {kind}. {hint}")
 
 
 def check_exists(what: str, path: Path, hint: str = "") -> None:

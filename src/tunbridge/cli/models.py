@@ -30,6 +30,7 @@ text_classifier = LazyModule("tunbridge.text.text_classifier")
 sequence_classifier = LazyModule("tunbridge.sequences.classifier")
 
 AUTO = "auto"
+_LEARNED = "--model"  # the option that names what is learned into a file; --models are compared
 _USUAL = {"": "nb", TEXT: "multinomial", SEQUENCE: "markov"}
 ABOUT = {
     "multinomial": "naive Bayes, how often words occur",
@@ -84,13 +85,19 @@ def model_names(option: str, texts: Sequence[str], kind: str = "") -> tuple[str,
             continue
         found = _find(word, kind)
         if found is None:
-            hint = near_hint(word.lower(), [*known, AUTO])
-            raise UsageError(f"{option} must be one of {', '.join([*known, AUTO])}; got {word!r}.{hint}")
+            offered = [*(n for n in known if option != _LEARNED or kind or _can_be_kept(n)), AUTO]
+            hint = near_hint(word.lower(), offered)
+            raise UsageError(f"{option} must be one of {', '.join(offered)}; got {word!r}.{hint}")
         names += [] if found in names and (found in usual or kind) else [found]
     if not names:
         raise UsageError(f"{option} must name a model, such as {_USUAL[kind]}; got {text!r}.")
     refuse(*((names.count(n) > 1, f"{option} must name each model once; got {n!r} twice.") for n in names))
     return tuple(names)
+
+
+def _can_be_kept(name: str) -> bool:
+    """Return whether a model of tables can be learned into a file: those of scikit-learn are only compared with."""
+    return evaluation.families.find_family(name).is_ours
 
 
 def kind_of_models(texts: Sequence[str]) -> str:

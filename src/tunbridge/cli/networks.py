@@ -27,7 +27,11 @@ from tunbridge.cli.options import MISSING, Reading
 from tunbridge.cli.output import counted, note, shortlist
 from tunbridge.cli.usage import UsageError
 from tunbridge.data import Variable
-from tunbridge.data.variable import number_of
+from tunbridge.data.columns import to_floats
+from tunbridge.data.formats.request import holds_text
+from tunbridge.data.formats.spelling import Spelling, parsed
+from tunbridge.data.reading import NumberForm, Reading as Record
+from tunbridge.data.variable import number_of, seconds_of
 from tunbridge.errors import DataError, ZeroProbabilityWarning
 
 if TYPE_CHECKING:
@@ -100,6 +104,27 @@ def read_findings(net: BayesianNetwork, texts: Iterable[str], option: str = "--g
     return found
 
 
+def given_number(name: str, text: str, record: Record | None) -> float | None:
+    """Return the number, or the date in seconds, that a text is; None if it is none.
+
+    Numbers and dates may be written as in the table that was learned from, dates in ISO form, too.
+
+    Examples
+    --------
+    >>> given_number("age", "12.5", None), given_number("seen", "1970-01-02", None), given_number("age", "12,5", None)
+    (12.5, 86400.0, None)
+    """
+    if record is not None and (name in record.numbers or name in record.dates):
+        form = record.numbers.get(name)
+        spelling = Spelling(NumberForm(*form) if form else None, record.dates.get(name), (), "")
+        found = parsed(pa.array([text]), spelling)
+        if not holds_text(found.type):
+            return float(to_floats(name, found)[0])
+    number = number_of(text)
+    number = seconds_of(text) if number is None else number
+    return number if number is not None and math.isfinite(number) else None
+
+
 def finding_text(finding: object) -> str:
     """Return a finding as it is written here.
 
@@ -121,7 +146,7 @@ def _read(net: BayesianNetwork, text: str, option: str) -> tuple[str, Any]:
     cuts = [(text[:i], text[i + 1 :]) for i, sign in enumerate(text) if sign == "="]
     named = [(variables[name], rest) for name, rest in reversed(cuts) if name in variables]
     for variable, rest in named:
-        finding = _finding(variable, rest)
+        finding = _finding(variable, rest, net.reading)
         if finding is not None:
             return variable.name, finding
     if not cuts:
@@ -142,12 +167,12 @@ def _example(variables: dict[str, Variable], text: str) -> str:
     return f"Write {text}={example}, for example."
 
 
-def _finding(variable: Variable, text: str) -> Any:
+def _finding(variable: Variable, text: str, record: Record | None = None) -> Any:
     """Return the finding that a text is; None when it is none."""
     if variable.is_continuous:
-        number = number_of(text)
-        return number if number is not None and math.isfinite(number) else None
-    code = variable.find(text)
+        return given_number(variable.name, text, record)
+    number = given_number(variable.name, text, record) if variable.cuts is not None else None
+    code = variable.find(text if number is None else number)
     if code >= 0:
         return (variable.states or ())[code]
     several = _pieces(text.split(_OR), _OR, lambda piece: _state(variable, piece))
@@ -192,12 +217,16 @@ def _no_such_state(variable: Variable, text: str, option: str, variables: dict[s
         hint = f"Repeat {option} for {also!r}."
         return DataError(f"{option} must be evidence about one variable; got {variable.name + '=' + text!r}. {hint}")
     if variable.is_continuous:
-        return DataError(f"{option} must give a number for {variable.name!r}, which is continuous; got {text!r}.")
+        what = "date such as 2025-12-24" if variable.dates else "number such as 12.5"
+        return DataError(f"{option} must give a {what} for {variable.name!r}, which is continuous; got {text!r}.")
     wrong = _first_wrong(variable, text)
     if wrong is None:
         rule = f"{option} must give likelihoods as in {variable.name}=x:0.8,y:0.2"
         return DataError(f"{rule}; got {text!r}.")
-    return DataError(f"{option} must give a state of {variable.name!r}; got {wrong!r}. {variable.near_states(wrong)}")
+    hint = variable.near_states(wrong)
+    if variable.cuts is not None and number_of(wrong.replace(",", ".", 1)) is not None:
+        hint = f"Write {wrong.replace(',', '.', 1)}, with a decimal point."
+    return DataError(f"{option} must give a state of {variable.name!r}; got {wrong!r}. {hint}")
 
 
 def _first_wrong(variable: Variable, text: str) -> str | None:

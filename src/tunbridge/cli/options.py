@@ -24,7 +24,7 @@ from dataclasses import dataclass, is_dataclass
 from functools import cache
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_origin, get_type_hints
 
 import typer
 
@@ -32,9 +32,6 @@ from tunbridge._core.check import did_you_mean, listed
 from tunbridge._core.registry import entries
 from tunbridge.cli.usage import UsageError, given_options, near_hint, option_names, refuse
 from tunbridge.errors import DataError
-
-if TYPE_CHECKING:
-    from tunbridge.data.reading import Reading as Record
 
 _ROOT = Path(__file__).parents[1]
 MISSING = ("", "?", "NA", "NaN", "null")
@@ -539,6 +536,8 @@ class Reading:
         Whether the file has a header; detected. Without one the columns are x0, x1, …
     day_first
         Whether the day comes before the month in dates such as 03/04/2025; detected.
+    decimal : .|,
+        The decimal mark of numbers such as 25.000, which may be fractions or thousands; detected.
     not_missing : MARK
         One of these five texts that is a value here, such as NA for Namibia.
     dates : numbers|parts
@@ -555,6 +554,7 @@ class Reading:
     header: bool | None = None
     not_missing: list[str] = ()  # type: ignore[assignment]
     day_first: bool | None = None
+    decimal: str | None = None
     dates: str | None = None
     encoding: str | None = None
     format: str | None = None
@@ -562,23 +562,27 @@ class Reading:
     @property
     def markers(self) -> tuple[str, ...]:
         """The texts that mean a missing value."""
-        return self.markers_beside(None)
+        return tuple(dict.fromkeys([*(mark for mark in MISSING if mark not in self._values), *self.missing]))
 
-    def markers_beside(self, known: Record | None) -> tuple[str, ...]:
-        """Return the texts that mean a missing value, those included that did so in another table."""
+    @property
+    def _values(self) -> list[str]:
+        """The default markers that are values."""
         for mark in self.not_missing:
             if mark not in MISSING:
                 raise UsageError(f"--not-missing must be one of {listed(MISSING)}; got {mark!r}.")
-        before = MISSING if known is None else known.missing
-        kept = [mark for mark in before if mark not in self.not_missing]
-        return tuple(dict.fromkeys([*kept, *self.missing]))
+        return self.not_missing
+
+    @property
+    def missing_marks(self) -> dict[str, Any]:
+        """The arguments of ``read_table`` and ``iter_batches`` about missing markers."""
+        return {"missing": self.missing or None, "not_missing": self._values}
 
     @property
     def how(self) -> dict[str, Any]:
         """The arguments of ``read_table`` and ``iter_batches``, without the missing markers."""
         delimiter = {r"\t": "\t", "tab": "\t"}.get(self.delimiter or "", self.delimiter)
         found = {"format": self.format, "encoding": self.encoding, "delimiter": delimiter}
-        return {**found, "header": self.header, "day_first": self.day_first}
+        return {**found, "header": self.header, "day_first": self.day_first, "decimal": self.decimal}
 
     @property
     def how_whole(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ sequences read :mod:`tunbridge.cli.documents`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +24,7 @@ from tunbridge.cli.usage import near_hint, refuse
 from tunbridge.data import Variable
 from tunbridge.data.readers import iter_batches, iter_typed
 from tunbridge.data.remarks import far_values
+from tunbridge.data.variable import date_text
 from tunbridge.errors import DataError, DataWarning
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class FarValues:
 
     def __init__(self, model: BayesClassifier | NetworkTarget) -> None:
         self.ranges: Mapping[str, tuple[float, float]] = getattr(model, "ranges_", {})
+        self.dates = {variable.name for variable in model.variables_ if variable.dates}
         self.seen = self.n = 0
         self.first = ""
 
@@ -103,10 +105,14 @@ class FarValues:
                     low, high = self.ranges[name]
                     i = int(found.argmax())
                     where = f"in row {self.seen + i + 1} " if self.seen + rows.num_rows > 1 else ""
-                    self.first = f"{where}{name} is {values[i]:.6g}, learned were {low:.6g} to {high:.6g}"
+                    value, least, most = (self._shown(name, number) for number in (values[i], low, high))
+                    self.first = f"{where}{name} is {value}, learned were {least} to {most}"
                 far |= found
         self.n += int(far.sum())
         self.seen += rows.num_rows
+
+    def _shown(self, name: str, number: float) -> str:
+        return date_text(float(number)) if name in self.dates else f"{number:.6g}"
 
     def say(self) -> None:
         """Print a note about them, if there are any."""
@@ -135,9 +141,8 @@ def _iter_table(
     known = _known(model)
     spelled = set() if known is None else {*known.numbers, *known.dates, *known.markers}
     numbers = [v.name for v in model.variables_ if v.is_continuous or _has_number_states(v) or v.name in spelled]
-    markers = reading.markers_beside(known)
-    place = paths if len(paths) > 1 else paths[0]
-    read = iter_batches(place, numbers=numbers, missing=markers, batch_rows=size, reading=known, **reading.how)
+    place, how = paths if len(paths) > 1 else paths[0], {**reading.missing_marks, **reading.how}
+    read = iter_batches(place, numbers=numbers, batch_rows=size, reading=known, **how)
     continuous, absent = {v.name for v in model.variables_ if v.is_continuous}, list[str]()
     for n, features in enumerate(read):
         if n == 0:
@@ -193,4 +198,10 @@ def iter_verbatim(
     """Return all values of a file as they are: texts of a text file, values of the file's own types otherwise."""
     place = paths if len(paths) > 1 else paths[0]
     typed = iter_typed(place, format=reading.format, batch_rows=batch_rows)
-    return typed or iter_batches(place, missing=(), batch_rows=batch_rows, reading=known, **reading.how)
+    if typed is not None:
+        return typed
+    if known is not None and known.header:  # the first column comes out even if it only numbers the rows
+        first = next(iter_batches(place, missing=(), batch_rows=1, **reading.how)).column_names[:1]
+        kept = tuple(name for name in known.dropped if name not in first)
+        known = replace(known, dropped=kept, names=tuple(dict.fromkeys([*known.names, *first])))
+    return iter_batches(place, missing=(), batch_rows=batch_rows, reading=known, **reading.how)

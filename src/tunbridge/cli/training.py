@@ -12,6 +12,7 @@ import numpy as np
 
 from tunbridge._core.check import listed
 from tunbridge._core.lazy import LazyModule
+from tunbridge.cli.files import check_table
 from tunbridge.cli.options import Reading, check_column
 from tunbridge.cli.output import amount, counted, lines, shortlist
 from tunbridge.data import Table, remarks
@@ -19,7 +20,7 @@ from tunbridge.data.columns import Kind, column_to_arrow, infer_column
 from tunbridge.data.discretisation import discretise, equal_frequency
 from tunbridge.data.frames import with_classes as coded_classes
 from tunbridge.data.readers import iter_batches, read_table
-from tunbridge.data.variable import number_of
+from tunbridge.data.remarks import IDENTIFIER, ONE_VALUE, useless_columns
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ else:
     evaluation = LazyModule("tunbridge.evaluation")  # help must not wait for it
 
 _EVERY = "*"  # all columns
-_ONE_VALUE, _IDENTIFIER = "has only one value", "looks like an identifier"
 _FEW_ROWS, _MANY_STATES = 5, 10
 _SHOWN_LABELS = 6
 _SHOWN_NOTES = 8
@@ -141,8 +141,7 @@ class Training:
 
     def useful(self, keep: Collection[str]) -> Training:
         """Return the rows without identifiers and constant columns, except for those to keep; texts are kept, too."""
-        kept = {self.target, *keep, *remarks.text_columns(self.whole)}
-        found = {n: what for n, what in useless_columns(self.whole).items() if n not in kept}
+        found = useless_columns(self.whole, keep={self.target, *keep, *remarks.text_columns(self.whole)})
         gone = tuple(f"{name} {what}" for name, what in found.items())
         if len(found) == self.whole.n_columns - 1:
             return replace(self, odd=gone)
@@ -197,6 +196,7 @@ def read_chosen(
 
     ``known`` says how another table was read; this one is read like it.
     """
+    check_table(path)
     kinds: dict[str, Kind] = {}
 
     def chosen(names: list[str]) -> list[str]:
@@ -204,9 +204,14 @@ def read_chosen(
         kinds.update(dict.fromkeys(categorical, "categorical"))  # looked at after the columns are chosen
         return kept
 
-    markers = reading.markers_beside(known)
-    how = {"weights": weights, "reading": known, "merge_categories": merge, **reading.how_whole}
-    return read_table(path, columns=chosen, kinds=kinds, missing=markers, **how)
+    how = {
+        "weights": weights,
+        "reading": known,
+        "merge_categories": merge,
+        **reading.missing_marks,
+        **reading.how_whole,
+    }
+    return read_table(path, columns=chosen, kinds=kinds, **how)
 
 
 def with_classes(table: Table, target: str) -> Training:
@@ -247,7 +252,7 @@ class Material:
         """Return the columns from which something can be learned, discretized unless ``cuts`` is ``none``."""
         coded = table if target is None else with_classes(table, target).whole
         asked = {target, *(name for name in columns.categorical if coded.missing.get(name, 0) < coded.n_rows)}
-        gone = {name: what for name, what in useless_columns(coded).items() if name not in asked}
+        gone = useless_columns(coded, keep=asked)
         read = coded.drop(gone)
         numbers = [v.name for v in read.variables if v.is_continuous]
         if numbers and cuts is None:
@@ -270,7 +275,7 @@ class Material:
     def left_out_lines(self) -> list[str]:
         """A line for each column that was left out, and what to do about it."""
         found = [f"{name} {what}" for name, what in self.left_out.items()]
-        can_stay = any(what in (_ONE_VALUE, _IDENTIFIER) for what in self.left_out.values())
+        can_stay = any(what in (ONE_VALUE, IDENTIFIER) for what in self.left_out.values())
         return [*found, *(["(--categorical NAME keeps such a column)"] if can_stay else [])]
 
     @property
@@ -337,6 +342,17 @@ def _detected(table: Table, data: Path) -> list[str]:
     return [*notes[:_SHOWN_NOTES], *([more] if len(notes) > _SHOWN_NOTES else [])]
 
 
+def training_key(n_rows: int, key: int) -> str:
+    """Return what a model keeps of the rows that it was learned from: their number, and the key of their features.
+
+    Examples
+    --------
+    >>> training_key(14, 255)
+    '14-00000000000000ff'
+    """
+    return f"{n_rows}-{key % 2**64:016x}"
+
+
 def size_text(data: Path, table: Table) -> str:
     """Return the name and the size of a table."""
     return f"{data}: {counted(table.n_rows, 'row')}, {counted(table.n_columns, 'column')}"
@@ -355,38 +371,20 @@ def missing_lines(table: Table) -> list[str]:
 # Remarks
 
 
+_OPTIONS = {
+    "giveaway": " by --ignore {column}",
+    "spelling": " (--merge-categories)",
+    "suspected": "; --missing={value} reads it so",
+}
+"""The options that do something about a remark, by its kind."""
+
+
 def oddities(training: Training) -> list[str]:
     """Return a line for everything that looks like a mistake."""
-    found = [
-        f"{name} tells the class of {100 * share:.4g} % of the rows: if it is made from {training.target}, or known "
-        f"only later, leave it out by --ignore {quote(name)}"
-        for name, share in remarks.giveaways(training.table, training.target)
-    ]
-    rare = remarks.rare_classes(training.table, training.target)
-    found += [f"class {str(label)!r} has {counted(n, 'row')} only" for label, n in list(rare.items())[:_SHOWN_LABELS]]
-    for name, groups in remarks.spellings(training.whole.drop(remarks.text_columns(training.whole))).items():
-        shown = list(groups.items())[:_SHOWN_LABELS]
-        spelled = "; ".join(f"{kept!r} and {listed(list(others))}" for kept, others in shown)
-        found.append(f"{name} has categories that differ in capitals or blanks only: {spelled} (--merge-categories)")
-    found += suspected_lines(training.whole)
-    return [*training.odd, *found]
+    found = [*remarks.of_target(training.table, training.target), *remarks.of_columns(training.whole)]
+    return [*training.odd, *remarks.in_words(found, _OPTIONS, quote)]
 
 
 def suspected_lines(table: Table) -> list[str]:
     """Return a line for each value that may stand for a missing one."""
-    found = []
-    for name, marks in table.suspected_missing.items():
-        states = table.variable(name).states or ()
-        mixed = any(number_of(state) is not None for state in states)
-        for mark, n in marks.items():
-            where = f"{name} is categorical, because {mark!r}" if mixed else f"{name}: {mark!r}"
-            what = "is not a number" if mixed else "may be a missing value"
-            found.append(f"{where} ({counted(n, 'row')}) {what}; --missing={quote(mark)} reads it so")
-    return found
-
-
-def useless_columns(table: Table) -> dict[str, str]:
-    """Return the columns from which nothing can be learned, and what is wrong with each."""
-    odd = dict.fromkeys(table.constants, _ONE_VALUE)
-    odd |= {name: "has only missing values" for name, n in table.missing.items() if n == table.n_rows}
-    return odd | dict.fromkeys(table.identifiers, _IDENTIFIER)
+    return remarks.in_words(remarks.suspected(table), _OPTIONS, quote)

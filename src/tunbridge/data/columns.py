@@ -26,6 +26,7 @@ by bisection, all rows at once; of text, labels are looked up in a hash table an
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -95,7 +96,13 @@ def infer_column(name: str, values: Values, kind: Kind | None = None) -> Column:
     exact = _is_exact(column)
     if (kind or _natural_kind(column, exact)) == "categorical":
         return _categorical(name, column)
-    return Column(Variable(name), to_floats(name, column), column.type if exact else pa.float64())
+    variable = Variable(name, dates=holds_dates(column.type))
+    return Column(variable, to_floats(name, column), column.type if exact else pa.float64())
+
+
+def holds_dates(arrow_type: pa.DataType) -> bool:
+    """Return whether values of a type are dates, with or without a time of day."""
+    return bool(pa.types.is_timestamp(arrow_type) or pa.types.is_date(arrow_type))
 
 
 def _few_integers(name: str, column: pa.ChunkedArray, kind: Kind | None) -> Column | None:
@@ -125,7 +132,7 @@ def encode_column(variable: Variable, values: Values) -> tuple[np.ndarray, list[
     (array([ 0, -1,  1], dtype=int8), [])
     """
     if variable.is_continuous:
-        return to_floats(variable.name, values), []
+        return to_floats(variable.name, _as_dates(variable.name, values) if variable.dates else values), []
     if variable.cuts is not None and (cut := cut_column(variable, values)) is not None:
         return cut, []
     column = as_arrow(variable.name, values)
@@ -135,6 +142,15 @@ def encode_column(variable: Variable, values: Values) -> tuple[np.ndarray, list[
     known = np.full(len(distinct) + 1, MISSING, code_type(variable.n_states))
     known[:-1] = [variable.find(value) for value in distinct]
     return known[codes], [distinct[i] for i in np.flatnonzero(known[:-1] == MISSING)]
+
+
+def _as_dates(name: str, values: Values) -> Values:
+    """Return texts in ISO form as times; other values, and texts of which one is none, as they are."""
+    column = as_arrow(name, values)
+    column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    with suppress(pa.ArrowInvalid):
+        return column.cast(pa.timestamp("us")) if is_text(column.type) else column
+    return column
 
 
 def column_to_arrow(column: Column) -> pa.Array:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tunbridge._core.check import as_list
 from tunbridge.data.arrow import Frame
-from tunbridge.data.columns import Column
+from tunbridge.data.columns import Column, holds_dates
 from tunbridge.data.frames import as_table
 from tunbridge.data.table import Table
 from tunbridge.data.values import DAY
@@ -81,5 +81,4 @@ def date_parts(name: str, seconds: np.ndarray, *, hours: bool | None = None) -> 
 
 
 def _is_date(column: Column) -> bool:
-    t = pa.types
-    return column.variable.is_continuous and (t.is_timestamp(column.type) or t.is_date(column.type))
+    return column.variable.is_continuous and holds_dates(column.type)

@@ -84,19 +84,19 @@ class Discretisation:
         """The names of the intervals, from low to high, with as many digits as distinguish the bin edges."""
         return interval_labels(self.cuts)
 
-    def variable(self, name: str) -> Variable:
+    def variable(self, name: str, *, dates: bool = False) -> Variable:
         """Return the categorical variable whose states are the labels, in order, with the bin edges."""
-        return Variable(name, self.labels, cuts=self.cuts)
+        return Variable(name, None if dates else self.labels, cuts=self.cuts, dates=dates)
 
     def codes(self, values: Values) -> np.ndarray:
         """Return the number of each value's interval, counted from 0; −1 where the value is missing."""
         return interval_codes(self.cuts, _floats("values", values))
 
-    def column(self, name: str, values: Values) -> Column:
+    def column(self, name: str, values: Values, *, dates: bool = False) -> Column:
         """Return the values as a categorical column, which goes out to frames as an ordered categorical."""
         codes = interval_codes(self.cuts, _floats(name, values))
         arrow_type = pa.dictionary(pa.from_numpy_dtype(codes.dtype), pa.string(), ordered=True)
-        return Column(self.variable(name), codes, arrow_type)
+        return Column(self.variable(name, dates=dates), codes, arrow_type)
 
 
 Cuts: TypeAlias = Discretisation | Iterable[float]
@@ -310,7 +310,9 @@ def discretise(
             for name in names
         }
     check_memory("the bins of all rows", 4.0 * table.n_rows * len(found), ways_out="Give fewer rows or columns.")
-    done = {name: each.column(name, table.floats(name)) for name, each in found.items()}
+    done = {
+        name: each.column(name, table.floats(name), dates=table.variable(name).dates) for name, each in found.items()
+    }
     parts = [done.get(column.variable.name, column) for column in table]
     return table.with_columns(parts), found
 

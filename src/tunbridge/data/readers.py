@@ -41,10 +41,12 @@ def read_table(
     format: str | None = None,
     kinds: Mapping[str, Kind] | Kind | None = None,
     missing: Sequence[str] | None = None,
+    not_missing: Sequence[str] = (),
     encoding: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
     day_first: bool | None = None,
+    decimal: str | None = None,
     dates: Literal["numbers", "parts"] | None = None,
     columns: Sequence[str] | Callable[[list[str]], Sequence[str]] | None = None,
     weights: str | ArrayLike | None = None,
@@ -65,11 +67,13 @@ def read_table(
         Overrides the rules by which kinds are inferred. A column of a text file that is made categorical is read as
         text, so that ``007`` stays ``007``.
     missing : sequence of str, optional
-        The texts that stand for a missing value, compared with the whole cell, blanks included; default: the empty
-        text, ``?``, ``NA``, ``NaN``, ``null``. Where these are among them, texts such as ``-`` and ``n/a`` are missing,
-        too, in columns that hold nothing else but numbers or dates. Parquet, Arrow and JSON files have a null of their
-        own, and ARFF has ``?``: the default markers are states there, and others that are given count in columns of
-        text.
+        Further texts that stand for a missing value, besides the default ones: the empty text, ``?``, ``NA``, ``NaN``,
+        ``null``. They are compared with the whole cell, blanks included. With an empty list no text is missing.
+        Parquet, Arrow and JSON files have a null of their own, and ARFF has ``?``: the default markers are states
+        there, and those that are given count in columns of text.
+    not_missing : sequence of str, optional
+        Default markers that are values here, such as ``NA`` for Namibia. Without it, texts such as ``-`` and ``n/a``
+        are missing, too, in columns that hold nothing else but numbers or dates.
     encoding : str, optional
         The encoding of a text file. By default it is detected: UTF-8, UTF-16, or Windows-1252 (Western text). A byte
         order mark is left out.
@@ -81,6 +85,9 @@ def read_table(
     day_first : bool, optional
         Whether the day comes before the month in dates such as 03/04/2025; by default the column decides, then the
         other columns and the delimiter.
+    decimal : {".", ","}, optional
+        The decimal mark of numbers such as 25.000 and 1,234, which may be fractions or thousands; by default the other
+        columns decide, then the delimiter, and the report names the columns in doubt.
     dates : {"numbers", "parts"}, optional
         Dates and times are numbers, in order. With ``"parts"`` year, month, weekday and hour are further columns
         (:func:`with_date_parts`). Default: ``"numbers"``, or what ``reading`` says.
@@ -127,14 +134,18 @@ def read_table(
     """
     if (files := several(path)) is not None:
         options: dict[str, Any] = {
-            "format": format, "kinds": kinds, "missing": missing, "encoding": encoding, "delimiter": delimiter,
-            "header": header, "day_first": day_first, "dates": dates, "columns": columns, "reading": reading,
+            "format": format, "kinds": kinds, "missing": missing, "not_missing": not_missing, "encoding": encoding,
+            "delimiter": delimiter, "header": header, "day_first": day_first, "decimal": decimal, "dates": dates,
+            "columns": columns, "reading": reading,
         }  # fmt: skip
         return _merged(_read_several(files, weights, options), merge_categories, reading)
     source = _source(path, format, encoding, delimiter, reading).unpacked()
     named = weights if isinstance(weights, str) else None
-    markers = _markers(missing, reading)
-    request = Request(columns, kinds, named, markers, delimiter, header=header, reading=reading, day_first=day_first)
+    markers, given = _markers(missing, not_missing, reading), tuple(missing or ())
+    request = Request(
+        columns, kinds, named, markers, delimiter,
+        given_missing=given, header=header, reading=reading, day_first=day_first, decimal=_decimal(decimal),
+    )  # fmt: skip
     table = _format(source).read(source, request)
     if table.n_rows == 0:
         raise no_rows(source)
@@ -205,11 +216,13 @@ def iter_batches(
     text: Iterable[str] = (),
     numbers: Iterable[str] = (),
     missing: Sequence[str] | None = None,
+    not_missing: Sequence[str] = (),
     format: str | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
     day_first: bool | None = None,
+    decimal: str | None = None,
     batch_rows: int = 65536,
     reading: Reading | None = None,
 ) -> Iterator[pa.Table]:
@@ -220,7 +233,7 @@ def iter_batches(
 
     Parameters
     ----------
-    path, missing, format, encoding, delimiter, header, day_first, reading
+    path, missing, not_missing, format, encoding, delimiter, header, day_first, decimal, reading
         As in :func:`read_table`.
     text, numbers : iterable of str
         Columns to be read as text and as numbers; names that the file does not have are left out. Dates and times among
@@ -250,12 +263,13 @@ def iter_batches(
     """
     if (files := several(path)) is not None:
         options: dict[str, Any] = {
-            "format": format, "missing": missing, "encoding": encoding, "delimiter": delimiter, "header": header,
-            "text": text, "numbers": numbers, "day_first": day_first, "batch_rows": batch_rows, "reading": reading,
+            "format": format, "missing": missing, "not_missing": not_missing, "encoding": encoding,
+            "delimiter": delimiter, "header": header, "text": text, "numbers": numbers, "day_first": day_first,
+            "decimal": decimal, "batch_rows": batch_rows, "reading": reading,
         }  # fmt: skip
         return _batches_of_several(files, options)
     source = _source(path, format, encoding, delimiter, reading)
-    markers = _markers(missing, reading)
+    markers, given = _markers(missing, not_missing, reading), tuple(missing or ())
     size = int(check_number("batch_rows", batch_rows, low=1))
     as_text, as_numbers = (
         set(as_list(what, names, "column names")) for what, names in (("text", text), ("numbers", numbers))
@@ -266,8 +280,8 @@ def iter_batches(
     if both:
         raise DataError(f"a column must be text or numbers; got {listed(both)} in both lists.")
     request = Request(
-        missing=markers, delimiter=delimiter, numbers=as_numbers, batch_rows=size,
-        header=header, reading=reading, day_first=day_first,
+        missing=markers, delimiter=delimiter, numbers=as_numbers, batch_rows=size, given_missing=given,
+        header=header, reading=reading, day_first=day_first, decimal=_decimal(decimal),
     )  # fmt: skip
     own = () if _is_delimited(source) else request.own_missing
     found = _batches(_format(source).batches(source, request), source, as_numbers, own, size)
@@ -325,11 +339,25 @@ def iter_typed(
     return _rebatched((pa.table(batch.columns, names=batch.schema.names) for batch in raw), batch_rows)
 
 
-def _markers(missing: Sequence[str] | None, reading: Reading | None) -> tuple[str, ...]:
-    """Return the missing markers that are given, or those of another file, or the default ones."""
-    if missing is None:
-        return DEFAULT_MISSING if reading is None else reading.missing
-    return _spelled(check_missing(missing))
+def _markers(missing: Sequence[str] | None, not_missing: Sequence[str], reading: Reading | None) -> tuple[str, ...]:
+    """Return the default missing markers, or those of another file, but those that are none, and what is given."""
+    values = check_missing(not_missing, "not_missing")
+    if unknown := [mark for mark in values if mark not in DEFAULT_MISSING]:
+        rule = f"not_missing must hold default markers, {listed(DEFAULT_MISSING)}"
+        raise DataError(f"{rule}; got {unknown[0]!r}.", parameter="not_missing")
+    further = () if missing is None else check_missing(missing)
+    if missing is not None and not further:
+        return ()
+    before = DEFAULT_MISSING if reading is None else reading.missing
+    kept = [mark for mark in before if mark not in values]
+    return tuple(dict.fromkeys([*kept, *_spelled(further)]))
+
+
+def _decimal(decimal: str | None) -> str | None:
+    """Return the decimal mark; raise unless it is a point or a comma."""
+    if decimal is not None:
+        check_choice("decimal", decimal, (".", ","))
+    return decimal
 
 
 def _spelled(markers: tuple[str, ...]) -> tuple[str, ...]:
@@ -339,8 +367,8 @@ def _spelled(markers: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 
-def check_missing(missing: Sequence[str]) -> tuple[str, ...]:
-    """Return the missing markers; raise unless they are a list of texts.
+def check_missing(missing: Sequence[str], what: str = "missing") -> tuple[str, ...]:
+    """Return missing markers; raise unless they are a list of texts.
 
     Examples
     --------
@@ -348,14 +376,14 @@ def check_missing(missing: Sequence[str]) -> tuple[str, ...]:
     ('', '-99')
     """
     if isinstance(missing, str):
-        raise DataError(f"missing must be a list of texts; got the text {missing!r}. Write missing=[{missing!r}].")
+        raise DataError(f"{what} must be a list of texts; got the text {missing!r}. Write {what}=[{missing!r}].")
     try:
         markers = tuple(missing)
     except TypeError:
-        raise DataError(f"missing must be a list of texts; got {missing!r}.") from None
+        raise DataError(f"{what} must be a list of texts; got {missing!r}.") from None
     for marker in markers:
         if not isinstance(marker, str):
-            raise DataError(f"missing must be a list of texts; got {marker!r} in it. Write it as it is in the file.")
+            raise DataError(f"{what} must be a list of texts; got {marker!r} in it. Write it as it is in the file.")
     return markers
 
 

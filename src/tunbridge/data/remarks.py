@@ -1,23 +1,130 @@
-"""What a person would notice in a table before learning from it: columns that give the target away, classes that are
-rare, and categories that are spelled in several ways.
+"""What a person would notice in a table before learning from it: columns that tell nothing or give the target away,
+classes that are rare, categories that are spelled in several ways, and texts among numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
+from tunbridge._core.check import counted, listed
+from tunbridge.data.arrow import Frame
 from tunbridge.data.discretisation import mdl_cuts
+from tunbridge.data.frames import as_table, with_classes
 from tunbridge.data.table import Table
-from tunbridge.data.variable import State, Variable
+from tunbridge.data.variable import State, Variable, number_of
 
 _TOLD = 0.995  # of the rows whose class a column tells: then it may be made from the class
 _FEWEST, _ROWS = 30, 20_000
 _RARE = 10
 _FEWEST_TEXTS, _ROWS_A_TEXT = 10, 5  # different values of a column of texts, and the rows of each at most
 _LOOKED_AT, _WORDS = 200, 4  # values that are looked at, and how many words they have in the mean
+_SHOWN = 6
+
+ONE_VALUE, IDENTIFIER = "has only one value", "looks like an identifier"
+
+
+class Remark(NamedTuple):
+    """What is odd about a column, as a sentence; ``value`` is the text in question, such as a missing marker."""
+
+    kind: str
+    column: str
+    text: str
+    value: str = ""
+
+
+_HINTS = {
+    "spelling": " (merge_categories=True)",
+    "suspected": "; missing=[{value}] reads it so",
+}
+"""The parameters of ``read_table``, by the kind of remark."""
+
+
+def remarks(frame: Frame, target: str | None = None) -> list[str]:
+    """Return a sentence for each thing in a table that looks like a mistake, before anything is learned from it.
+
+    These are identifiers and constant columns, columns that give the target away, rare classes, categories that differ
+    in capitals or blanks only, values that may stand for missing ones, and texts among numbers. ``tunbridge learn``
+    prints the same, and :func:`classify` keeps them. The ``fit`` of a classifier looks for none of it.
+
+    Parameters
+    ----------
+    frame : any frame
+        The data.
+    target : str, optional
+        The column of the classes.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> rows = {"id": range(40), "paid": ["y", "n"] * 20, "sex": ["f", "f", "F", "m"] * 10, "late": ["no", "yes"] * 20}
+    >>> for remark in tb.remarks(rows, "late"):
+    ...     print(remark)
+    id looks like an identifier
+    paid tells the class of 100 % of the rows: if it is made from late, or known only later, leave it out
+    sex has categories that differ in capitals or blanks only: 'f' and 'F' (merge_categories=True)
+    """
+    table = as_table(frame)
+    if target is not None:
+        table = with_classes(table, target)[0]
+    useless = useless_columns(table, keep=[*text_columns(table), target])
+    table = table.drop(useless)
+    found = [*(() if target is None else of_target(table, target)), *of_columns(table)]
+    return [*(f"{name} {what}" for name, what in useless.items()), *in_words(found, _HINTS, repr)]
+
+
+def in_words(found: Iterable[Remark], hints: Mapping[str, str], shown: Callable[[str], str]) -> list[str]:
+    """Return remarks as sentences, each with the hint of its kind, in which ``shown`` writes names and values."""
+    return [
+        each.text + hints.get(each.kind, "").format(column=shown(each.column), value=shown(each.value))
+        for each in found
+    ]
+
+
+def useless_columns(table: Table, keep: Collection[str | None] = ()) -> dict[str, str]:
+    """Return the columns from which nothing can be learned, and what is wrong with each, but for some to keep.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> useless_columns(tb.as_table({"id": [f"p{i}" for i in range(20)], "age": [31, 45] * 10, "unit": ["A"] * 20}))
+    {'unit': 'has only one value', 'id': 'looks like an identifier'}
+    """
+    odd = dict.fromkeys(table.constants, ONE_VALUE)
+    odd |= {name: "has only missing values" for name, n in table.missing.items() if n == table.n_rows}
+    odd |= dict.fromkeys(table.identifiers, IDENTIFIER)
+    return {name: what for name, what in odd.items() if name not in keep}
+
+
+def of_target(table: Table, target: str) -> Iterator[Remark]:
+    """Yield the columns that tell the class, and the rare classes."""
+    for name, share in giveaways(table, target):
+        told = f"{name} tells the class of {100 * share:.4g} % of the rows"
+        yield Remark("giveaway", name, f"{told}: if it is made from {target}, or known only later, leave it out")
+    for label, n in islice(rare_classes(table, target).items(), _SHOWN):
+        yield Remark("rare", target, f"class {str(label)!r} has {counted(n, 'row')} only")
+
+
+def of_columns(table: Table) -> Iterator[Remark]:
+    """Yield what is odd about the values of columns: spellings, markers of missing values, texts among numbers."""
+    for name, groups in spellings(table.drop(text_columns(table))).items():
+        pairs = list(groups.items())[:_SHOWN]
+        spelled = "; ".join(f"{kept!r} and {listed(list(others))}" for kept, others in pairs)
+        yield Remark("spelling", name, f"{name} has categories that differ in capitals or blanks only: {spelled}")
+    yield from suspected(table)
+
+
+def suspected(table: Table) -> Iterator[Remark]:
+    """Yield the values that may stand for missing ones."""
+    for name, marks in table.suspected_missing.items():
+        mixed = any(number_of(state) is not None for state in table.variable(name).states or ())
+        for mark, n in marks.items():
+            where = f"{name} is categorical, because {mark!r}" if mixed else f"{name}: {mark!r}"
+            what = "is not a number" if mixed else "may be a missing value"
+            yield Remark("suspected", name, f"{where} ({counted(n, 'row')}) {what}", mark)
 
 
 class GivenAway(NamedTuple):

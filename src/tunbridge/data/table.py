@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 _SHOWN_COLUMNS, _SHOWN_ROWS = 40, 10
 _FEW_STATES = 10
+_PRINTED_ROWS, _PRINTED_WIDTH, _CELL_WIDTH = 20, 100, 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +104,7 @@ class Table:
     """The number of columns."""
     positions: Mapping[str, int] = field(init=False)
     """The index of each column, by name."""
+    _is_part = False  # whether the rows were taken from another table: then they are printed, if they are few
 
     def __post_init__(self) -> None:
         self._derive()
@@ -201,7 +203,17 @@ class Table:
         return self.take(key)
 
     def head(self, n: int = 5) -> Table:
-        """Return the first rows."""
+        """Return the first rows.
+
+        Examples
+        --------
+        >>> import tunbridge as tb
+        >>> tb.as_table({"sky": ["clear", "grey", None], "wind": [2.5, 7.0, 4.1]}).head(2)
+        Table: 2 rows × 2 columns, 0 missing values
+        sky    wind
+        clear   2.5
+        grey      7
+        """
         return self.take(slice(0, n))
 
     def tail(self, n: int = 5) -> Table:
@@ -309,6 +321,7 @@ class Table:
             n_rows=_n_rows(columns, weights),
             n_columns=self.n_columns,
             positions=self.positions,
+            _is_part=True,
         )
         return taken
 
@@ -441,6 +454,29 @@ class Table:
             texts.append(f"  … and {counted(self.n_columns - len(shown), 'more column')}")
         return "\n".join(texts)
 
+    def describe(self, *, most: int | None = None) -> str:
+        """Return the size, the summary of the columns, and what was detected when the table was read from a file.
+
+        Parameters
+        ----------
+        most : int or None
+            The number of columns to list; None for all.
+
+        Examples
+        --------
+        >>> import tunbridge as tb
+        >>> print(tb.datasets.play_tennis().head(3).describe())
+        Table: 3 rows × 5 columns, 0 missing values
+          outlook      categorical  Overcast, Rain, Sunny
+          temperature  categorical  Cool, Hot, Mild        constant
+          humidity     categorical  High, Normal           constant
+          wind         categorical  Strong, Weak
+          play         categorical  no, yes
+        """
+        notes = () if self.reading is None else self.reading.notes
+        detected = ["", "Detected:", *(f"  {note}" for note in notes)] if notes else []
+        return "\n".join([self._size, self.summary(most=most), *detected]).rstrip()
+
     def _remarks(self, name: str) -> str:
         n_missing = self.missing.get(name, 0)
         markers = listed_markers(self.read_as_missing.get(name, {})) if n_missing else ""
@@ -452,19 +488,37 @@ class Table:
         ]
         return ", ".join(text for holds, text in remarks if holds)
 
-    def __repr__(self) -> str:
+    @property
+    def _size(self) -> str:
         size = f"{counted(self.n_rows, 'row')} × {counted(self.n_columns, 'column')}"
         cells = counted(sum(self.missing.values()), "missing value")
-        weighted = ", weighted" if self.weights is not None else ""
-        return f"Table: {size}, {cells}{weighted}\n{self.summary(most=_SHOWN_COLUMNS)}".rstrip()
+        return f"Table: {size}, {cells}{', weighted' if self.weights is not None else ''}"
+
+    def __repr__(self) -> str:
+        shows_rows = self._is_part and 0 < self.n_rows <= _PRINTED_ROWS and self.n_columns
+        return f"{self._size}\n{self._grid() if shows_rows else self.summary(most=_SHOWN_COLUMNS)}".rstrip()
+
+    def _grid(self) -> str:
+        """Return the rows as lines of text, with as many columns as fit."""
+        shown = self.select(self.names[:_SHOWN_COLUMNS])
+        cells = [[_cell_text(value) for value in column.to_pylist()] for column in shown.to_arrow().columns]
+        columns = [
+            [shortened(text or "missing", _CELL_WIDTH) for text in (name, *texts)]
+            for name, texts in zip(shown.names, cells, strict=True)
+        ]
+        widths = np.cumsum([max(map(len, texts)) + 2 for texts in columns])
+        n = max(1, int(np.count_nonzero(widths <= _PRINTED_WIDTH)))
+        rows = list(zip(*columns[:n], strict=True))
+        left = [j for j, v in enumerate(shown.variables[:n]) if v.is_categorical]
+        more = [f"… and {counted(self.n_columns - n, 'more column')}"] if n < self.n_columns else []
+        return "\n".join([*grid_lines(rows[0], rows[1:], left=left), *more])
 
     def _repr_html_(self) -> str:
         """Return the size, and the first rows as a table."""
-        size = repr(self).partition("\n")[0]
         shown = self.select(self.names[:_SHOWN_COLUMNS]).head(_SHOWN_ROWS).to_arrow()
         rows = [[_cell_text(value) for value in row.values()] for row in shown.to_pylist()]
         more = f"<p>… and {counted(self.n_rows - _SHOWN_ROWS, 'more row')}</p>" if self.n_rows > _SHOWN_ROWS else ""
-        return f"<p>{escape(size)}</p>{html_table(shown.column_names, rows, left=None)}{more}"
+        return f"<p>{escape(self._size)}</p>{html_table(shown.column_names, rows, left=None)}{more}"
 
 
 def _cell_text(value: object) -> str:

@@ -24,6 +24,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import math
+import re
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -62,6 +63,9 @@ class Variable:
         The bin edges of a variable whose states are intervals of a number, from low to high: finite, strictly
         increasing, one fewer than the states. A number x is in state i when cuts[i − 1] < x ≤ cuts[i]. The states are
         then ordered, and are named after the bin edges where no others are given.
+    dates : bool
+        Whether the numbers are dates and times, in seconds since 1970: bin edges and values are then shown as dates.
+        It does not count when variables are compared.
 
     Examples
     --------
@@ -79,6 +83,7 @@ class Variable:
     states: tuple[State, ...] | None = None
     ordered: bool = False
     cuts: tuple[float, ...] | None = None
+    dates: bool = field(default=False, compare=False, metadata={"optional": True})
     is_categorical: bool = field(init=False, compare=False)
     """Whether the variable has states."""
     is_continuous: bool = field(init=False, compare=False)
@@ -94,11 +99,12 @@ class Variable:
         states: Iterable[State] | None = None,
         ordered: bool = False,
         cuts: Iterable[float] | None = None,
+        dates: bool = False,
     ) -> None:
         name = _checked_name(name)
         if cuts is not None:
             cuts = checked_cuts(cuts, f" of {name!r}")
-            states, ordered = interval_labels(cuts) if states is None else states, True
+            states, ordered = interval_labels(cuts, dates=dates) if states is None else states, True
         if states is not None:
             states = _plain_states(name, states)
         self.__dict__.update(  # the class is frozen
@@ -106,6 +112,7 @@ class Variable:
             states=states,
             ordered=bool(ordered),
             cuts=cuts,
+            dates=bool(dates),
             is_categorical=states is not None,
             is_continuous=states is None,
             n_states=len(states or ()),
@@ -134,7 +141,7 @@ class Variable:
         """Return the code of a state, by value or else by its text; −1 when it is none of the states.
 
         With bin edges a finite number, or a text that reads as one, is in the state of its interval. Dates and times
-        are seconds, as in a continuous column.
+        are seconds, as in a continuous column; texts of them are read in ISO form.
 
         Examples
         --------
@@ -146,7 +153,7 @@ class Variable:
         (1, 1, 1, -1, -1)
         """
         value = _plain(value)
-        if self.cuts is not None and (number := _finite(value)) is not None:
+        if self.cuts is not None and (number := _place_of(value)) is not None:
             return bisect_left(self.cuts, number)
         try:
             code = self._codes.get(value)
@@ -175,14 +182,15 @@ class Variable:
         "Known: '≤ 18', '> 18'. A finite number will do too."
         """
         hint = did_you_mean(value, self.states or ())
-        return hint if self.cuts is None else f"{hint} A finite number will do too."
+        kind = "A date such as 2025-12-24" if self.dates else "A finite number"
+        return hint if self.cuts is None else f"{hint} {kind} will do too."
 
     def renamed(self, name: str) -> Variable:
         """Return the same variable under another name."""
-        return self if name == self.name else Variable(name, self.states, self.ordered, self.cuts)
+        return self if name == self.name else Variable(name, self.states, self.ordered, self.cuts, self.dates)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Variable, (self.name, self.states, self.ordered, self.cuts)
+        return Variable, (self.name, self.states, self.ordered, self.cuts, self.dates)
 
     def __repr__(self) -> str:
         if self.states is None:
@@ -263,6 +271,55 @@ def _finite(value: object) -> float | None:
     return number if number is not None and math.isfinite(number) else None
 
 
+def _place_of(value: object) -> float | None:
+    """Return the finite number, or the date in seconds, that a value is or spells."""
+    number = _finite(value)
+    return seconds_of(value) if number is None and isinstance(value, str) else number
+
+
+def seconds_of(text: str) -> float | None:
+    """Return a date or time in ISO form in seconds since 1970; None for every other text.
+
+    Examples
+    --------
+    >>> seconds_of("1970-01-02"), seconds_of("1970-01-01 00:01"), seconds_of("02.01.1970")
+    (86400.0, 60.0, None)
+    """
+    if not _ISO.match(text.strip()):
+        return None
+    try:
+        return number_of(datetime.datetime.fromisoformat(text.strip()))
+    except ValueError:
+        return None
+
+
+def date_text(seconds: float) -> str:
+    """Return a date or time in ISO form, given in seconds since 1970; without the time of day at midnight.
+
+    Examples
+    --------
+    >>> date_text(86400.0), date_text(90000.0), date_text(1e300)
+    ('1970-01-02', '1970-01-02 01:00', '1e+300')
+    """
+    try:
+        time = _EPOCH + datetime.timedelta(seconds=seconds)
+    except (OverflowError, ValueError):
+        return f"{seconds:.6g}"
+    text = time.isoformat(" ", "microseconds")
+    return text.removesuffix(".000000").removesuffix(":00").removesuffix(" 00:00")
+
+
+def shown_value(variable: Variable, value: Any) -> Any:
+    """Return a value as people read it: a number that is a date in ISO form, all others as they are.
+
+    Examples
+    --------
+    >>> shown_value(Variable("seen", dates=True), 86400.0), shown_value(Variable("age"), 31.0)
+    ('1970-01-02', 31.0)
+    """
+    return date_text(value) if variable.dates and isinstance(value, float) else value
+
+
 def _texts(value: object) -> tuple[str, ...]:
     """Return how a value may be written."""
     if isinstance(value, bool | np.bool_):
@@ -274,6 +331,8 @@ def _texts(value: object) -> tuple[str, ...]:
 
 _MICROSECOND = datetime.timedelta(microseconds=1)
 _EPOCH = datetime.datetime(1970, 1, 1)
+_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:$|[ T])")
+_HALF_DAY = 43200.0
 
 
 def iterated_cuts(cuts: object, whose: str = "") -> Iterable[Any]:
@@ -302,17 +361,19 @@ def checked_cuts(cuts: object, whose: str = "") -> tuple[float, ...]:
     return found
 
 
-def interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
+def interval_labels(cuts: tuple[float, ...], *, dates: bool = False) -> tuple[str, ...]:
     """Return the names of the intervals, from low to high, with as many digits as distinguish the bin edges.
 
     Examples
     --------
     >>> interval_labels((37.5, 38.5))
     ('≤ 37.5', '37.5 – 38.5', '> 38.5')
+    >>> interval_labels((0.0, 129600.0), dates=True)
+    ('≤ 1970-01-01', '1970-01-01 – 1970-01-02', '> 1970-01-02')
     """
     if not cuts:
         return ("all",)
-    texts = _distinct_texts(cuts)
+    texts = _distinct_dates(cuts) if dates else _distinct_texts(cuts)
     between = [f"{low} – {high}" for low, high in itertools.pairwise(texts)]
     return (f"≤ {texts[0]}", *between, f"> {texts[-1]}")
 
@@ -367,6 +428,18 @@ def _whole_and_rest(microseconds: int) -> float:
     """Return microseconds as seconds, rounded as a column of times is: whole seconds and the rest apart."""
     whole, rest = divmod(abs(microseconds), 10**6)
     return math.copysign(whole + rest / 1e6, microseconds)
+
+
+def _distinct_dates(cuts: tuple[float, ...]) -> list[str]:
+    """Return bin edges as dates, with their time of day only where days do not tell them apart.
+
+    Between two days edges are at midnight or noon, and no date lies between that and the midnight before.
+    """
+    times = [date_text(cut) for cut in cuts]
+    days = [text[: len("2025-12-24")] for text in times]
+    is_of_days = all(cut % _HALF_DAY == 0.0 for cut in cuts) and len(set(days)) == len(days)
+    texts = days if is_of_days else times
+    return texts if len(set(texts)) == len(texts) else _distinct_texts(cuts)
 
 
 def _distinct_texts(cuts: tuple[float, ...]) -> list[str]:

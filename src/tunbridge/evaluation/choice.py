@@ -28,14 +28,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tunbridge._core.check import check_number, counted, shortened
+from tunbridge._core.check import as_list, check_known, check_number, counted, shortened, warn_user
 from tunbridge._core.grid import seconds_text
 from tunbridge._core.progress import Progress, Report, watched
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.data import Frame
-from tunbridge.data.remarks import text_columns
-from tunbridge.errors import DataError, TunbridgeError, UnseenStateWarning
+from tunbridge.data.remarks import remarks, text_columns, useless_columns
+from tunbridge.errors import DataError, DataWarning, TunbridgeError, UnseenStateWarning
 from tunbridge.evaluation.candidates import Candidate, Models, as_candidates
 from tunbridge.evaluation.comparison import CRITERION, Comparison, FoldResult
 from tunbridge.evaluation.cross_validation import (
@@ -84,12 +84,15 @@ class ClassifierChoice:
         The name of the chosen one.
     reason : str
         Why it was chosen.
+    remarks : tuple of str
+        What looked odd about the data (see :func:`tunbridge.remarks`), and which columns were left out.
     """
 
     classifier: Any
     comparison: Comparison
     name: str
     reason: str
+    remarks: tuple[str, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "classifier" not in self.__dict__:
@@ -102,10 +105,11 @@ class ClassifierChoice:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything except the classifier as JSON values."""
-        return {"chosen": self.name, "reason": self.reason, **self.comparison.to_dict()}
+        return {"chosen": self.name, "reason": self.reason, "remarks": list(self.remarks), **self.comparison.to_dict()}
 
     def __str__(self) -> str:
-        return f"{self.comparison}\n\nChosen: {self.reason}\n{self.classifier!r}"
+        notes = "".join(f"Note: {text}.\n" for text in self.remarks)
+        return f"{self.comparison}\n\n{notes}Chosen: {self.reason}\n{self.classifier!r}"
 
     __repr__ = __str__
 
@@ -123,10 +127,13 @@ def classify(
     one_standard_error: bool = False,
     random_state: RandomState = 0,
     weights: str | ArrayLike | None = None,
+    keep: Sequence[str] = (),
     n_jobs: int | None = None,
     progress: Progress = None,
 ) -> ClassifierChoice:
     """Return the classifier of least cross-validated log-loss, fitted on all rows, with the comparison.
+
+    Columns that look like identifiers or have only one value are left out, with a warning.
 
     Parameters
     ----------
@@ -138,6 +145,8 @@ def classify(
         A time budget in seconds. Models race: those that cannot win are dropped after each fold, and no fold is begun
         for which the time does not suffice; of more than 5000 rows some are compared. Default: 20 without ``models``;
         with them all run all folds. ``math.inf`` is a race without a limit.
+    keep : sequence of str
+        Columns to learn from although they look like identifiers, or have only one value.
     one_standard_error : bool
         Whether to take the first of the models, in the given order, whose log-loss is within one standard error (of the
         paired differences) of the least. Name simple models first.
@@ -145,7 +154,8 @@ def classify(
     Returns
     -------
     ClassifierChoice
-        The ``classifier``, the ``comparison``, and the ``reason``. It can be used like the classifier itself.
+        The ``classifier``, the ``comparison``, the ``reason``, and ``remarks`` about the data. It can be used like the
+        classifier itself.
 
     Notes
     -----
@@ -165,12 +175,27 @@ def classify(
     """
     seed = entropy_of(random_state)
     rows = labelled(frame, target, weights=weights)
+    gone = _useless(rows, as_list("keep", keep, "column names"))
+    if gone:
+        told = "; ".join(f"{name!r} {what}" for name, what in gone.items())
+        warn_user(f"columns are left out: {told}. keep=[{next(iter(gone))!r}] keeps a column.", DataWarning)
+    rows, found = rows.without(gone), remarks(rows.table, rows.target)
     candidates = as_candidates(RACERS if models is None else with_texts(models), random_state=seed, n_jobs=n_jobs)
     if models is None and budget is None:
         budget = BUDGET
-    return choose(
+    choice = choose(
         rows, candidates, folds, seed=seed, budget=budget, one_standard_error=one_standard_error, progress=progress
     )
+    return replace(choice, remarks=tuple(found))
+
+
+def _useless(rows: Labelled, keep: Sequence[str]) -> dict[str, str]:
+    """Return the features to leave out, and why: none if there are no others, or features have no names."""
+    names = rows.features.names
+    check_known("keep must name columns of the data", keep, names)
+    found = useless_columns(rows.table, keep=[rows.target, *keep, *text_columns(rows.features)])
+    is_named = rows.is_named or rows.source is None or hasattr(rows.source, "columns")
+    return found if is_named and len(found) < len(names) else {}
 
 
 def choose(

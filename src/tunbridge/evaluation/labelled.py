@@ -10,7 +10,7 @@ and as a code, and a zero in every one-hot column. So is an unseen category.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -107,6 +107,13 @@ class Labelled:
     def as_they_came(self) -> Any:
         """Return the features for scikit-learn: the given frame or array, otherwise a pandas frame."""
         return self.features.to_pandas() if self.source is None else self.source
+
+    def without(self, columns: Collection[str]) -> Labelled:
+        """Return the rows without some features."""
+        source = self.source
+        if hasattr(source, "iloc"):
+            source = source.drop(columns=[name for name in columns if name in source.columns])
+        return replace(self, table=self.table.drop(columns), source=source)
 
     def take(self, mask: np.ndarray) -> Labelled:
         """Return some of the rows; the classes are still those of all."""

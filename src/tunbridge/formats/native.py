@@ -242,7 +242,8 @@ def _pack(value: Any, where: tuple[Any, ...], arrays: list[np.ndarray]) -> Any:
 def _pack_variable(value: Variable, where: tuple[Any, ...], arrays: list[np.ndarray]) -> dict[str, Any]:
     states = None if value.states is None else _pack(list(value.states), (*where, "states"), arrays)
     cuts = {} if value.cuts is None else {"cuts": list(value.cuts)}
-    return {"name": _pack_text(value.name, where), "states": states, "ordered": value.ordered, **cuts}
+    dates = {"dates": True} if value.dates else {}
+    return {"name": _pack_text(value.name, where), "states": states, "ordered": value.ordered, **cuts, **dates}
 
 
 def _version(value: object) -> int:
@@ -448,7 +449,8 @@ def _unpack_tagged(value: dict[str, Any], depth: int, array: Callable[[int], np.
         descr, item = inner
         return _unpack_scalar(descr, _unpack(item, depth, array))
     if tag == "$variable" and type(inner) is dict and {type(inner["states"]), type(inner.get("cuts"))} <= _LISTS:
-        return Variable(inner["name"], _unpack(inner["states"], depth + 1, array), inner["ordered"], inner.get("cuts"))
+        states = _unpack(inner["states"], depth + 1, array)
+        return Variable(inner["name"], states, inner["ordered"], inner.get("cuts"), inner.get("dates", False))
     raise _DamageError(f"an unknown value tagged {tag[:40]!r}")
 
 

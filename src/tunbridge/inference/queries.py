@@ -137,7 +137,7 @@ class Posteriors(Mapping[str, Any]):
 def summary(found: Distribution | Mixture) -> tuple[object, str]:
     """Return a distribution in two cells: the mode and its probability, or the mean and the standard deviation."""
     if isinstance(found, Mixture):
-        return f"{found.mean:.6g}", f"± {found.std:.6g}"
+        return found.number_text(found.mean), f"± {found.width_text(found.std)}"
     return found.mode, probability_text(max(found.values()))
 
 

@@ -36,6 +36,8 @@ import numba
 from llvmlite.binding import get_host_cpu_name
 from numba.core import caching
 
+from tunbridge.kernels.compiled import compiling
+
 _NOT_WRITABLE = "neither the package folder nor the user's cache folder can be written"
 _HINT = "Set NUMBA_CACHE_DIR to a folder that can be written."
 _ROOM = 2**28  # bytes of addresses that LLVM is given to compile or load a kernel
@@ -98,7 +100,7 @@ def _uninterrupted(load: Callable[..., Any], function: Callable[..., Any]) -> Ca
     def run(*args: Any, **kwargs: Any) -> Any:
         if (beside := sys.modules.get("tunbridge.kernels.beside")) is not None:
             beside.wait_for(function)
-        with _HeldSignals(), _no_collection():
+        with compiling(), _HeldSignals(), _no_collection():
             return load(*args, **kwargs)
 
     return run

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,6 +34,10 @@ _COMPILED: set[Any] = set()  # kernels known to be compiled: looking again costs
 _looked: dict[Any, float] = {}  # when it was looked on disk for a kernel that was not there
 _taken: dict[str, int] = {}  # values that NumPy has taken in place of each kernel
 _spent = 0.0  # seconds of NumPy's work in place of kernels
+_TELL_AFTER = 2.0  # seconds of compiling before a line says so where nobody watches a terminal
+_LOADING = 0.2  # seconds that loading a kernel from the disk takes at most
+_told = False  # whether a line said that kernels are being compiled
+_compiled_for = 0.0  # seconds that the compiler took
 
 
 def is_compiled(kernel: Kernel) -> bool:
@@ -142,8 +147,38 @@ def read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Warn in the log, once, when the compiler takes longer than two seconds in all and nothing was said before.
+
+    Without handlers Python writes warnings of the log on the standard error, where batch jobs and pipes keep them.
+    """
+    global _compiled_for
+    if _told or _forced:
+        yield
+        return
+    timer, began = threading.Timer(max(0.0, _TELL_AFTER - _compiled_for), _tell), time.monotonic()
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        took = time.monotonic() - began
+        _compiled_for += took if took > _LOADING else 0.0
+
+
+def _tell() -> None:
+    global _told
+    if not _told:
+        _told = True
+        hint = "once; later runs start at once. «tunbridge warmup» compiles everything beforehand."
+        logging.getLogger("tunbridge").warning("tunbridge: compiling kernels for this machine, %s", hint)
+
+
 def announce(kernel: Kernel, what: str, seconds: int) -> None:
     """Say in a terminal, a notebook and the log that a kernel is being compiled, and about how long that takes."""
+    global _told
     if is_compiled(kernel):
         return
     _compile_all()  # who waits now will need the others, too
@@ -151,4 +186,5 @@ def announce(kernel: Kernel, what: str, seconds: int) -> None:
     hint = "once; «tunbridge warmup» compiles everything beforehand"
     logging.getLogger("tunbridge").info(text)
     if sys.stderr.isatty() or "ipykernel" in sys.modules:
+        _told = True
         print(f"tunbridge: {text} ({hint})", file=sys.stderr)

@@ -41,6 +41,8 @@ from tunbridge._core.lazy import LazyModule
 from tunbridge.counts.moments import CrossMoments
 from tunbridge.counts.radix import configuration_codes
 from tunbridge.data import Variable
+from tunbridge.data.values import DAY
+from tunbridge.data.variable import date_text
 from tunbridge.errors import DataError
 from tunbridge.probability.conditional import SHOWN_ROWS, ConditionalTable, labelled
 from tunbridge.probability.reading import (
@@ -543,15 +545,27 @@ class Mixture:
         columns = (self.weights, self.means, np.sqrt(self.variances))
         return data_frame(dict(zip(_HEADER, columns, strict=True)))
 
+    def number_text(self, x: float) -> str:
+        """Return a number of this distribution as people read it: 6 digits, or a date."""
+        if not self.variable.dates:
+            return f"{x:.6g}"
+        unit = DAY if self.std >= DAY else 1.0
+        return date_text(round(x / unit) * unit)
+
+    def width_text(self, width: float) -> str:
+        """Return a standard deviation as people read it: 6 digits, that of dates in days."""
+        return f"{width / DAY:.4g} days" if self.variable.dates else f"{width:.6g}"
+
     def _head(self) -> str:
+        mean = self.number_text(self.mean)
         if len(self) == 1 and self.variance == 0.0:
-            return f"{self.variable.name}: {self.mean:.6g} with certainty"
+            return f"{self.variable.name}: {mean} with certainty"
         kind = "Gaussian" if len(self) == 1 else f"mixture of {len(self)} Gaussians"
-        return f"{self.variable.name}: {kind}, mean {self.mean:.6g}, standard deviation {self.std:.6g}"
+        return f"{self.variable.name}: {kind}, mean {mean}, standard deviation {self.width_text(self.std)}"
 
     def _rows(self) -> tuple[list[list[object]], str]:
         columns = zip(self.weights.tolist(), self.means.tolist(), np.sqrt(self.variances).tolist(), strict=True)
-        rows: list[list[object]] = [[w, f"{m:.6g}", f"{s:.6g}"] for w, m, s in columns]
+        rows: list[list[object]] = [[w, self.number_text(m), self.width_text(s)] for w, m, s in columns]
         more = f"… the {SHOWN_ROWS} largest of {len(self)}" if len(self) > SHOWN_ROWS else ""
         return rows[:SHOWN_ROWS], more
 

@@ -123,6 +123,7 @@ def test_spread_puts_options_in_the_place_of_records():
         "header",
         "not_missing",
         "day_first",
+        "decimal",
         "dates",
         "encoding",
         "format",
@@ -214,3 +215,32 @@ def test_a_small_address_space_is_a_sentence_before_the_libraries_abort(monkeypa
         app(["describe", "play_tennis.csv"])
     said = "tunbridge: the address space (ulimit -v) must be at least 1 GiB; got 0.50 GiB. Raise the limit.\n"
     assert capsys.readouterr().err == said
+
+
+SWAPPED = {
+    "a model to learn from": (["learn", "m.tb", "-t", "play"], "the table must be a file of rows; 'm.tb' is a model"),
+    "without a target": (["learn", "m.tb"], "tunbridge describe m.tb shows what is in it"),
+    "a network to learn from": (["network", "learn", "n.bif"], "'n.bif' is a network. tunbridge describe n.bif shows"),
+    "a model of texts": (["text", "learn", "m.tb"], "the table must be a file of rows; 'm.tb' is a model"),
+    "a folder of tables": (["learn", "sub"], "To learn from a table name it, such as 'sub/a.csv'"),
+    "a folder for a network": (["network", "learn", "sub"], "is a folder. Name a table in it, such as 'sub/a.csv'"),
+    "a folder to impute": (["impute", "sub"], "the table must be a file; 'sub' is a folder"),
+    "a folder of rows": (["predict", "m.tb", "sub"], "the rows must be a file; 'sub' is a folder"),
+    "a folder as a model": (["predict", "sub", "tennis.csv"], "the model must be a file; 'sub' is a folder"),
+    "a model as rows": (["evaluate", "m.tb", "m.tb"], "the rows must be a file of rows; 'm.tb' is a model"),
+    "tables only": (["predict", "tennis.csv", "tennis.csv"], "is a table. Learn one from it: tunbridge learn tenn"),
+    "a table to explain": (["explain", "tennis.csv", "--row", "1"], "Write tunbridge explain MODEL tennis.csv --row 1"),
+    "a text for columns": (["explain", "m.tb", "some text"], "the model reads columns; got the text 'some text'"),
+}
+
+
+@pytest.mark.parametrize("name", SWAPPED)
+def test_what_stands_in_the_wrong_place_is_named_with_the_remedy(run, tennis, tmp_path, name):
+    words, told = SWAPPED[name]
+    tb.NaiveBayesClassifier().fit(tb.datasets.play_tennis(), "play").save(tmp_path / "m.tb")
+    tb.example_network("sprinkler").write(tmp_path / "n.bif")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.csv").write_text("x,y\n1,a\n2,b\n")
+    result = CliRunner().invoke(app, words, prog_name="tunbridge")
+    assert result.exit_code in (1, 2)
+    assert told in result.stderr

@@ -407,3 +407,22 @@ def test_many_classes_show_their_most_frequent_confusions(run, tmp_path: Path):
 def test_bad_questions(run, fever, options, message):
     result = CliRunner().invoke(app, ["evaluate", str(fever), "-t", "fever", *options])
     assert message in result.stderr
+
+
+@pytest.mark.parametrize("options", [["--model", "nb"], ["--model", "tan", "--calibrate", "isotonic"]])
+def test_rows_that_were_learned_from_are_told(run, tmp_path, options):
+    rows = [f"{i % 7},{'uvw'[i % 3]},{'' if i % 9 == 0 else i},{'pq'[i * i % 5 % 2]}" for i in range(60)]
+    (tmp_path / "d.csv").write_text("\n".join(["n,a,x,y", *rows]) + "\n")
+    (tmp_path / "turned.csv").write_text("\n".join(["n,a,x,y", *reversed(rows)]) + "\n")
+    (tmp_path / "some.csv").write_text("\n".join(["n,a,x,y", *rows[1:]]) + "\n")
+    (tmp_path / "other.csv").write_text("\n".join(["n,a,x,y", *rows[1:], "3,u,7,p"]) + "\n")
+    run("learn", "d.csv", "-t", "y", *options, "-o", "m.tb")
+    note = "the model was learned from these rows, so the scores are optimistic; cross-validation: tunbridge evaluate"
+    for name, is_same in {"d.csv": True, "turned.csv": True, "some.csv": False, "other.csv": False}.items():
+        told = run("evaluate", "m.tb", name)
+        assert (f"Note: {note} {name} --target y." in told.stderr) == is_same
+    assert len(tb.load(tmp_path / "m.tb").training_key_) == len("60-0123456789abcdef")
+    clf = tb.load(tmp_path / "m.tb")
+    if hasattr(clf, "partial_fit"):
+        clf.partial_fit(tb.read_table(tmp_path / "some.csv"), "y")
+        assert not hasattr(clf, "training_key_")

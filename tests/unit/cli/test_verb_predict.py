@@ -220,7 +220,7 @@ def test_numbers_that_are_none(run, mixed, tmp_path: Path):
 
 def test_wrong_use(run, model, tennis, tmp_path: Path):
     assert "must exist" in run("predict", "no.tb", tennis, code=1).stderr.replace("a file that exists", "must exist")
-    assert "tennis.csv' looks like a table. Learn a model from it" in run("predict", tennis, tennis, code=1).stderr
+    assert "is a table. Learn one from it" in run("predict", tennis, tennis, code=1).stderr
     assert "the model must come first" in run("predict", tennis, model, code=1).stderr
     assert "must end in '.csv'" in run("predict", model, tennis, "-o", "out.xlsx", code=1).stderr
     assert "folder that exists" in run("predict", model, tennis, "-o", "no/out.csv", code=1).stderr
@@ -310,3 +310,15 @@ def test_numbers_far_outside_of_what_was_learned_are_named(run, tmp_path):
     )
     (tmp_path / "new.csv").write_text("age\n35\n")
     assert "far outside" not in run("predict", "age.tb", "new.csv", "-o", "out.csv").stderr
+
+
+def test_a_column_without_a_name_comes_out_too(run, tmp_path):
+    rows = [f"{i},{'uv'[i % 2]},{'pq'[i % 2]}" for i in range(20)]
+    (tmp_path / "d.csv").write_text("\n".join([",a,y", *rows]) + "\n")
+    (tmp_path / "plain.csv").write_text("\n".join(["a,y", *(row.partition(",")[2] for row in rows)]) + "\n")
+    for data in ("d.csv", "plain.csv"):
+        run("learn", data, "-t", "y", "--model", "nb", "-o", "m.tb")
+        assert run("predict", "m.tb", "d.csv").stdout.splitlines()[:2] == ["column_1,a,y,prediction", "0,u,p,p"]
+    assert run("impute", "d.csv").stdout.splitlines()[0] == "column_1,a,y"
+    run("network", "learn", "d.csv", "-o", "n.tb")
+    assert run("network", "impute", "n.tb", "d.csv").stdout.splitlines()[:2] == ["column_1,a,y", "0,u,p"]

@@ -415,3 +415,23 @@ def test_wrong_files(run, asia, model, tmp_path: Path):
     assert "--format must be one of" in run("network", "query", "asia.txt", "--format", "bfi", code=1).stderr
     (tmp_path / "broken.bif").write_text("network x { }\nvariable a { type discrete [ 2 ] { x, y } }\n")
     assert "line 2, column" in run("network", "query", "broken.bif", code=1).stderr
+
+
+def test_evidence_is_read_as_the_table_was(run, tmp_path):
+    lines = [f"{1 + i % 28:02d}.0{1 + i % 9}.2025;{i % 40},5;{'no' if i % 40 < 20 else 'yes'}" for i in range(200)]
+    (tmp_path / "d.csv").write_text("\n".join(["seen;dose;ill", *lines]) + "\n")
+    run("network", "learn", "d.csv", "--cuts", "frequency", "-o", "n.tb")
+    texts = [run("network", "query", "n.tb", "--target", "ill", "--given", f"dose={x}").stdout for x in ("3,5", "3.5")]
+    assert texts[0] == texts[1]
+    shown = run("network", "query", "n.tb", "--target", "seen", "--given", "seen=03.04.2025").stdout
+    assert shown == run("network", "query", "n.tb", "--target", "seen", "--given", "seen=2025-04-03").stdout
+    assert "≤ 2025-0" in shown
+    told = run("network", "query", "n.tb", "--target", "ill", "--given", "seen=soon", code=1).stderr
+    assert "A date such as 2025-12-24 will do too." in told
+    run("network", "learn", "d.csv", "--cuts", "frequency", "-o", "n.bif")
+    told = run("network", "query", "n.bif", "--target", "ill", "--given", "dose=3,5", code=1).stderr
+    assert "got '3,5'. Write 3.5, with a decimal point." in told
+    run("network", "learn", "d.csv", "--cuts", "none", "-o", "g.tb")
+    assert " days" in run("network", "query", "g.tb", "--target", "seen").stdout
+    told = run("network", "query", "g.tb", "--target", "ill", "--given", "dose=x", code=1).stderr
+    assert "must give a number such as 12.5 for 'dose'" in told

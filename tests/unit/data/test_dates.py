@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import pickle
 from datetime import date, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tunbridge as tb
@@ -52,3 +54,42 @@ def test_files_and_models_remember_the_parts(tmp_path: Path) -> None:
     assert tb.read_table(tmp_path / "e.csv", reading=table.reading, dates="numbers").names == ("when",)
     with pytest.raises(DataError, match=r"dates must be one of"):
         tb.read_table(tmp_path / "d.csv", dates="words")
+
+
+def test_variables_of_dates_show_dates() -> None:
+    seen_on = [date(2025, 12, 24), date(2026, 1, 6), date(2026, 3, 1), date(2026, 5, 9)]
+    days = tb.as_table({"seen": seen_on, "n": [1, 2, 3, 4]})
+    seen = days.variable("seen")
+    assert (seen.dates, days.variable("n").dates) == (True, False)
+    binned, found = tb.discretise(days, "frequency", n_bins=2, columns=["seen"])
+    assert binned.variable("seen").states == ("≤ 2026-02-02", "> 2026-02-02")
+    assert binned.variable("seen").find("2026-01-06") == 0
+    assert binned.variable("seen").find("2026-03-01 12:30") == 1
+    assert binned.variable("seen").find("06.01.2026") == -1
+    assert found["seen"].labels == (
+        "≤ 1769990400",
+        "> 1769990400",
+    )  # without a column nobody knows that these are dates
+    assert pickle.loads(pickle.dumps(seen)).dates
+    assert seen == tb.Variable("seen")
+
+
+def test_a_model_of_dates_reads_and_shows_dates(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    days = rng.integers(0, 1500, 300)
+    rows = {
+        "seen": np.datetime64("2020-01-01") + days.astype("timedelta64[D]"),
+        "late": np.where((days > 750) ^ (rng.random(300) < 0.1), "yes", "no"),
+    }
+    for model in (tb.TANClassifier(), tb.NaiveBayesClassifier(numeric="gaussian")):
+        model.fit(rows, "late").save(tmp_path / "m.tb")
+        found = tb.load(tmp_path / "m.tb")
+        text = found.explain({"seen": "2023-05-01"})
+        assert text.evidence[0].value == "2023-05-01"
+        assert found.predict([{"seen": "2020-02-01"}, {"seen": "2023-05-01"}]).tolist() == ["no", "yes"]
+        assert "e+09" not in str(found.what_if({"seen": "2023-05-01"}))
+        assert "seen     date" in found.describe()
+    net = tb.learn_network(rows)
+    assert "e+09" not in str(net.posterior("seen"))
+    assert " days" in str(net.posterior("seen"))
+    assert net.posterior("late", {"seen": "2023-05-01"}).mode == "yes"

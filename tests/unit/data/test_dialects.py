@@ -66,9 +66,11 @@ READ: dict[str, tuple[str | bytes, dict[str, list], str]] = {
     "German thousands": ("a;b\nx;1.234,50\ny;12,00\nz;1.000.000,00\n", {"a": ["x", "y", "z"], "b": [1234.5, 12.0, 1e6]}, "decimal commas, points between thousands"),
     "German thousands beside decimals": ("n;p\n1.234;1,5\n12.345;2,25\n999;3,75\n", {"n": [1234, 12345, 999], "p": [1.5, 2.25, 3.75]}, "Numbers in 'n'"),
     "English thousands, quoted": ('a,b\nx,"1,234"\ny,"12"\nz,"1,234,567"\n', {"a": ["x", "y", "z"], "b": [1234, 12, 1234567]}, "commas between thousands"),
-    "commas that are one or the other": ('a,b\nx,"1,234"\ny,"5,678"\nz,"9,012"\n', {"a": ["x", "y", "z"], "b": [1234, 5678, 9012]}, "(they might be decimal commas)"),
+    "commas that are one or the other": ('a,b\nx,"1,234"\ny,"5,678"\nz,"9,012"\n', {"a": ["x", "y", "z"], "b": [1234, 5678, 9012]}, "(they might be decimal commas; decimal ',' reads them so)"),
     "the same beside decimal commas": ('a,b\n"1,5","1,234"\n"2,25","5,678"\n"3,5","9,012"\n', {"a": [1.5, 2.25, 3.5], "b": [1.234, 5.678, 9.012]}, "Numbers in 'a', 'b': decimal commas"),
     "points that are decimals": ("a,b\nx,1.234\ny,5.678\nz,9.012\n", {"a": ["x", "y", "z"], "b": [1.234, 5.678, 9.012]}, ""),
+    "points that may be either": ("a;b\nx;25.000\ny;7.500\nz;1.250\n", {"a": ["x", "y", "z"], "b": [25.0, 7.5, 1.25]}, "Numbers in 'b': decimal points (points might be between thousands; decimal ',' reads them so)"),
+    "points beside decimal points": ("a;b\n2.5;25.000\n1.5;7.500\n0.5;1.250\n", {"a": [2.5, 1.5, 0.5], "b": [25.0, 7.5, 1.25]}, ""),
     "Swiss apostrophes": ("a;b\nx;1'234.50\ny;12.00\nz;2'000.00\n", {"a": ["x", "y", "z"], "b": [1234.5, 12.0, 2000.0]}, "apostrophes between thousands"),
     "French spaces": ("a;b\nx;1 234,5\ny;12,0\nz;2\u202f000,0\n", {"a": ["x", "y", "z"], "b": [1234.5, 12.0, 2000.0]}, "spaces between thousands"),
     "percent": ("a,b\nx,12%\ny,3.5 %\nz,7%\n", {"a": ["x", "y", "z"], "b": [12.0, 3.5, 7.0]}, "Numbers in 'b': % left out"),
@@ -100,7 +102,7 @@ READ: dict[str, tuple[str | bytes, dict[str, list], str]] = {
     "German dates": ("d;n\n24.12.2025;1\n6.1.2026;2\n31.01.2026;3\n", {"d": [date(2025, 12, 24), date(2026, 1, 6), date(2026, 1, 31)], "n": [1, 2, 3]}, "Dates in 'd': day.month.year"),
     "American dates": ("d,n\n12/24/2025,1\n1/6/2026,2\n1/31/2026,3\n", {"d": [date(2025, 12, 24), date(2026, 1, 6), date(2026, 1, 31)], "n": [1, 2, 3]}, "Dates in 'd': month/day/year"),
     "British dates": ("d,n\n24/12/2025,1\n6/1/2026,2\n", {"d": [date(2025, 12, 24), date(2026, 1, 6)], "n": [1, 2]}, "Dates in 'd': day/month/year"),
-    "dates that do not tell": ("d,n\n3/4/2025,1\n5/6/2025,2\n", {"d": [date(2025, 3, 4), date(2025, 5, 6)], "n": [1, 2]}, "(day/month is possible too)"),
+    "dates that do not tell": ("d,n\n3/4/2025,1\n5/6/2025,2\n", {"d": [date(2025, 3, 4), date(2025, 5, 6)], "n": [1, 2]}, "(day/month is possible too; the option day_first decides)"),
     "dates decided by another column": ("d,e\n3/4/2025,24/12/2025\n5/6/2025,1/1/2026\n", {"d": [date(2025, 4, 3), date(2025, 6, 5)], "e": [date(2025, 12, 24), date(2026, 1, 1)]}, "Dates in 'd': day/month/year"),
     "dates with times": ("d;n\n24.12.2025 18:30;1\n06.01.2026 07:00;2\n", {"d": [datetime(2025, 12, 24, 18, 30), datetime(2026, 1, 6, 7)], "n": [1, 2]}, "day.month.year hour:minute"),
     "dates with am and pm": ("d,n\n12/24/2025 6:30 PM,1\n1/6/2026 12:05 AM,2\n", {"d": [datetime(2025, 12, 24, 18, 30), datetime(2026, 1, 6, 0, 5)], "n": [1, 2]}, "am/pm"),
@@ -164,6 +166,33 @@ def test_read_again_and_in_batches(tmp_path: Path, name: str) -> None:
     assert set(batch.column_names) == set(expected)
     for column in numbers:
         assert [x.as_py() for x in batch[column]] == [None if x != x else x for x in table.floats(column).tolist()]
+
+
+def test_the_decimal_mark_may_be_given(tmp_path: Path) -> None:
+    path = _file(tmp_path, "a;b\n25.000;1\n7.500;2\n1.250;3\n")
+    table = read_table(path, decimal=",")
+    assert table.to_arrow().to_pydict()["a"] == [25000, 7500, 1250]
+    assert "Numbers in 'a': decimal commas, points between thousands" in table.reading.notes
+    assert next(iter_batches(path, numbers=["a"], decimal=","))["a"].to_pylist() == [25000.0, 7500.0, 1250.0]
+    assert read_table(path, reading=table.reading).floats("a").tolist() == [25000.0, 7500.0, 1250.0]
+    assert read_table(path, decimal=".").to_arrow().to_pydict()["a"] == [25.0, 7.5, 1.25]
+    assert not [note for note in read_table(path, decimal=".").reading.notes if note.startswith("Numbers")]
+    commas = _file(tmp_path, 'a;b\n"1,234";x\n"5,678";y\n')
+    assert read_table(commas, decimal=".").to_arrow().to_pydict()["a"] == [1234, 5678]
+    assert read_table(commas, decimal=",").to_arrow().to_pydict()["a"] == [1.234, 5.678]
+    with pytest.raises(DataError, match=r"decimal must be one of"):
+        read_table(path, decimal=";")
+
+
+def test_dates_in_iso_form_are_read_beside_others(tmp_path: Path) -> None:
+    table = read_table(_file(tmp_path, "d;n\n24.12.2025;1,5\n06.01.2026;2,5\n"))
+    later = _file(tmp_path, "d;n\n2026-02-01;1,5\n03.02.2026;2,5\n")
+    expected = [1769904000.0, 1770076800.0]
+    assert read_table(later, reading=table.reading).floats("d").tolist() == expected
+    assert next(iter_batches(later, numbers=["d", "n"], reading=table.reading))["d"].to_pylist() == expected
+    wrong = _file(tmp_path, "d;n\n2026-02-31;1,5\n")
+    with pytest.raises(DataError, match=r"column 'd' must hold dates as day\.month\.year; row 1 holds '2026-02-31'"):
+        next(iter_batches(wrong, numbers=["d"], reading=table.reading))
 
 
 @pytest.mark.parametrize("name", REFUSED)

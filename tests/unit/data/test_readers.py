@@ -86,12 +86,32 @@ class TestDelimited:
         assert table.read_as_missing == {"y": {"NA": 1}}
         assert table.missing == {"x": 1, "y": 1}
 
-    def test_other_markers_replace_the_default_ones(self, write) -> None:
+    def test_further_markers_are_added_to_the_default_ones(self, write) -> None:
         path = write("x,y\n-99,NA\n1.5,\n2.5,.\n3.5,?\n")
         table = read_table(path, missing=["-99", "."])
-        assert table.missing == {"x": 1, "y": 1}
+        assert table.missing == {"x": 1, "y": 4}
+        batch = next(iter_batches(path, numbers=["x"], missing=["-99", "."]))
+        assert [batch["x"].null_count, batch["y"].null_count] == [1, 4]
+
+    def test_default_markers_may_be_values(self, write) -> None:
+        path = write("x,y\n-99,NA\n1.5,\n2.5,.\n3.5,?\n")
+        table = read_table(path, missing=["-99", "."], not_missing=["NA"])
+        assert table.missing == {"x": 1, "y": 3}
+        assert states(table, "y") == ("NA",)
+        table = read_table(path, missing=["-99", "."], not_missing=DEFAULT_MISSING)
         assert states(table, "y") == ("", "?", "NA")
         assert states(read_table(path, missing=[]), "y") == ("", ".", "?", "NA")
+        assert refusal(path, not_missing=["-99"]).startswith("not_missing must hold default markers, '', '?', 'NA'")
+
+    def test_further_markers_are_added_to_those_of_a_reading(self, write) -> None:
+        path = write("x\n-99\n1.5\n-77\n")
+        known = read_table(path, missing=["-99"]).reading
+        assert read_table(path, missing=["-77"], reading=known).missing == {"x": 2}
+
+    def test_default_markers_are_states_in_files_with_a_null(self, tmp_path) -> None:
+        pa.parquet.write_table(pa.table({"y": ["NA", "-", None, "a"]}), tmp_path / "a.parquet")
+        assert read_table(tmp_path / "a.parquet", missing=["-"]).missing == {"y": 2}
+        assert read_table(tmp_path / "a.parquet", missing=["-", "NA"]).missing == {"y": 3}
 
     def test_a_column_of_markers_only_has_no_states(self, write) -> None:
         table = read_table(write("x,y\n?,a\nNA,b\n"))
@@ -750,7 +770,7 @@ class TestBatches:
     def test_markers(self, write) -> None:
         path = write("a,b\n-,1\n?,-\n")
         assert next(iter_batches(path, numbers=["b"], missing=["-"])).to_pydict() == {
-            "a": [None, "?"],
+            "a": [None, None],
             "b": [1.0, None],
         }
         assert next(iter_batches(path, missing=[])).to_pydict() == {"a": ["-", "?"], "b": ["1", "-"]}

@@ -93,3 +93,20 @@ class TestMergedReading:
         assert tb.read_table(tmp_path / "next.csv", reading=known).variable("smokes").states == ("yes",)
         (batch,) = iter_batches(tmp_path / "next.csv", reading=known)
         assert batch["smokes"].to_pylist() == ["yes"]
+
+
+def test_remarks_about_a_table():
+    n = 60
+    table = tb.as_table({
+        "id": [f"p{i}" for i in range(n)], "unit": ["A"] * n, "sex": ["f", "F", "m"] * 20,
+        "age": [31.0, 45.0, 62.0, -99.0] * 15, "ill": ["no", "yes"] * 29 + ["?", "?"],
+    })  # fmt: skip
+    found = tb.remarks(table, "ill")
+    assert found[:2] == ["unit has only one value", "id looks like an identifier"]
+    assert "class '?' has 2 rows only" in found
+    assert "sex has categories that differ in capitals or blanks only: 'F' and 'f' (merge_categories=True)" in found
+    assert "age: '-99' (15 rows) may be a missing value; missing=['-99'] reads it so" in found
+    assert [line for line in tb.remarks(table) if line.startswith("class")] == []
+    dose = tb.remarks({"dose": [*map(str, range(20)), "high"] * 2})
+    numbers = "dose is categorical, but 40 of its 42 values are numbers; 'high' is none"
+    assert dose == [f"{numbers}: missing=['high'] makes it a missing value"]

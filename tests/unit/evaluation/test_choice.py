@@ -144,11 +144,29 @@ def test_missing_cells_text_and_identifiers_are_no_obstacle():
     data.loc[::5, "a"] = None
     data["note"] = ["x" if i % 3 else None for i in range(200)]
     data["nothing"] = None
-    choice = tb.classify(data, "y", ["nb", "tan", "kdb2", "forest", "boosting", "logistic"], folds=2)
+    with pytest.warns(tb.DataWarning, match="'note' has only one value; 'nothing' has only missing values"):
+        choice = tb.classify(data, "y", ["nb", "tan", "kdb2", "forest", "boosting", "logistic"], folds=2)
     assert choice.comparison.failed == {}
 
 
 @pytest.mark.shared
+def test_identifiers_are_left_out_with_a_warning():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 120)
+    frame = pd.DataFrame({"id": [f"p{i}" for i in range(120)], "x": rng.normal(y), "y": np.array(["no", "yes"])[y]})
+    with pytest.warns(tb.DataWarning, match=r"left out: 'id' looks like an identifier\. keep=\['id'\] keeps a column"):
+        choice = tb.classify(frame, "y", ["nb", "logistic"])
+    assert choice.remarks == ("id looks like an identifier",)
+    assert "Note: id looks like an identifier." in str(choice)
+    assert choice.to_dict()["remarks"] == list(choice.remarks)
+    assert choice.predict(frame).shape == (120,)
+    assert tb.classify(frame, "y", ["nb"], keep=["id"]).feature_names_in_.tolist() == ["id", "x"]
+    with pytest.raises(tb.DataError, match=r"keep must name columns of the data; got .idd.\. Did you mean .id."):
+        tb.classify(frame, "y", ["nb"], keep=["idd"])
+    array = np.column_stack([np.ones(120), rng.normal(y)])  # without names nothing is left out
+    assert tb.classify(array, y, ["nb"]).n_features_in_ == 2
+
+
 def test_chess_is_no_matter_for_naive_bayes(shared_data):
     table = tb.read_table(shared_data / "uci/chess.csv")
     choice = tb.classify(table, "class", ["nb", "tan", "kdb2"], folds=3)

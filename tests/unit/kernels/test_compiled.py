@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 import warnings
 
 import numpy as np
@@ -75,6 +76,19 @@ def test_a_wait_for_the_compiler_is_announced(monkeypatch, capsys, caplog, termi
         announce(_total, "exact inference", 20)
     assert ("compiling exact inference for this machine" in capsys.readouterr().err) == (terminal or notebook)
     assert caplog.messages == ["compiling exact inference for this machine, which takes about 20 s"]
+
+
+@pytest.mark.parametrize(("seconds", "n_lines"), [(0.0, 1), (100.0, 0)])
+def test_a_long_wait_for_the_compiler_is_told_once_without_a_terminal(monkeypatch, caplog, seconds, n_lines):
+    monkeypatch.setattr(compiled, "_told", False)
+    monkeypatch.setattr(compiled, "_compiled_for", 0.0)
+    monkeypatch.setattr(compiled, "_TELL_AFTER", seconds)
+    for _ in range(2):
+        with compiled.compiling():
+            time.sleep(0.3)
+    assert len(caplog.messages) == n_lines
+    assert all(line.startswith("tunbridge: compiling kernels for this machine, once;") for line in caplog.messages)
+    assert compiled._compiled_for >= 0.3
 
 
 def test_who_asks_again_and_again_has_the_kernel_compiled(monkeypatch):

@@ -25,6 +25,7 @@ from tunbridge.classifiers._classes import Finish
 from tunbridge.classifiers._reading import seen_values, value_of
 from tunbridge.classifiers._statistics import Encoding, Statistics, Structure, parents_first
 from tunbridge.data import State, Table, Variable
+from tunbridge.data.variable import shown_value
 from tunbridge.decisions import Explanation, explanation
 from tunbridge.errors import DataError
 
@@ -173,7 +174,7 @@ def explanations(model: TableModel, rows: Table, compared: Sequence[Compared]) -
             two.against,
             prior=two.prior,
             names=names,
-            values=[value_of(rows, j, row) for j in range(len(names))],
+            values=[shown_value(v, value_of(rows, j, row)) for j, v in enumerate(rows.variables)],
             weights=[difference(t[two.c, row], t[two.d, row]) for t in terms],
             probabilities=two.probabilities,
             given=None if given is None else [[names[u] for u in each] for each in given[row]],

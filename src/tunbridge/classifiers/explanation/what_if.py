@@ -28,6 +28,7 @@ from tunbridge.classifiers._statistics import inner_statistics
 from tunbridge.classifiers.explanation.contributions import Changes, Fitted, Ranges
 from tunbridge.data import State, Table, Variable
 from tunbridge.data.discretisation import Discretisation
+from tunbridge.data.variable import shown_value
 from tunbridge.decisions.evidence import Change, WhatIf, what_if
 from tunbridge.errors import DataError
 
@@ -117,11 +118,19 @@ def changes(classifier: Fitted, rows: Table, *, to: State | None, features: Chan
 def _told(case: Case, trials: Sequence[_Trial], labels: Sequence[State]) -> list[Change]:
     """Return the outcome of each trial, without those that are impossible under every class."""
     asked, reached, flips = case.outcomes(case.posteriors(_arrays(trials)))
+    variables = case.row.variables
+
+    def shown(feature: int, value: Any) -> Any:
+        return shown_value(variables[feature], value)
+
     return [
-        Change(case.row.variables[t.feature].name, case.value(t.feature), t.value, labels[c], p, f, t.interval)
+        Change(
+            variables[t.feature].name, shown(t.feature, case.value(t.feature)), shown(t.feature, t.value),
+            labels[c], p, f, t.interval,
+        )
         for t, c, p, f in zip(trials, asked.tolist(), reached.tolist(), flips.tolist(), strict=True)
         if p >= 0
-    ]
+    ]  # fmt: skip
 
 
 def _present(joint: np.ndarray) -> np.ndarray:
@@ -150,7 +159,8 @@ def _state_trials(case: Case, feature: int, allowed: Allowed, cut: Discretisatio
     if allowed.range is not None:
         moved = [(i, min(max(x, allowed.range[0]), allowed.range[1])) for i, x in found]
         found = [(i, x) for i, x in moved if int(cut.codes([x])[0]) == i]
-    return [_Trial(feature, number=x, value=x, interval=cut.labels[i]) for i, x in found]
+    labels = cut.variable(variable.name, dates=variable.dates).states or ()
+    return [_Trial(feature, number=x, value=x, interval=str(labels[i])) for i, x in found]
 
 
 def _density_trials(known: Ranges, case: Case, allowed: Mapping[int, Allowed]) -> list[_Trial]:

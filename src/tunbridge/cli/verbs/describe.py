@@ -67,7 +67,7 @@ def describe(data: Path, *, missing_values: bool = False, reading: Reading) -> N
     elif is_net:
         _describe_network(data, reading)
     else:
-        table = read_table(data, missing=reading.markers, **reading.how_whole)
+        table = read_table(data, **reading.missing_marks, **reading.how_whole)
         missing = counted(sum(table.missing.values()), "missing value")
         say(f"{data}: {counted(table.n_rows, 'row')}, {counted(table.n_columns, 'column')}, {missing}")
         say(_report(table) if missing_values else table.summary())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from tunbridge.cli.models import RareLetters, RareWords, TableChoosing, kind_of_
 from tunbridge.cli.options import AsJson, Reading, check_column
 from tunbridge.cli.output import SHOWN, amount, counted, note, reporting, say, say_json, say_table, tracked
 from tunbridge.cli.rows import Rows, iter_rows
-from tunbridge.cli.training import Columns, Training, evaluation, oddities, read_columns, with_classes
+from tunbridge.cli.training import Columns, Training, evaluation, oddities, read_columns, training_key, with_classes
 from tunbridge.cli.usage import refuse, refuse_options
 from tunbridge.data import Variable
 from tunbridge.data.columns import distinct_values, to_floats
@@ -349,6 +350,8 @@ class _Tally:
     without_class: int = 0
     unseen: set[str] = field(default_factory=set)
     known_any: bool = False
+    key: int = 0
+    n_keyed: int = 0
 
     def add(self, rows: Rows) -> None:
         """Add the rows of a batch that have a class."""
@@ -369,6 +372,9 @@ class _Tally:
     def _add_scores(self, rows: Rows, true: np.ndarray, weights: np.ndarray, numbers: np.ndarray) -> None:
         classes = tuple(map(str, self.model.classes_.tolist()))
         log_proba = self.model.predict_log_proba(rows.read)
+        if getattr(self.model, "training_key_", ""):
+            self.key += self.model.key_of_rows(rows.features)
+            self.n_keyed += len(rows)
         with np.errstate(divide="ignore"):
             frequency = np.log(self.model.class_count_ / self.model.class_count_.sum())
         usual = np.broadcast_to(frequency, log_proba.shape)
@@ -397,6 +403,12 @@ class _Tally:
             why = self.model.explain(one, label=predicted, against=truth)[0]
             p = float(np.exp(found.log_proba[i, found.true[i]]))
             self.mistakes.append(evaluation.Mistake(int(found.rows[i]), truth, predicted, p, named, why))
+
+    @property
+    def are_learned_from(self) -> bool:
+        """Whether the rows are those that the model was learned from."""
+        known = getattr(self.model, "training_key_", "")
+        return bool(known) and known == training_key(self.n_keyed, self.key)
 
     def worst(self) -> list[Mistake]:
         """Return the worst mistakes of all batches."""
@@ -429,6 +441,10 @@ class _Tally:
         if self.unseen:
             known = f"the model has not seen the classes {listed(sorted(self.unseen))}"
             notes.append(f"{known}; their rows count as wrong")
+        if self.are_learned_from:
+            rule = "the model was learned from these rows, so the scores are optimistic"
+            again = f"tunbridge evaluate {quote(str(self.path))} --target {quote(self.column)}"
+            notes.append(f"{rule}; cross-validation: {again}")
         return notes
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
@@ -15,16 +15,22 @@ import pyarrow as pa
 from tunbridge._core.check import did_you_mean, shortened
 from tunbridge._core.registry import verb
 from tunbridge.cli.documents import NOUNS, READ, SEQUENCE, column_of, is_loose, kind_read
-from tunbridge.cli.files import check_exists, check_output, check_picture, load_model, replacing, write_picture
+from tunbridge.cli.files import (
+    check_exists,
+    check_output,
+    check_picture,
+    load_model,
+    replacing,
+    suffix_of,
+    write_picture,
+)
+from tunbridge.cli.networks import given_number
 from tunbridge.cli.options import AsJson, ModelFile, Reading
 from tunbridge.cli.output import counted, note, say, say_json, shortlist
 from tunbridge.cli.rows import COLUMN_RULE, FarValues, OtherColumn, feature_names, row_of
 from tunbridge.cli.usage import UsageError, refuse
 from tunbridge.data import Variable
-from tunbridge.data.columns import to_floats
-from tunbridge.data.formats.request import holds_text
 from tunbridge.data.formats.source import table_suffixes
-from tunbridge.data.formats.spelling import Spelling, parsed
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
@@ -160,6 +166,9 @@ def explain(
     """
     has_case, nomogram, given = rows is not None or bool(case.given), question.nomogram, case.given
     question.check(has_case=has_case)
+    if not has_case and suffix_of(model) in table_suffixes():
+        hint = f"Write tunbridge explain MODEL {quote(str(model))} --row 1."
+        raise DataError(f"the model must come first; {str(model)!r} is a table. {hint}")
     is_empty = not has_case and not question.importance and not nomogram
     if is_empty:
         load_model(model)  # which raises if the argument is a table
@@ -201,6 +210,10 @@ def _values(model: BayesClassifier, rows: str | None, case: Case, reading: Readi
     if rows is None:
         found = _given_case(model, case.given)
     else:
+        if file_of(rows) is None:
+            example = f"--given {quote(model.variables_[0].name)}=…"
+            rule = "what is explained must be a row of a table, because the model reads columns"
+            raise DataError(f"{rule}; got the text {shortened(repr(rows))}. Give a table with --row, or {example}.")
         values = _row(model, Path(rows), case, reading, "row")
         found = {name: values[name] for name in feature_names(model)}
     _note_far(model, found)
@@ -250,22 +263,11 @@ def _value(variable: Variable, text: str, record: Record | None) -> object:
     """Return a value; numbers and dates may be written as in the table that was learned from, dates in ISO form."""
     if variable.is_categorical:
         return (variable.states or ())[variable.code(text)]
-    name, texts = variable.name, pa.array([text])
-    if record is not None and (name in record.numbers or name in record.dates):
-        found = parsed(texts, Spelling(record.numbers.get(name), record.dates.get(name), (), ""))
-        if not holds_text(found.type):
-            return float(to_floats(name, found)[0])
-    for values in (texts, _as_date(texts)):
-        with suppress(DataError):
-            return float(to_floats(name, values)[0])
-    raise DataError(f"--given must have a number, or a date such as 2025-12-24, for {name!r}; got {text!r}.")
-
-
-def _as_date(texts: pa.Array) -> pa.Array:
-    try:
-        return texts.cast(pa.timestamp("s"))
-    except pa.ArrowInvalid:
-        return texts
+    found = given_number(variable.name, text, record)
+    if found is None:
+        what = "a date such as 2025-12-24" if variable.dates else "a number such as 12.5, or a date such as 2025-12-24,"
+        raise DataError(f"--given must have {what} for {variable.name!r}; got {text!r}.")
+    return found
 
 
 def file_of(text: str) -> Path | None:

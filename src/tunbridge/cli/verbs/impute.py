@@ -24,6 +24,7 @@ from tunbridge._core.registry import verb
 from tunbridge.cli.files import (
     check_exists,
     check_order,
+    check_table,
     is_model,
     is_network_name,
     is_typed,
@@ -159,11 +160,12 @@ def _impute_alone(path: Path, filling: dict[str, Any], files: list[Path], alone:
         ("jointly" in filling, "--jointly and --cell-wise must come with a network; every value is filled by itself."),
     )
     check_exists("the table", path)
+    check_table(path)
     for option, names in (("--ignore", alone.ignore), ("--categorical", alone.categorical)):
         for name in names:
             check_column(option, name, path, column_names(path, reading))
     kinds: dict[str, Kind] = dict.fromkeys(alone.categorical, "categorical")
-    table = read_table(path, kinds=kinds, missing=reading.markers, **reading.how)
+    table = read_table(path, kinds=kinds, **reading.missing_marks, **reading.how)
     for name in filling.get("columns", ()):
         check_column("--column", name, path, table.names)
     draws = filling.get("method", "sample" if len(files) > 1 else "") == "sample"
@@ -265,6 +267,8 @@ class _Work:
 
     def _column(self, name: str, batch: Rows, table: pa.Table) -> Any:
         """Return a column as it was in the file, with states for missing values."""
+        if name not in batch.features.column_names and name not in table.column_names:
+            return batch.verbatim[name]  # the numbers of the rows, which the network was not given
         if name not in batch.features.column_names:
             self.filled[name] += table.num_rows - table[name].null_count
             return table[name]

@@ -15,11 +15,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tunbridge as tb
 from tunbridge._core.registry import verb
 from tunbridge.cli.documents import NOUNS, SEQUENCE, TEXT, Corpus, find_corpus, innermost
-from tunbridge.cli.files import check_model_output, is_a, is_network_name, model_name
+from tunbridge.cli.files import check_model_output, check_table, is_a, is_network_name, model_name
 from tunbridge.cli.models import ABOUT, AUTO, Choosing, Letters, Racing, Words, say_comparison, text_model
 from tunbridge.cli.options import DataFile, From, Reading
 from tunbridge.cli.output import amount, counted, note, reporting, say, say_fields, say_next, shortlist
-from tunbridge.cli.training import Columns, Training, class_lines, evaluation, read_columns, table_fields, with_classes
+from tunbridge.cli.training import (
+    Columns,
+    Training,
+    class_lines,
+    evaluation,
+    read_columns,
+    table_fields,
+    training_key,
+    with_classes,
+)
 from tunbridge.cli.usage import refuse
 
 if TYPE_CHECKING:
@@ -64,6 +73,7 @@ def learn(
     tunbridge learn visits.csv --target diseased --model auto
     tunbridge learn visits.csv --target diseased --ignore patient_id --missing -99 --categorical ward
     """
+    check_table(data)
     names, file, columns = choosing.names(), output or model_name(data), columns.split(data, reading)
     families = [evaluation.families.find_family(name) for name in names]
     has_seed = len(names) > 1 or "random_state" in families[0].make().get_params()
@@ -82,6 +92,7 @@ def learn(
     if choice is None and len(models) > 1:
         note("Note: no class has two rows, so models could not be compared; naive Bayes was learned.")
     chosen = choice.name if choice else names[0] if choosing.models else ""
+    learned.training_key_ = training_key(training.table.n_rows, learned.key_of_rows(training.table))
     fields = table_fields(data, training, columns) + _about_model(chosen, learned, target)
     commands = [f"predict {quote(str(file))} rows.csv -o predicted.csv", f"explain {quote(str(file))} rows.csv --row 1"]
     _finish(learned, file, fields, choice, remarks, commands)
@@ -306,6 +317,8 @@ def learn_sequences(data: DataFile, *, task: SequenceTask, columns: RareColumns,
 def _learn(kind: str, data: Path, task: Task, settings: dict[str, Any], columns: Columns, reading: Reading) -> None:
     """Learn a classifier from documents or sequences, write it to a file, and print what was found."""
     choosing, weight, names = task.choosing, task.weight, task.choosing.names(kind)
+    if not data.is_dir():
+        check_table(data)
     columns = columns.split(data, reading)
     chooses, calibrates, rule = len(names) > 1, choosing.calibration, "--unlabelled-weight must come"
     refuse(

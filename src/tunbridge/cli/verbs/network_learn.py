@@ -25,6 +25,7 @@ from tunbridge.cli.files import (
     check_network_output,
     check_output,
     check_picture,
+    check_table,
     lost_in_file,
     model_name,
     suffix_of,
@@ -281,6 +282,7 @@ def learn_network(data: DataFile, *, task: Task, structure: Structure, columns: 
 
 def _check_files(file: Path, structure: Structure, data: Path) -> None:
     """Raise before the search if its result could not be written."""
+    check_table(data)
     check_network_output(file, [data])
     if file.suffix.lower() == ".tb":
         check_model_output(file)

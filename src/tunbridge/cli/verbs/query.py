@@ -203,7 +203,7 @@ def _answer_joint(asked: Asked) -> None:
 
 def _in_short(found: Distribution | Mixture) -> list[str]:
     if isinstance(found, Mixture):
-        return [f"{found.mean:.6g}", f"± {found.std:.3g}"]
+        return [found.number_text(found.mean), f"± {_width(found)}"]
     return [str(found.mode), probability_text(float(found.probabilities.max()))]
 
 
@@ -224,14 +224,19 @@ def _show_distribution(found: Distribution | Mixture, asked: Asked) -> None:
 
 def _show_mixture(found: Mixture, most: int) -> None:
     """Show the distribution of a number: mean and standard deviation, and of what Gaussians it is a mixture."""
-    say(f"{found.variable.name}: {found.mean:.6g} ± {found.std:.3g}")
-    low, high = found.interval(0.95)
-    say(f"95 % between {low:.6g} and {high:.6g}")
+    say(f"{found.variable.name}: {found.number_text(found.mean)} ± {_width(found)}")
+    low, high = map(found.number_text, found.interval(0.95))
+    say(f"95 % between {low} and {high}")
     if len(found) > 1:
-        cells = [[probability_text(w), f"{mean:.6g}", f"{std:.6g}"] for w, mean, std in _parts(found)]
+        cells = [[probability_text(w), found.number_text(m), found.width_text(s)] for w, m, s in _parts(found)]
         say_table(["weight", "mean", "deviation"], cells[:most], left=range(3))
         if len(cells) > most:
             say(f"… the weightiest of {len(cells)}")
+
+
+def _width(found: Mixture) -> str:
+    """Return the standard deviation with three digits."""
+    return found.width_text(float(f"{found.std:.3g}"))
 
 
 def _parts(found: Mixture) -> list[tuple[float, float, float]]:

@@ -46,7 +46,15 @@ from tunbridge.data.formats.request import (
     without_markers,
 )
 from tunbridge.data.formats.source import Source, check_decodes, check_size, no_rows, reading, scan
-from tunbridge.data.formats.spelling import Habits, Spelling, date_words, day_first, parsed, spelling_of
+from tunbridge.data.formats.spelling import (
+    POINTS_IN_DOUBT,
+    Habits,
+    Spelling,
+    date_words,
+    day_first,
+    parsed,
+    spelling_of,
+)
 from tunbridge.data.frames import holes_of
 from tunbridge.data.reading import NumberForm, Reading, is_odd
 from tunbridge.data.table import Table
@@ -448,13 +456,29 @@ def _text_first(layout: Layout, request: Request) -> set[str]:
         first |= {*known.numbers, *known.dates, *known.markers}
     if layout.led:
         first |= {*layout.columns_where(_are_codes)}
-    if layout.delimiter != "," or layout.scan.quotes:
-        fields = (text for row in layout.rows for text in row if "," in text)
-        if any(map(_DECIMAL_COMMA.fullmatch, fields)):
-            first |= {
-                *layout.columns_where(lambda values: all(map(_GROUPS.fullmatch, values)) and "." in "".join(values))
-            }
+    if request.decimal == "," or (
+        request.decimal is None
+        and (layout.delimiter != "," or layout.scan.quotes)
+        and any(map(_DECIMAL_COMMA.fullmatch, (text for row in layout.rows for text in row if "," in text)))
+    ):
+        first |= {*layout.columns_where(_are_groups)}
     return first
+
+
+def _are_groups(values: list[str]) -> bool:
+    """Return whether the points in numbers may stand between thousands."""
+    return all(map(_GROUPS.fullmatch, values)) and "." in "".join(values)
+
+
+def _doubtful_points(layout: Layout, request: Request) -> list[str]:
+    """Return the columns that are read as decimal fractions, though their points may stand between thousands."""
+    if layout.delimiter == "," or request.decimal is not None or request.reading is not None:
+        return []
+    return [] if layout.columns_where(_has_fractions) else layout.columns_where(_are_groups)
+
+
+def _has_fractions(values: list[str]) -> bool:
+    return any("." in v and not _GROUPS.fullmatch(v) for v in values) and _all_float(values)
 
 
 def _are_codes(values: list[str]) -> bool:
@@ -466,7 +490,7 @@ def _are_codes(values: list[str]) -> bool:
 def _spellings(texts: Mapping[str, Sequence[Any]], layout: Layout, request: Request) -> dict[str, Spelling]:
     """Return how columns of text are written that hold numbers or dates: as they were before, or as they look."""
     known = _known_spellings(request.reading, layout)
-    habits = Habits(None, request.day_first, layout.delimiter)
+    habits = Habits(request.decimal, request.day_first, layout.delimiter)
     guess = request.guesses_markers
     free = {name: states for name, states in texts.items() if name not in known}
     found = {name: s for name, states in free.items() if (s := spelling_of(states, habits, guess_markers=guess))}
@@ -487,13 +511,11 @@ def _habits(found: Sequence[Spelling], dates: Sequence[Sequence[str]], layout: L
     """Return what the columns of a file that can be read in one way only say about the others."""
     sure = [s.numbers for s in found if s.numbers and not s.doubt]
     decimals = {n.decimal for n in sure if n.decimal == "," or n.thousands}
-    if layout.columns_where(
-        lambda values: any("." in v and not _GROUPS.fullmatch(v) for v in values) and _all_float(values)
-    ):
+    if layout.columns_where(_has_fractions):
         decimals.add(".")
     firsts = {first for states in dates if (first := day_first(states)) is not None}
     return before._replace(
-        decimal=decimals.pop() if len(decimals) == 1 else None,
+        decimal=before.decimal or (decimals.pop() if len(decimals) == 1 else None),
         day_first=firsts.pop() if before.day_first is None and len(firsts) == 1 else before.day_first,
     )
 
@@ -597,7 +619,7 @@ def _record(
         text=tuple(v.name for v in table.variables if _is_of_text(v)),
         kinds={v.name: "categorical" if v.is_categorical else "continuous" for v in table.variables},
         dropped=tuple(dropped),
-        notes=tuple(_notes(table, layout, spelled, dropped)),
+        notes=tuple(_notes(table, layout, spelled, dropped, _doubtful_points(layout, request))),
     )
 
 
@@ -633,7 +655,9 @@ def _numbers_rows(column: Column) -> bool:
     return bool(np.array_equal(values, np.arange(len(values)) + values[0])) and values[0] in (0, 1)
 
 
-def _notes(table: Table, layout: Layout, spelled: _Spelled, dropped: Mapping[str, str]) -> Iterator[str]:
+def _notes(
+    table: Table, layout: Layout, spelled: _Spelled, dropped: Mapping[str, str], doubtful: Sequence[str]
+) -> Iterator[str]:
     """Yield the lines of the report."""
     for note in layout.notes:
         if not any(note.endswith(f"read as {name!r}") for name in dropped):
@@ -647,6 +671,9 @@ def _notes(table: Table, layout: Layout, spelled: _Spelled, dropped: Mapping[str
             forms.setdefault((spelling.numbers, spelling.doubt), []).append(name)
     for (form, doubt), names in forms.items():
         yield f"Numbers in {listed(names, most=4)}: {form}{f' ({doubt})' if doubt else ''}"
+    plain = [name for name in doubtful if name in table.positions and name not in spelled.spellings]
+    if plain := [name for name in plain if table.variable(name).is_continuous]:
+        yield f"Numbers in {listed(plain, most=4)}: {NumberForm()} ({POINTS_IN_DOUBT})"
     for name, counts in spelled.markers.items():
         marks = ", ".join(f"{mark!r} ({counted(n, 'row')})" for mark, n in counts.items())
         kind = "dates" if spelled.spellings[name].date else "numbers"

@@ -45,7 +45,8 @@ class Request:
     """What is to be read: which columns, of which kinds, with which missing markers, delimiter and header.
 
     ``reading`` says how another file was read, ``day_first`` whether dates that do not tell have the day before the
-    month. ``numbers`` and ``batch_rows`` are for reading in batches.
+    month, ``decimal`` which mark numbers that do not tell have, ``given_missing`` which markers were asked for.
+    ``numbers`` and ``batch_rows`` are for reading in batches.
     """
 
     columns: Sequence[str] | Callable[[list[str]], Sequence[str]] | None = None
@@ -58,16 +59,18 @@ class Request:
     header: bool | None = None
     reading: Reading | None = None
     day_first: bool | None = None
+    given_missing: tuple[str, ...] = ()
+    decimal: str | None = None
 
     @property
     def guesses_markers(self) -> bool:
-        """Whether texts such as ``n/a`` are missing in columns of numbers: unless other markers replace the default."""
+        """Whether texts such as ``n/a`` are missing in columns of numbers: unless a default marker is a value."""
         return set(DEFAULT_MISSING) <= set(self.missing)
 
     @property
     def own_missing(self) -> tuple[str, ...]:
         """The markers to look for in formats that have a null of their own: only those that were given."""
-        return () if self.missing == DEFAULT_MISSING else self.missing
+        return tuple(m for m in self.missing if m in self.given_missing or m not in DEFAULT_MISSING)
 
     def as_text(self, names: Sequence[str]) -> set[str]:
         """Return the columns that are to be categorical, and so are read as text."""

@@ -44,6 +44,9 @@ _FEW_DIGITS = 7
 _MOST_DIGITS = 18  # of an integer of 64 bits
 _FEW_NUMBERS = 3  # distinct plain numbers beside a marker: "0", "1" and "-" may be categories
 
+POINTS_IN_DOUBT = "points might be between thousands; decimal ',' reads them so"
+
+_ISO_FORMS = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _NUMERIC_DATE = re.compile(
     r"(?P<a>\d{1,4})(?P<mark>[./-])(?P<b>\d{1,2})(?P=mark)(?P<c>\d{4}|\d{1,2})"
@@ -169,8 +172,10 @@ def _chosen(fitting: list[tuple[str, str]], cores: list[str], habits: Habits) ->
     if decimal is None:
         return None, ""
     pair = plain if plain[0] == decimal else grouped
-    mark = "commas" if plain[0] == "," else "points"
-    doubt = f"they might be decimal {mark}" if pair == grouped else f"{mark} might be between thousands"
+    mark, other = ("commas", ".") if plain[0] == "," else ("points", ",")
+    doubt = f"{mark} might be between thousands; decimal {other!r} reads them so"
+    if pair == grouped:
+        doubt = f"they might be decimal {mark}; decimal {plain[0]!r} reads them so"
     return (pair if pair in fitting else None), ("" if habits.decimal else doubt)
 
 
@@ -259,7 +264,7 @@ def _order(texts: list[str], mark: str, habits: Habits) -> tuple[bool, str]:
     if habits.day_first is not None:
         return habits.day_first, ""
     first = habits.decimal == "," or habits.delimiter == ";"
-    return first, "month/day is possible too" if first else "day/month is possible too"
+    return first, f"{'month/day' if first else 'day/month'} is possible too; the option day_first decides"
 
 
 def _time_form(found: re.Match[str]) -> str:
@@ -292,9 +297,18 @@ def _as_times(texts: pa.Array, form: str) -> pa.Array:
     return pc.if_else(pc.fill_null(same, False), times, pa.scalar(None, times.type))
 
 
+def _iso_times(texts: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    """Return texts in ISO form as times; null where a text is none."""
+    plain = pc.replace_substring(pc.utf8_trim_whitespace(texts.cast(pa.string())), "T", " ")
+    found = [_as_times(plain, form) for form in _ISO_FORMS]
+    return pc.coalesce(*found)
+
+
 def _parsed_dates(texts: pa.ChunkedArray | pa.Array, form: str) -> pa.ChunkedArray | pa.Array:
     """Return texts as dates or times; the texts themselves if one of them is not of this form."""
     times = _as_times(texts, form)
+    if times.null_count > texts.null_count:  # ISO dates cannot be misread, whatever the form of the others
+        times = pc.coalesce(times, _iso_times(texts))
     if times.null_count > texts.null_count:
         return texts
     return times if "%M" in form else times.cast(pa.date32())

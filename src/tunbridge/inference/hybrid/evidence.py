@@ -26,7 +26,7 @@ import numpy as np
 from tunbridge._core.check import check_number, listed, shortened
 from tunbridge.data import Variable
 from tunbridge.data.arrow import is_pandas
-from tunbridge.data.variable import is_missing
+from tunbridge.data.variable import is_missing, seconds_of
 from tunbridge.errors import DataError, ImpossibleEvidenceError
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import Evidence, Given, find_variable, read_evidence
@@ -159,8 +159,14 @@ def read_findings(engine: Engine, given: Given, what: str = "evidence") -> tuple
         if not engine.is_number(v):
             states[name] = finding
         elif not is_missing(finding):
-            values[v] = _number(name, finding, what)
+            values[v] = _number(name, _in_seconds(engine.variables[v], finding), what)
     return read_evidence(engine.variables, engine.index, states, what), values
+
+
+def _in_seconds(variable: Variable, finding: object) -> object:
+    """Return a date in ISO form in seconds where the variable holds dates; every other finding as it is."""
+    number = seconds_of(finding) if variable.dates and isinstance(finding, str) else None
+    return finding if number is None else number
 
 
 def _number(name: str, finding: object, what: str) -> float:

@@ -8,7 +8,7 @@ sequences read :mod:`tunbridge.cli.documents`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +16,15 @@ import numpy as np
 import pyarrow as pa
 
 from tunbridge._core.check import did_you_mean, listed
-from tunbridge.cli.documents import BATCH_ROWS as DOCUMENT_ROWS, READ, check_files, is_loose, iter_documents, kind_read
+from tunbridge.cli.documents import (
+    BATCH_ROWS as DOCUMENT_ROWS,
+    READ,
+    check_files,
+    is_loose,
+    iter_documents,
+    kind_read,
+    reading_of,
+)
 from tunbridge.cli.networks import NetworkTarget, check_some_columns
 from tunbridge.cli.options import Described, Reading
 from tunbridge.cli.output import note
@@ -78,7 +86,9 @@ def iter_rows(
     else:
         size = batch_rows or DOCUMENT_ROWS
         read = iter_documents(model, paths, reading, column, size)
-    words = iter_verbatim(paths, reading, size, _known(model)) if verbatim and not is_loose(paths[0], reading) else None
+    words = (
+        iter_verbatim(paths, reading, size, reading_of(model)) if verbatim and not is_loose(paths[0], reading) else None
+    )
     for features in read:
         shown = features.drop_columns([READ]) if READ in features.column_names else features
         yield Rows(features, shown if words is None else next(words))
@@ -132,7 +142,7 @@ def _iter_table(
     model: BayesClassifier | NetworkTarget, paths: Sequence[Path], reading: Reading, size: int
 ) -> Iterator[pa.Table]:
     """Yield the batches of a table, or of several with the same columns, which are checked."""
-    known = _known(model)
+    known = reading_of(model)
     spelled = set() if known is None else {*known.numbers, *known.dates, *known.markers}
     numbers = [v.name for v in model.variables_ if v.is_continuous or _has_number_states(v) or v.name in spelled]
     markers = reading.markers_beside(known)
@@ -142,12 +152,6 @@ def _iter_table(
         if n == 0:
             _check_features(model, paths[0], features.column_names)
         yield features
-
-
-def _known(model: BayesClassifier | NetworkTarget) -> Record | None:
-    """Return how the table was read that a model was learned from, if it remembers that."""
-    found: Record | None = model.net.reading if isinstance(model, NetworkTarget) else getattr(model, "reading_", None)
-    return found
 
 
 def _has_number_states(variable: Variable) -> bool:
@@ -173,4 +177,5 @@ def iter_verbatim(
     """Return all values of a file as they are: texts of a text file, values of the file's own types otherwise."""
     place = paths if len(paths) > 1 else paths[0]
     typed = iter_typed(place, format=reading.format, batch_rows=batch_rows)
+    known = known and replace(known, spellings={}, date_parts=())  # values as they were written
     return typed or iter_batches(place, missing=(), batch_rows=batch_rows, reading=known, **reading.how)

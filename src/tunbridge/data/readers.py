@@ -26,8 +26,17 @@ from tunbridge._core.registry import entry
 from tunbridge.data.columns import Kind, column_to_arrow, distinct_values, to_floats
 from tunbridge.data.dates import MONTHS, date_columns, date_parts, with_date_parts
 from tunbridge.data.formats.places import check_same_columns, several
-from tunbridge.data.formats.request import DEFAULT_MISSING, Request, TableFormat, holds_text, nulled
+from tunbridge.data.formats.request import (
+    DEFAULT_MISSING,
+    Request,
+    TableFormat,
+    holds_text,
+    nulled,
+    respelled,
+    unmarked,
+)
 from tunbridge.data.formats.source import Source, find_source, marked, no_rows
+from tunbridge.data.formats.spelling import Spelling, known_spellings
 from tunbridge.data.frames import as_table, check_column_names
 from tunbridge.data.reading import Reading
 from tunbridge.data.remarks import merged_spellings, spellings
@@ -69,7 +78,7 @@ def read_table(
         text, ``?``, ``NA``, ``NaN``, ``null``. Where these are among them, texts such as ``-`` and ``n/a`` are missing,
         too, in columns that hold nothing else but numbers or dates. Parquet, Arrow and JSON files have a null of their
         own, and ARFF has ``?``: the default markers are states there, and others that are given count in columns of
-        text.
+        text and, if they are numbers, in columns of numbers.
     encoding : str, optional
         The encoding of a text file. By default it is detected: UTF-8, UTF-16, or Windows-1252 (Western text). A byte
         order mark is left out.
@@ -269,8 +278,9 @@ def iter_batches(
         missing=markers, delimiter=delimiter, numbers=as_numbers, batch_rows=size,
         header=header, reading=reading, day_first=day_first,
     )  # fmt: skip
-    own = () if _is_delimited(source) else request.own_missing
-    found = _batches(_format(source).batches(source, request), source, as_numbers, own, size)
+    typed = not _is_delimited(source)
+    own, spellings = (request.own_missing, known_spellings(reading)) if typed else ((), {})
+    found = _batches(_format(source).batches(source, request), source, as_numbers, own, size, spellings)
     if reading is not None and reading.spellings:
         found = (_batch_merged(batch, reading.spellings) for batch in found)
     wanted = [n for n in (() if reading is None else reading.date_parts) if f"{n} year" in as_numbers]
@@ -365,6 +375,7 @@ def _batches(
     numbers: Collection[str],
     markers: tuple[str, ...],
     size: int,
+    spellings: Mapping[str, Spelling],
 ) -> Iterator[pa.Table]:
     """Yield the rows of batches of any size in tables of this size, in columns of text and of numbers."""
     done = 0
@@ -375,7 +386,9 @@ def _batches(
             names = batch.schema.names
             check_column_names(names)
             columns = [
-                _as_numbers(name, values, done) if name in numbers else _as_text(name, values, markers)
+                _as_numbers(name, values, done, markers, spellings.get(name))
+                if name in numbers
+                else _as_text(name, unmarked(values, markers)[0], markers)
                 for name, values in zip(names, batch.columns, strict=True)
             ]
             done += len(batch)
@@ -398,8 +411,14 @@ def _rebatched(tables: Iterator[pa.Table], size: int) -> Iterator[pa.Table]:
         yield waiting
 
 
-def _as_numbers(name: str, values: pa.ChunkedArray, done: int) -> pa.Array:
+def _as_numbers(
+    name: str, values: pa.ChunkedArray, done: int, markers: tuple[str, ...], spelling: Spelling | None
+) -> pa.Array:
     """Return a column as float64, NaN as null; raise with the number of the row in the file."""
+    if holds_text(values.type):
+        values = nulled(values, markers) if markers else values
+        values = values if spelling is None else respelled(name, values, spelling, done, or_plain=True)
+    values, _ = unmarked(values, markers)
     try:
         return pa.array(to_floats(name, values), from_pandas=True)
     except DataError:

@@ -327,7 +327,8 @@ def _learn(kind: str, data: Path, task: Task, settings: dict[str, Any], columns:
         f"predict {name} {'new/' if data.is_dir() else 'rows.csv'} -o predicted.csv", f"explain {name} {some_text}",
     ]  # fmt: skip
     fields = _document_summary(corpus, n_empty, learned, columns)
-    _finish(learned, file, fields, choice, [], [command + reading.again for command in commands])
+    learned.reading_ = corpus.record
+    _finish(learned, file, fields, choice, [], commands)
 
 
 def _partly_labelled(model: BayesClassifier, weight: float | str, seed: int) -> Candidate:

@@ -41,12 +41,21 @@ from tunbridge.data.formats.request import (
     holds_text,
     marker_counts,
     nulled,
+    respelled,
     text_column,
     texts_of_nan,
     without_markers,
 )
 from tunbridge.data.formats.source import Source, check_decodes, check_size, no_rows, reading, scan
-from tunbridge.data.formats.spelling import Habits, Spelling, date_words, day_first, parsed, spelling_of
+from tunbridge.data.formats.spelling import (
+    Habits,
+    Spelling,
+    date_words,
+    day_first,
+    known_spellings,
+    parsed,
+    spelling_of,
+)
 from tunbridge.data.frames import holes_of
 from tunbridge.data.reading import NumberForm, Reading, is_odd
 from tunbridge.data.table import Table
@@ -508,17 +517,7 @@ _FLOAT = re.compile(r"[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?")
 
 def _known_spellings(known: Reading | None, layout: Layout) -> dict[str, Spelling]:
     """Return how the columns of a file that was read before are written, if this one is of the same layout."""
-    if known is None or known.delimiter != layout.delimiter:
-        return {}
-    names = {*known.numbers, *known.dates, *known.markers}
-    return {
-        name: Spelling(
-            None if name in known.dates else NumberForm(*known.numbers.get(name, ())),
-            known.dates.get(name),
-            tuple(known.markers.get(name, ())),
-        )
-        for name in names
-    }
+    return known_spellings(known) if known is not None and known.delimiter == layout.delimiter else {}
 
 
 def _converted(column: Column, spelling: Spelling, kind: Kind | None) -> tuple[Column, dict[str, int]] | None:
@@ -551,30 +550,12 @@ def _is_plain(spelling: Spelling, texts: list[str]) -> bool:
 
 def _respelled(batch: pa.RecordBatch, spellings: Mapping[str, Spelling], done: int) -> pa.RecordBatch:
     """Return a batch with these columns of text as numbers or dates."""
-    columns = []
-    for name, values in zip(batch.schema.names, batch.columns, strict=True):
-        if name in spellings:
-            texts = nulled(values, spellings[name].markers)
-            values = parsed(texts, spellings[name])
-            if holds_text(values.type):
-                texts = nulled(texts, [text for text in texts.unique().to_pylist() if text and is_odd(text)])
-                values = parsed(texts, spellings[name])
-            if holds_text(values.type) and texts.null_count < len(texts):
-                raise _misspelled(name, texts, spellings[name], done)
-        columns.append(values)
-    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
-
-
-def _misspelled(name: str, texts: pa.Array, spelling: Spelling, done: int) -> DataError:
-    """Return the error that names the first value that is not written like the others."""
-    at = next(
-        i for i in range(len(texts)) if texts[i].is_valid and holds_text(parsed(texts.slice(i, 1), spelling).type)
-    )
-    what = f"numbers with {spelling.numbers}" if spelling.numbers else f"dates as {date_words(spelling.date or '')}"
-    return DataError(
-        f"column {name!r} must hold {what}; row {done + at + 1} holds {texts[at].as_py()!r}. "
-        "Correct it or leave the cell empty."
-    )
+    names = batch.schema.names
+    columns = [
+        respelled(name, values, spellings[name], done) if name in spellings else values
+        for name, values in zip(names, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=names)
 
 
 # The record of how a file was read

@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from tunbridge._core.check import did_you_mean, listed, missing_file
 from tunbridge._core.memory import check_memory
-from tunbridge._core.registry import entries
+from tunbridge._core.registry import entries, entry
 from tunbridge.data.formats.places import STDIN, place_of, standard_input
 from tunbridge.errors import DataError, FormatError
 
@@ -143,7 +143,7 @@ def find_source(path: str | os.PathLike[str], format: str | None, encoding: str 
         _check_is_file(file)
     format = format or place.format
     chosen = _known_format(format) if format is not None else _format_by_name(file)
-    details = entries("table_format")[chosen].details
+    details = entry("table_format", chosen).details
     with _system_errors(file), file.open("rb") as stream:
         head = stream.read(8)
     if not head:

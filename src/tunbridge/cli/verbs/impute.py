@@ -5,6 +5,7 @@ With a network the file may be of any size. Without one a network is learned fro
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import secrets
 import warnings
@@ -203,6 +204,12 @@ def _with_cells(words: pa.Table, found: Imputed, record: Record | None) -> pa.Ta
             words = words.set_column(words.column_names.index(name), name, found.to_arrow()[name])
             continue
         texts = column.to_pylist()
+        if isinstance(some[0].value, dt.date | dt.time):
+            form = _date_form(texts, record.dates.get(name) if record is not None else None)
+            for cell in some:
+                texts[cell.row] = cell.value.strftime(form)
+            words = words.set_column(words.column_names.index(name), name, [texts])
+            continue
         mark = record.numbers[name].decimal if record is not None and name in record.numbers else "."
         decimals = re.compile(rf"\d*{re.escape(mark)}(\d+)\D*")
         found_in = (decimals.search(text) for text in texts[:_LOOKED_AT] if text)
@@ -214,6 +221,23 @@ def _with_cells(words: pa.Table, found: Imputed, record: Record | None) -> pa.Ta
     return words
 
 
+def _date_form(texts: list[str | None], known: str | None) -> str:
+    """Return the form in which dates and times are written: the known one, or else the ISO form of the first of them.
+
+    Examples
+    --------
+    >>> _date_form([None, "2025-12-24T18:30"], None), _date_form(["18:30:00"], None)
+    ('%Y-%m-%dT%H:%M', '%H:%M:%S')
+    """
+    if known is not None:
+        return known
+    first = next((found for text in texts if text and (found := _ISO.match(text)) and found[0]), None)
+    day, gap, time = first.groups() if first is not None else ("x", None, None)
+    clock = ("%H:%M:%S" if time.count(":") > 1 else "%H:%M") if time else ""
+    return f"{'%Y-%m-%d' if day else ''}{gap or ''}{clock}"
+
+
+_ISO = re.compile(r"(\d{4}-\d\d-\d\d)?([T ])?(\d\d:\d\d(?::\d\d)?)?")
 _LOOKED_AT, _MOST_DIGITS = 10_000, 6
 
 

@@ -191,7 +191,11 @@ def _read_several(files: Sequence[str | os.PathLike[str]], weights: Any, options
     tables = [read_table(files[0], weights=named, **options)]
     first, options = tables[0], {**options, "reading": tables[0].reading or options["reading"]}
     for file in files[1:]:
-        tables.append(read_table(file, weights=named, **options))
+        try:
+            tables.append(read_table(file, weights=named, **options))
+        except DataError:  # about a column that is not there, perhaps
+            check_same_columns(files[0], _all_names(files[0], options), file, _all_names(file, options))
+            raise
         check_same_columns(files[0], first.names, file, tables[-1].names)
     whole = pa.concat_tables([t.select(first.names).to_arrow() for t in tables], promote_options="permissive")
     kinds: Any = {v.name: "categorical" if v.is_categorical else "continuous" for v in first.variables}
@@ -202,6 +206,12 @@ def _read_several(files: Sequence[str | os.PathLike[str]], weights: Any, options
     kept = {name: counts for name, counts in markers.items() if counts}
     table = Table.of(found, read_as_missing=kept, reading=first.reading)
     return as_table(table, weights=weights)
+
+
+def _all_names(file: str | os.PathLike[str], options: Mapping[str, Any]) -> list[str]:
+    """Return the names of all columns of a file."""
+    how = {name: options[name] for name in ("format", "encoding", "delimiter", "header", "reading")}
+    return list(next(iter_batches(file, missing=(), batch_rows=1, **how)).column_names)
 
 
 def _added(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:

@@ -400,7 +400,7 @@ class Table:
         return pa.table([column_to_arrow(c) for c in self], names=list(self.names))
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Write the columns to a ``.csv``, ``.tsv``, ``.jsonl`` (these also with ``.gz``), ``.parquet`` or ``.arrow`` file.
+        """Write the columns to a ``.csv``, ``.tsv`` or ``.jsonl`` file (also ``.gz``), or ``.parquet`` or ``.arrow``.
 
         Examples
         --------

@@ -41,6 +41,7 @@ from tunbridge.cli.training import column_names
 from tunbridge.cli.usage import refuse, refuse_options
 from tunbridge.data import Variable
 from tunbridge.data.columns import Kind
+from tunbridge.data.formats.places import several
 from tunbridge.data.readers import read_table
 from tunbridge.errors import DataWarning, TunbridgeWarning, UnknownVariableError, ZeroProbabilityWarning
 from tunbridge.network import BayesianNetwork
@@ -159,7 +160,8 @@ def _impute_alone(path: Path, filling: dict[str, Any], files: list[Path], alone:
         (is_network_name(path) or is_model(path), rule),
         ("jointly" in filling, "--jointly and --cell-wise must come with a network; every value is filled by itself."),
     )
-    check_exists("the table", path)
+    if several(path) is None:
+        check_exists("the table", path)
     for option, names in (("--ignore", alone.ignore), ("--categorical", alone.categorical)):
         for name in names:
             check_column(option, name, path, column_names(path, reading))

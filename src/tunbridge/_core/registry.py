@@ -123,12 +123,12 @@ def entry(role: str, name: str) -> Entry:
     Traceback (most recent call last):
     tunbridge.errors.DataError: classifier must be one that is registered; got 'tann'. Did you mean 'tan'?
     """
-    found = entries(role)
-    if name not in found:
+    found = _REGISTERED[role].get(name) or _scanned(role).get(name)
+    if found is None:
         what = role.replace("_", " ")
-        hint = did_you_mean(name, found)
+        hint = did_you_mean(name, entries(role))
         raise DataError(f"{what} must be one that is registered; got {name!r}. {hint}", parameter=role)
-    return found[name]
+    return found
 
 
 def file_entry(role: str, kind: str) -> Entry | None:

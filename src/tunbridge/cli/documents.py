@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import tunbridge as tb
 from tunbridge._core.check import listed
 from tunbridge.cli.files import check_exists, check_table, suffix_of
-from tunbridge.cli.options import Reading, check_column
+from tunbridge.cli.options import MISSING, Reading, check_column
 from tunbridge.cli.output import note, tracked
 from tunbridge.cli.training import Columns, Training, with_classes
 from tunbridge.cli.usage import UsageError, near_hint, refuse, refuse_options
@@ -33,6 +33,7 @@ from tunbridge.data.columns import Kind, column_to_arrow
 from tunbridge.data.formats.request import nulled
 from tunbridge.data.formats.source import find_source, table_suffixes
 from tunbridge.data.readers import iter_batches, read_table
+from tunbridge.data.reading import Reading as Record
 from tunbridge.data.remarks import text_columns
 from tunbridge.errors import DataError
 
@@ -96,16 +97,18 @@ def iter_documents(
 
 def _loose(model: BayesClassifier, paths: Sequence[Path], reading: Reading) -> pa.Table:
     """Return documents that are files: their names, their classes where there are subfolders, and what is read."""
-    kind = kind_read(model)
+    kind, known = kind_read(model), reading_of(model)
+    of_folder = known is not None and not known.names  # learned from text files, too
+    encoding = reading.encoding or (known.encoding if known is not None and of_folder else "utf-8")
     if paths[0].is_dir():
         if kind != TEXT:
             raise DataError(f"sequences must be in a table or in a text file; {str(paths[0])!r} is a folder.")
-        found = read_folder(paths[0], reading.encoding or "utf-8")
+        found = read_folder(paths[0], encoding)
         names = {"file": "file", _CLASS: model.target_name_ or _CLASS, "text": READ}
         if found[_CLASS].null_count:
             del names[_CLASS]
     else:
-        found = _read_files(paths, kind, reading.encoding or "utf-8")
+        found = _read_files(paths, kind, encoding)
         names = {"file": "file", "text": READ}
         if kind == SEQUENCE:
             found = found.append_column(READ, found["text"])
@@ -116,13 +119,27 @@ def _loose(model: BayesClassifier, paths: Sequence[Path], reading: Reading) -> p
 def _table_batches(
     model: BayesClassifier, path: Path, reading: Reading, column: str | None, batch_rows: int
 ) -> Iterator[pa.Table]:
-    chosen = ""
+    chosen, known = "", reading_of(model)
     is_delimited = find_source(path, reading.format, reading.encoding).format in ("csv", "tsv")
-    marks = reading.markers if is_delimited else tuple(reading.missing)  # other files have a null of their own
-    for batch in iter_batches(path, missing=(), batch_rows=batch_rows, **reading.how):
+    own = [mark for mark in reading.markers_beside(known) if mark not in MISSING]
+    marks = reading.markers_beside(known) if is_delimited else own  # other files have a null of their own
+    of_texts = _text_markers(reading, known, column_of(model))
+    for batch in iter_batches(path, missing=(), batch_rows=batch_rows, reading=known, **reading.how):
         chosen = chosen or _known_column(model, path, batch, column)
         others = {name: nulled(batch[name], marks) for name in batch.column_names}
-        yield pa.table(others | {READ: nulled(batch[chosen], reading.missing)})
+        yield pa.table(others | {READ: nulled(batch[chosen], of_texts)})
+
+
+def reading_of(model: BayesClassifier | NetworkTarget) -> Record | None:
+    """Return how the table was read that a model was learned from, if it remembers that."""
+    found: Record | None = model.net.reading if hasattr(model, "net") else getattr(model, "reading_", None)
+    return found
+
+
+def _text_markers(reading: Reading, known: Record | None, column: str | None) -> list[str]:
+    """Return what is missing among texts: only what options name, now or when the model was learned."""
+    before = () if known is None else known.markers.get(column or "", ())
+    return [mark for mark in (*before, *reading.missing) if mark not in reading.not_missing]
 
 
 def _known_column(model: BayesClassifier, path: Path, batch: pa.Table, column: str | None) -> str:
@@ -264,6 +281,12 @@ class Corpus:
     def can_be_streamed(self) -> bool:
         """Whether batches say all: a folder is read at once anyway, and weights would be lost."""
         return self.folder is None and self.classes.whole.weights is None
+
+    @property
+    def record(self) -> Record:
+        """How it was read, for the model to remember."""
+        read = self.classes.whole.reading or Record(encoding=self.reading.encoding or "utf-8")
+        return replace(read, markers={**read.markers, self.column: tuple(self.reading.missing)}, notes=())
 
     def training(self) -> Training:
         """Return all of them as a table of two columns."""

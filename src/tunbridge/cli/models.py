@@ -7,7 +7,7 @@ Of tables they are those of :mod:`tunbridge.evaluation.families`; of texts and s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tunbridge as tb
@@ -241,6 +241,10 @@ class Racing(TableChoosing):
     def asked(self) -> list[str]:
         """The models that were named; without, the best one, or naive Bayes if settings of it were given."""
         return self.models or [_USUAL[""] if self.settings else AUTO]
+
+    def with_default(self, name: str) -> Racing:
+        """Return the same with a model where none was named."""
+        return replace(self, models=self.models or [name])
 
     @property
     def seconds(self) -> float | None:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, is_dataclass
 from functools import cache
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any, NamedTuple, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_origin, get_type_hints
 
 import typer
 
@@ -32,6 +32,9 @@ from tunbridge._core.check import did_you_mean, listed
 from tunbridge._core.registry import entries
 from tunbridge.cli.usage import UsageError, given_options, near_hint, option_names, refuse
 from tunbridge.errors import DataError
+
+if TYPE_CHECKING:
+    from tunbridge.data.reading import Reading as Record
 
 _ROOT = Path(__file__).parents[1]
 MISSING = ("", "?", "NA", "NaN", "null")
@@ -562,7 +565,12 @@ class Reading:
     @property
     def markers(self) -> tuple[str, ...]:
         """The texts that mean a missing value."""
-        return tuple(dict.fromkeys([*(mark for mark in MISSING if mark not in self._values), *self.missing]))
+        return self.markers_beside(None)
+
+    def markers_beside(self, known: Record | None) -> tuple[str, ...]:
+        """Return the texts that mean a missing value, those included that did so in another table."""
+        before = MISSING if known is None else known.missing
+        return tuple(dict.fromkeys([*(mark for mark in before if mark not in self._values), *self.missing]))
 
     @property
     def _values(self) -> list[str]:

@@ -16,7 +16,15 @@ import numpy as np
 import pyarrow as pa
 
 from tunbridge._core.check import listed, warn_user
-from tunbridge.cli.documents import BATCH_ROWS as DOCUMENT_ROWS, READ, check_files, is_loose, iter_documents, kind_read
+from tunbridge.cli.documents import (
+    BATCH_ROWS as DOCUMENT_ROWS,
+    READ,
+    check_files,
+    is_loose,
+    iter_documents,
+    kind_read,
+    reading_of,
+)
 from tunbridge.cli.networks import NetworkTarget, check_some_columns
 from tunbridge.cli.options import Described, Reading
 from tunbridge.cli.output import note
@@ -79,7 +87,9 @@ def iter_rows(
     else:
         size = batch_rows or DOCUMENT_ROWS
         read = iter_documents(model, paths, reading, column, size)
-    words = iter_verbatim(paths, reading, size, _known(model)) if verbatim and not is_loose(paths[0], reading) else None
+    words = (
+        iter_verbatim(paths, reading, size, reading_of(model)) if verbatim and not is_loose(paths[0], reading) else None
+    )
     for features in read:
         shown = features.drop_columns([READ]) if READ in features.column_names else features
         yield Rows(features, shown if words is None else next(words))
@@ -138,7 +148,7 @@ def _iter_table(
     model: BayesClassifier | NetworkTarget, paths: Sequence[Path], reading: Reading, size: int
 ) -> Iterator[pa.Table]:
     """Yield the batches of a table, or of several with the same columns, which are checked."""
-    known = _known(model)
+    known = reading_of(model)
     spelled = set() if known is None else {*known.numbers, *known.dates, *known.markers}
     numbers = [v.name for v in model.variables_ if v.is_continuous or _has_number_states(v) or v.name in spelled]
     place, how = paths if len(paths) > 1 else paths[0], {**reading.missing_marks, **reading.how}
@@ -156,12 +166,6 @@ def _iter_table(
 def feature_names(model: BayesClassifier) -> list[str]:
     """Return the columns that a classifier reads, those of free text last."""
     return [*(v.name for v in model.variables_), *model.text_columns_]
-
-
-def _known(model: BayesClassifier | NetworkTarget) -> Record | None:
-    """Return how the table was read that a model was learned from, if it remembers that."""
-    found: Record | None = model.net.reading if isinstance(model, NetworkTarget) else getattr(model, "reading_", None)
-    return found
 
 
 def _has_number_states(variable: Variable) -> bool:
@@ -200,6 +204,8 @@ def iter_verbatim(
     typed = iter_typed(place, format=reading.format, batch_rows=batch_rows)
     if typed is not None:
         return typed
+    if known is not None:
+        known = replace(known, spellings={}, date_parts=())  # values as they were written
     if known is not None and known.header:  # the first column comes out even if it only numbers the rows
         first = next(iter_batches(place, missing=(), batch_rows=1, **reading.how)).column_names[:1]
         kept = tuple(name for name in known.dropped if name not in first)

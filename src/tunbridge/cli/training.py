@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
-from tunbridge._core.check import listed
+from tunbridge._core.check import did_you_mean, listed
 from tunbridge._core.lazy import LazyModule
 from tunbridge.cli.files import check_table
 from tunbridge.cli.options import Reading, check_column
 from tunbridge.cli.output import amount, counted, lines, shortlist
-from tunbridge.data import Table, remarks
+from tunbridge.data import Table, as_table, remarks
 from tunbridge.data.columns import Kind, column_to_arrow, infer_column
 from tunbridge.data.discretisation import discretise, equal_frequency
 from tunbridge.data.frames import with_classes as coded_classes
@@ -214,6 +215,32 @@ def read_chosen(
     return read_table(path, columns=chosen, kinds=kinds, **how)
 
 
+def with_rows(training: Training, files: Sequence[Path]) -> Table:
+    """Return all rows of a table, with and without a class, and those of further files, which are read like it."""
+    whole, target = training.whole, training.target
+    needed = [name for name in whole.names if name != target]
+    parts = [whole.to_arrow()]
+    for file in files:
+        names = column_names(file)
+        if absent := [name for name in needed if name not in names]:
+            rule = f"{file.name} must have the columns that are learned from"
+            raise DataError(f"{rule}; {absent[0]!r} is not there. {did_you_mean(absent[0], names)}")
+        wanted = [name for name in whole.names if name in names]
+        parts.append(read_table(file, columns=wanted, reading=whole.reading).to_arrow())
+    if not files:
+        return whole
+    kinds: dict[str, Kind] = {v.name: "categorical" if v.is_categorical else "continuous" for v in whole.variables}
+    try:
+        joined = pa.concat_tables(parts, promote_options="permissive")
+    except pa.ArrowException as error:
+        rule = f"the columns of {listed([file.name for file in files])} must have the types of those learned from"
+        raise DataError(f"{rule}; {error}.") from None
+    weights = whole.weights
+    if weights is not None:
+        weights = np.append(weights, np.ones(len(joined) - len(weights)))
+    return Table.of(as_table(joined, kinds=kinds), weights=weights, reading=whole.reading)
+
+
 def with_classes(table: Table, target: str) -> Training:
     """Return the rows that have a class; raise unless there are features and at least two classes."""
     hint = (
@@ -321,13 +348,13 @@ def class_lines(model: BayesClassifier) -> list[str]:
     ]
 
 
-def table_fields(data: Path, training: Training, columns: Columns) -> list[tuple[str, str]]:
-    """Return what was read, as names and values."""
-    table = training.whole
+def table_fields(data: Path, training: Training, columns: Columns, *, partly: bool = False) -> list[tuple[str, str]]:
+    """Return what was read, as names and values; ``partly`` if rows without a class are not left out."""
+    table, gone = training.whole, training.left_out_lines
     return [
         ("Read", size_text(data, table)),
         ("Detected", lines(_detected(table, data))),
-        ("Left out", lines(training.left_out_lines)),
+        ("Left out", lines(gone[1:] if partly and training.left_out else gone)),
         ("Ignored", shortlist(columns.ignore)),
         ("Weights", columns.weights or ""),
         ("Missing", lines(missing_lines(table))),

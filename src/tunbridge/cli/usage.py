@@ -220,6 +220,11 @@ def _either(options: str) -> str:
     return options.replace(", ", " or ")
 
 
+_TAKES_TABLES = (
+    " learn", " evaluate", " describe", " impute", " explain", " network fit", " network update", " network impute",
+)  # fmt: skip
+
+
 def _usage(error: Any) -> str:
     context = getattr(error, "ctx", None)
     where = context.command_path if context is not None else "tunbridge"
@@ -230,6 +235,8 @@ def _usage(error: Any) -> str:
         end += " For a network use tunbridge network query --target NAME --explain."
     if where.endswith((" text learn", " sequence learn")) and "unexpected extra argument" in message:
         end += " --column names the column."
+    elif where.endswith(_TAKES_TABLES) and "unexpected extra argument" in message:
+        end += " Several files are one pattern in quotes, such as 'visits-*.csv'."
     return f"{message[:1].lower()}{message[1:]}{end} See {where} --help."
 
 

@@ -26,8 +26,17 @@ from tunbridge._core.registry import entry
 from tunbridge.data.columns import Kind, column_to_arrow, distinct_values, to_floats
 from tunbridge.data.dates import MONTHS, date_columns, date_parts, with_date_parts
 from tunbridge.data.formats.places import check_same_columns, several
-from tunbridge.data.formats.request import DEFAULT_MISSING, Request, TableFormat, holds_text, nulled
+from tunbridge.data.formats.request import (
+    DEFAULT_MISSING,
+    Request,
+    TableFormat,
+    holds_text,
+    nulled,
+    respelled,
+    unmarked,
+)
 from tunbridge.data.formats.source import Source, find_source, marked, no_rows
+from tunbridge.data.formats.spelling import Spelling, known_spellings
 from tunbridge.data.frames import as_table, check_column_names
 from tunbridge.data.reading import Reading
 from tunbridge.data.remarks import merged_spellings, spellings
@@ -70,7 +79,8 @@ def read_table(
         Further texts that stand for a missing value, besides the default ones: the empty text, ``?``, ``NA``, ``NaN``,
         ``null``. They are compared with the whole cell, blanks included. With an empty list no text is missing.
         Parquet, Arrow and JSON files have a null of their own, and ARFF has ``?``: the default markers are states
-        there, and those that are given count in columns of text.
+        there, and those that are given count in columns of text and, if they are
+        numbers, in columns of numbers.
     not_missing : sequence of str, optional
         Default markers that are values here, such as ``NA`` for Namibia. Without it, texts such as ``-`` and ``n/a``
         are missing, too, in columns that hold nothing else but numbers or dates.
@@ -193,7 +203,11 @@ def _read_several(files: Sequence[str | os.PathLike[str]], weights: Any, options
     tables = [read_table(files[0], weights=named, **options)]
     first, options = tables[0], {**options, "reading": tables[0].reading or options["reading"]}
     for file in files[1:]:
-        tables.append(read_table(file, weights=named, **options))
+        try:
+            tables.append(read_table(file, weights=named, **options))
+        except DataError:  # about a column that is not there, perhaps
+            check_same_columns(files[0], _all_names(files[0], options), file, _all_names(file, options))
+            raise
         check_same_columns(files[0], first.names, file, tables[-1].names)
     whole = pa.concat_tables([t.select(first.names).to_arrow() for t in tables], promote_options="permissive")
     kinds: Any = {v.name: "categorical" if v.is_categorical else "continuous" for v in first.variables}
@@ -204,6 +218,12 @@ def _read_several(files: Sequence[str | os.PathLike[str]], weights: Any, options
     kept = {name: counts for name, counts in markers.items() if counts}
     table = Table.of(found, read_as_missing=kept, reading=first.reading)
     return as_table(table, weights=weights)
+
+
+def _all_names(file: str | os.PathLike[str], options: Mapping[str, Any]) -> list[str]:
+    """Return the names of all columns of a file."""
+    how = {name: options[name] for name in ("format", "encoding", "delimiter", "header", "reading")}
+    return list(next(iter_batches(file, missing=(), batch_rows=1, **how)).column_names)
 
 
 def _added(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
@@ -283,8 +303,9 @@ def iter_batches(
         missing=markers, delimiter=delimiter, numbers=as_numbers, batch_rows=size, given_missing=given,
         header=header, reading=reading, day_first=day_first, decimal=_decimal(decimal),
     )  # fmt: skip
-    own = () if _is_delimited(source) else request.own_missing
-    found = _batches(_format(source).batches(source, request), source, as_numbers, own, size)
+    typed = not _is_delimited(source)
+    own, spellings = (request.own_missing, known_spellings(reading)) if typed else ((), {})
+    found = _batches(_format(source).batches(source, request), source, as_numbers, own, size, spellings)
     if reading is not None and reading.spellings:
         found = (_batch_merged(batch, reading.spellings) for batch in found)
     wanted = [n for n in (() if reading is None else reading.date_parts) if f"{n} year" in as_numbers]
@@ -393,6 +414,7 @@ def _batches(
     numbers: Collection[str],
     markers: tuple[str, ...],
     size: int,
+    spellings: Mapping[str, Spelling],
 ) -> Iterator[pa.Table]:
     """Yield the rows of batches of any size in tables of this size, in columns of text and of numbers."""
     done = 0
@@ -403,7 +425,9 @@ def _batches(
             names = batch.schema.names
             check_column_names(names)
             columns = [
-                _as_numbers(name, values, done) if name in numbers else _as_text(name, values, markers)
+                _as_numbers(name, values, done, markers, spellings.get(name))
+                if name in numbers
+                else _as_text(name, unmarked(values, markers)[0], markers)
                 for name, values in zip(names, batch.columns, strict=True)
             ]
             done += len(batch)
@@ -426,8 +450,14 @@ def _rebatched(tables: Iterator[pa.Table], size: int) -> Iterator[pa.Table]:
         yield waiting
 
 
-def _as_numbers(name: str, values: pa.ChunkedArray, done: int) -> pa.Array:
+def _as_numbers(
+    name: str, values: pa.ChunkedArray, done: int, markers: tuple[str, ...], spelling: Spelling | None
+) -> pa.Array:
     """Return a column as float64, NaN as null; raise with the number of the row in the file."""
+    if holds_text(values.type):
+        values = nulled(values, markers) if markers else values
+        values = values if spelling is None else respelled(name, values, spelling, done, or_plain=True)
+    values, _ = unmarked(values, markers)
     try:
         return pa.array(to_floats(name, values), from_pandas=True)
     except DataError:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
+from os import PathLike
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -412,6 +413,26 @@ class Table:
         """Return a pyarrow.Table with the values and types that came in (NaN comes back as null)."""
         self._check_copy(8.0)
         return pa.table([column_to_arrow(c) for c in self], names=list(self.names))
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the columns to a ``.csv``, ``.tsv`` or ``.jsonl`` file (also ``.gz``), or ``.parquet`` or ``.arrow``.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, tunbridge as tb
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "sky.csv"
+        >>> tb.as_table({"sky": ["clear", None], "wind": [2.5, 7.0]}).write(file)
+        >>> tb.read_table(file)
+        Table: 2 rows × 2 columns, 1 missing value
+          sky   categorical  clear    1 missing (empty), constant
+          wind  continuous   2.5 … 7
+        """
+        from tunbridge.data.writing import write_table
+
+        write_table(path, self)
+
+    save = write
+    """The same as :meth:`write`."""
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a pandas.DataFrame; integers and booleans with missing values have pandas' nullable types."""

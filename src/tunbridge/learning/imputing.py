@@ -5,7 +5,7 @@ The network is learned from all rows as they are, by EM: categories as such, num
 the rest of its row (:mod:`tunbridge.inference.filling`): the most probable state and its probability, or the
 conditional mean and an interval. So the cells of a column differ with what is known of their rows.
 
-What cannot be inferred is left as it is, and named: identifiers, free text, dates, and columns without values.
+What cannot be inferred is left as it is, and named: identifiers, free text, and columns without values.
 
 References
 ----------
@@ -28,6 +28,7 @@ from tunbridge._core.check import as_list, check_choice, check_known, check_numb
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge.data import Column, Table, Variable, as_table
 from tunbridge.data.columns import column_to_arrow, infer_column
+from tunbridge.data.values import DAY
 from tunbridge.errors import DataError
 from tunbridge.inference.engine import Engine
 from tunbridge.inference.evidence import read_rows
@@ -52,7 +53,8 @@ _MOST_DIGITS = 5  # after the point, to which filled numbers are rounded as the 
 class FilledCell(NamedTuple):
     """A filled cell: its row (counted from 0) and column, the value, and how sure it is.
 
-    A category has the ``probability`` of its state; a number the ends ``low`` and ``high`` of an interval.
+    A category has the ``probability`` of its state; a number the ends ``low`` and ``high`` of an interval; a date,
+    which counts as a number, neither.
     """
 
     row: int
@@ -224,8 +226,6 @@ def _useful(table: Table, left_out: set[str]) -> tuple[list[str], dict[str, str]
             useless[name] = "has only one value"
         elif n_states > max(_MOST_STATES, 0) or (n_states > _FEW_INTEGERS and n_states > _TEXT_SHARE * n_known):
             useless.setdefault(name, f"has {n_states} different texts")
-        elif pa.types.is_temporal(column.type):
-            useless.setdefault(name, "holds dates or times")
     return [name for name in table.names if name not in useless], useless
 
 
@@ -233,7 +233,9 @@ def _prepared(table: Table, useful: Sequence[str]) -> tuple[Table, set[str]]:
     """Return the columns to learn from, few integers as categories, and which numbers are logarithms."""
     columns, scales = [], set()
     for column in table.select(useful):
-        if column.variable.is_continuous:
+        if pa.types.is_temporal(column.type) and column.variable.is_continuous:
+            column = Column(Variable(column.variable.name), column.values / DAY, pa.float64())
+        elif column.variable.is_continuous:
             known = column.values[~np.isnan(column.values)]
             distinct = np.unique(known)
             if len(distinct) <= _FEW_INTEGERS and (distinct == np.round(distinct)).all():
@@ -294,7 +296,11 @@ def _filled(
     for cells in filled_cells(engine, rows, asked, rng=rng, n_jobs=n_jobs):
         variable = engine.variables[cells.variable]
         column = table.column(variable.name)
-        if variable.is_continuous:
+        if variable.is_continuous and pa.types.is_temporal(column.type):
+            values = _times(column, cells.values)
+            written = column_to_arrow(column._replace(values=values)).to_pylist()
+            told += [FilledCell(i, variable.name, time) for i, time in zip(cells.rows.tolist(), written, strict=True)]
+        elif variable.is_continuous:
             values, ends = _numbers(column, cells.values, width * cells.certainty, variable.name in scales)
             told += [
                 FilledCell(i, variable.name, value, None, low, high)
@@ -314,6 +320,13 @@ def _filled(
         new[variable.name] = column._replace(values=changed)
     filled = table.with_columns([new.get(column.variable.name, column) for column in table])
     return Imputed(filled, tuple(told), skipped, net, level)
+
+
+def _times(column: Column, days: np.ndarray) -> np.ndarray:
+    """Return dates or times, in seconds, within the range and with the precision of a column, such as whole days."""
+    known = column.values[~np.isnan(column.values)]
+    step = next((s for s in (DAY, 3600, 60) if not (known % s).any()), 1)
+    return np.clip(np.round(days * DAY / step) * step, known.min(), known.max())
 
 
 def _numbers(

@@ -54,8 +54,13 @@ class Points:
 def points_of(values: np.ndarray, weights: np.ndarray) -> Points:
     """Return the distinct values without missing ones, with weights; neighbours are merged if there are too many."""
     use = ~np.isnan(values) & (weights > 0)
-    distinct, where = np.unique(values[use], return_inverse=True)
-    summed = np.bincount(where, weights[use], minlength=distinct.size).astype(np.float64, copy=False)  # int64 if empty
+    values, weights = (values, weights) if use.all() else (values[use], weights[use])
+    if (weights == 1.0).all():  # to sort values is many times faster than to find their order
+        distinct, summed = np.unique(values, return_counts=True)
+    else:
+        distinct, where = np.unique(values, return_inverse=True)
+        summed = np.bincount(where, weights, minlength=distinct.size)
+    summed = summed.astype(np.float64, copy=False)
     return Points(distinct, summed) if distinct.size <= MOST_POINTS else _joined(distinct, summed)
 
 
@@ -63,14 +68,16 @@ def bandwidth(points: Points) -> float:
     """Return Silverman's bandwidth; 0 if all values are equal or there are none."""
     if points.values.size < 2:
         return 0.0
-    n = max(points.total, points.values.size)  # weights below 1 must not widen the kernels
-    share = points.weights / points.total  # a weight times a number might overflow
-    mean = np.average(points.values, weights=share)
+    total = points.total
+    n = max(total, points.values.size)  # weights below 1 must not widen the kernels
+    share = points.weights / total  # a weight times a number might overflow
+    whole = share.sum()
+    mean = (points.values * share).sum() / whole
     with np.errstate(over="ignore"):
         away = points.values - mean
         unit = np.ldexp(0.5, np.frexp(np.abs(away).max())[1])  # squares must not overflow, nor underflow
-        spread = unit * np.sqrt(np.average((away / unit) ** 2, weights=share))
-    shares = (np.cumsum(points.weights) - 0.5 * points.weights) / points.total
+        spread = unit * np.sqrt(((away / unit) ** 2 * share).sum() / whole)
+    shares = (np.cumsum(points.weights) - 0.5 * points.weights) / total
     quartiles = np.interp([0.25, 0.75], shares, points.values)
     iqr = (quartiles[1] - quartiles[0]) / 1.34
     return float(0.9 * (min(spread, iqr) if iqr > 0 else spread) * n**-0.2)
@@ -88,10 +95,15 @@ def log_density(values: np.ndarray, points: Points, h: float) -> np.ndarray:
         out = np.zeros(values.size)
         add_kernel_density(np.ascontiguousarray(values), points.values, log_weights, h, _FARTHEST, out)
         return out
-    apart = np.clip((values[:, None] - points.values) / h, -_FARTHEST, _FARTHEST)
-    terms = log_weights - 0.5 * apart**2
-    top = terms.max(axis=1, keepdims=True)
-    density = top[:, 0] + np.log(np.exp(terms - top).sum(axis=1)) - np.log(h * np.sqrt(2.0 * np.pi))
+    terms = values[:, None] - points.values  # in place from here on, which takes half the time
+    terms /= h
+    np.clip(terms, -_FARTHEST, _FARTHEST, out=terms)
+    np.square(terms, out=terms)
+    terms *= -0.5
+    terms += log_weights
+    top = terms.max(axis=1)
+    terms -= top[:, None]
+    density = top + np.log(np.exp(terms, out=terms).sum(axis=1)) - np.log(h * np.sqrt(2.0 * np.pi))
     return np.where(np.isnan(values), 0.0, density)
 
 

@@ -27,6 +27,14 @@ def columns(n=600, seed=0):
 
 
 class TestTheChoice:
+    @pytest.mark.parametrize("weights", [None, "some"])
+    def test_threads_do_not_change_it(self, weights: str | None):
+        X, y = columns()
+        some = None if weights is None else np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+        found = [tb.NaiveBayesClassifier(n_jobs=n).fit(X, y, sample_weight=some) for n in (1, 4)]
+        assert found[0].numeric_ == found[1].numeric_
+        assert found[0].predict_log_proba(X).tobytes() == found[1].predict_log_proba(X).tobytes()
+
     def test_each_column_gets_its_model(self):
         X, y = columns(3_000)
         clf = tb.NaiveBayesClassifier().fit(X, y)

@@ -468,10 +468,6 @@ MISTAKES = {
     "no text": (["learn", "sms.csv", "-t", "label", "--ngrams", "2"], 2, "no option --ngrams; it belongs"),
     "no idf": (["learn", "sms.csv", "-t", "label", "--no-idf"], 2, "no option --no-idf; it belongs"),
     "column alone": (["learn", "sms.csv", "--column", "text"], 2, "no option --column; it belongs"),
-    "weight alone": (
-        ["learn", "sms.csv", "-t", "label", "--unlabelled-weight", "1"], 2,
-        "no option --unlabelled-weight; it belongs",
-    ),
     "weight": ([*LEARN, "--unlabelled-weight", "2"], 2, "must be a number from 0 to 1, or auto; got 2.0."),
     "weight of a word": ([*LEARN, "--unlabelled-weight", "much"], 2, "or auto; got 'much'."),
     "weight and calibration": ([*LEARN, "--unlabelled-weight", "1", "--calibrate", "platt"], 2, "without --calibrate"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
+import random
 from pathlib import Path
 
 import numpy as np
@@ -317,3 +319,44 @@ def test_numbers_are_filled_in_as_the_file_writes_them(run, tmp_path):
     assert found.between(1.4, 2.0).all()
     assert found.nunique() > 30
     assert filled.to_pandas()["temp"].min() > -99
+
+
+EXPORTS = {
+    "german": (";", "cp1252", "%d.%m.%Y", lambda x: f"{x:,.2f}".translate(str.maketrans(",.", ".,"))),
+    "plain": (",", "utf-8", "%Y-%m-%d", lambda x: f"{x:.2f}"),
+    "times": ("\t", "utf-8", "%Y-%m-%dT%H:%M", lambda x: f"{x:.2f}"),
+    "american": (",", "utf-8", "%m/%d/%Y", lambda x: f"{x:.2f}"),
+}
+
+
+@pytest.mark.parametrize("kind", EXPORTS)
+def test_a_filled_file_reads_back_the_same_but_for_the_filled_cells(run, tmp_path: Path, kind: str) -> None:
+    delimiter, encoding, form, number = EXPORTS[kind]
+    draw, lines = random.Random(0), [delimiter.join(["größe", "tag", "betrag", "wahl"])]
+    for i in range(150):
+        day = dt.datetime(2025, 1, 1) + dt.timedelta(days=draw.randint(0, 300))
+        amount = 1000 + 10 * (day - dt.datetime(2025, 1, 1)).days + draw.gauss(0, 50)
+        cells = [str(draw.randint(1, 5)), day.strftime(form), number(amount), "ja" if amount > 2500 else "größer"]
+        if i % 10 == 3:
+            cells[1 + i // 10 % 3] = ""
+        lines.append(delimiter.join(cells))
+    suffix = ".tsv" if delimiter == "\t" else ".csv"
+    (tmp_path / f"in{suffix}").write_bytes("\n".join(lines).encode(encoding))
+    before = tb.read_table(tmp_path / f"in{suffix}")
+    told = run("impute", f"in{suffix}", "-o", f"out{suffix}", "--report", "cells.csv").stdout
+    assert "15 missing values imputed" in told
+    after = tb.read_table(tmp_path / f"out{suffix}")
+    assert after.missing == {}
+    assert after.names == before.names
+    for name in before.names:
+        assert after.variable(name) == before.variable(name) or before.variable(name).is_continuous
+        known = before.column(name).values == before.column(name).values
+        known &= before.column(name).values >= 0 if before.variable(name).is_categorical else True
+        assert (after.column(name).values[known] == before.column(name).values[known]).all(), name
+    assert after.column("tag").type == before.column("tag").type
+    gone = np.isnan(before.floats("tag"))
+    guess = (before.floats("betrag")[gone] - 1000) / 10 * 86400 + dt.datetime(2025, 1, 1).replace(
+        tzinfo=dt.UTC
+    ).timestamp()
+    assert np.abs(after.floats("tag")[gone] - guess).max() < 20 * 86400
+    assert len(tb.read_table(tmp_path / "cells.csv")) == 15

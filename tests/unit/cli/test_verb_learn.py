@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import numpy as np
@@ -137,7 +138,7 @@ BAD = {
     "seed of one model": ("x,ill\na,no\n", ["-t", "ill", "--model=nb", "--seed=3"], 2, "--seed must come with a model"),
     "unknown model": ("x,ill\na,no\n", ["-t", "ill", "--model", "tann"], 2, "got 'tann'. Did you mean 'tan'?"),
     "near auto": ("x,ill\na,no\n", ["-t", "ill", "--model", "autp"], 2, "got 'autp'. Did you mean 'auto'?"),
-    "unknown models": ("x,ill\na,no\n", ["-t", "ill", "--model", "svm"], 2, "bn, bayes-forest, auto; got 'svm'."),
+    "unknown models": ("x,ill\na,no\n", ["-t", "ill", "--model", "svm"], 2, "bn, bayes-forest, bayes-optimal, auto; got 'svm'."),
     "no file for a forest": ("x,ill\na,no\n", ["-t", "ill", "--model", "forest"], 2, "'forest' is scikit-learn's"),
     "folds of one model": ("x,ill\na,no\n", ["-t", "ill", "--model", "tan", "--folds", "3"], 2, "--folds must come"),
     "densities of a tree": ("x,ill\na,no\n", ["-t", "ill", "--model", "tan", "--numeric", "kernel"], 2, "for tan"),
@@ -313,3 +314,72 @@ def test_two_rows_cannot_be_compared(run, tmp_path):
     (tmp_path / "d.csv").write_text("a,ill\nu,no\nv,yes\n")
     assert "no class has two rows, so models could not be compared" in run("learn", "d.csv", "--target", "ill").stderr
     assert type(tb.load("d.tb")).__name__ == "NaiveBayesClassifier"
+
+
+@pytest.fixture
+def halves(tmp_path: Path) -> Path:
+    """Write a few rows with a class, many without in a file of their own, and both in one file."""
+    draw, rows = random.Random(0), []
+    for i in range(200):
+        ill = draw.random() < 0.5
+        rows.append(
+            [draw.gauss(2 * ill, 1), draw.choice("ab" if ill else "bc"), ("yes" if ill else "no") if i < 20 else ""]
+        )
+    lines = [f"{x:.3f},{c},{y}" for x, c, y in rows]
+    (tmp_path / "labelled.csv").write_text("x,c,ill\n" + "\n".join(lines[:20]))
+    (tmp_path / "more.csv").write_text("c,x\n" + "\n".join(f"{c},{x:.3f}" for x, c, _ in rows[20:]))
+    (tmp_path / "one.csv").write_text("x,c,ill\n" + "\n".join(lines))
+    return tmp_path
+
+
+def test_rows_without_a_class_of_another_file_or_of_the_same(run, halves: Path) -> None:
+    files = ("labelled.csv", "--unlabelled", "more.csv")
+    told = run("learn", *files, "-t", "ill", "--unlabelled-weight", "0.5", "-o", "a.tb")
+    assert "20 rows with a class, 180 without" in told.stdout
+    assert "weight 0.5 of these" in told.stdout
+    told = run("learn", "one.csv", "-t", "ill", "--unlabelled-weight", "0.5", "-o", "b.tb").stdout
+    assert "20 rows with a class, 180 without" in told
+    assert "Left out" not in told
+    a, b = tb.load("a.tb"), tb.load("b.tb")
+    assert type(a).__name__ == "SemiSupervisedClassifier"
+    rows = {"x": [0.0, 1.0, 2.0], "c": ["a", "b", "c"]}
+    np.testing.assert_allclose(a.predict_proba(rows), b.predict_proba(rows), rtol=1e-9, atol=0)
+    plain = tb.SemiSupervisedClassifier(unlabelled=None, unlabelled_weight=0.5).fit(tb.read_table("one.csv"), "ill")
+    np.testing.assert_allclose(b.predict_proba(rows), plain.predict_proba(rows), rtol=1e-9, atol=0)
+    assert run("predict", "a.tb", "more.csv", "--only").stdout.count("\n") == 181
+    assert "P(" in run("explain", "a.tb", "more.csv", "--row", 3).stdout
+    assert "accuracy" in run("evaluate", "a.tb", "labelled.csv").stdout
+
+
+def test_the_weight_of_rows_without_a_class_is_cross_validated(run, halves: Path) -> None:
+    told = run("learn", "labelled.csv", "-t", "ill", "--unlabelled", "more.csv", "--model", "tan", "-o", "t.tb").stdout
+    assert "Held out    cross-validated log-loss" in told
+    assert "tan: tree-augmented naive Bayes" in told
+    weight = tb.load("t.tb").unlabelled_weight_
+    assert f"weight {weight:g} of these" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--model", "nb,tan"], "--unlabelled must come with one --model"),
+        (["--calibrate", "platt"], "--unlabelled must come without --calibrate"),
+        (["--model", "bayes-optimal"], "--unlabelled must come with a model of how rows arise, such as nb or tan"),
+        (["--unlabelled-weight", "7"], "--unlabelled-weight must be a number from 0 to 1, or auto; got 7"),
+    ],
+)
+def test_what_rows_without_a_class_do_not_go_with(run, halves: Path, options: list[str], said: str) -> None:
+    assert said in run("learn", "labelled.csv", "-t", "ill", "--unlabelled", "more.csv", *options, code=2).stderr
+
+
+def test_rows_without_a_class_need_the_same_columns(run, halves: Path) -> None:
+    (halves / "less.csv").write_text("xx,c\n1,a\n2,b\n")
+    told = run("learn", "labelled.csv", "-t", "ill", "--unlabelled", "less.csv", code=1).stderr
+    assert "less.csv must have the columns that are learned from; 'x' is not there." in told
+
+
+def test_the_bayes_optimal_classifier_by_name(run, tennis: Path) -> None:
+    told = run("learn", tennis, "-t", "play", "--model", "bayes-optimal", "-o", "bo.tb").stdout
+    weights = tb.load("bo.tb").weights_
+    assert "Averaged  " + ", ".join(f"{name} {w:.3g}" for name, w in weights.items()) in told
+    assert "bayes-optimal" in run("evaluate", tennis, "-t", "play", "--models", "nb,bayes-optimal", "--folds", 2).stdout

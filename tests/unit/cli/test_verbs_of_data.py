@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import tunbridge as tb
 
 
@@ -65,3 +67,48 @@ def test_warmup_compiles_and_says_so(run, monkeypatch):
     monkeypatch.setattr("tunbridge.cli.verbs.warmup.warm_up", lambda report, n_jobs: calls.append(n_jobs))
     assert "All kernels are compiled; that took" in run("warmup").stdout
     assert calls == [None]  # every core
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Path:
+    """Write a table in two files, and a third one that lacks a column."""
+    lines = [f"{i % 7},{'ab'[i % 2]},{'yes' if i % 3 else 'no'}" for i in range(60)]
+    lines[5] = "3,,yes"
+    (tmp_path / "part-1.csv").write_text("x,y,ill\n" + "\n".join(lines[:30]) + "\n")
+    (tmp_path / "part-2.csv").write_text("x,y,ill\n" + "\n".join(lines[30:]) + "\n")
+    (tmp_path / "part-3.csv").write_text("x,ill\n1,yes\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("learn", "@", "-t", "ill", "--model", "nb", "-o", "z.tb"),
+        ("evaluate", "@", "-t", "ill", "--model", "nb", "--folds", "2"),
+        ("evaluate", "m.tb", "@"),
+        ("describe", "@"),
+        ("predict", "m.tb", "@", "-o", "p.csv"),
+        ("explain", "m.tb", "@", "--row", "41"),
+        ("impute", "@", "-o", "f.csv"),
+        ("network", "learn", "@", "--cuts", "frequency", "-o", "z.tb"),
+        ("network", "fit", "n.tb", "@", "-o", "z.tb"),
+        ("network", "update", "n.tb", "@", "-o", "z.tb"),
+        ("network", "impute", "n.tb", "@", "-o", "f.csv"),
+    ],
+    ids=lambda command: " ".join(command[:3]),
+)
+def test_every_verb_reads_several_files_as_a_pattern(run, parts: Path, command: tuple[str, ...]) -> None:
+    run("learn", "part-1.csv", "-t", "ill", "--model", "nb", "-o", "m.tb")
+    run("network", "learn", "part-1.csv", "--cuts", "frequency", "-o", "n.tb")
+    told = run(*("part-[12].csv" if word == "@" else word for word in command)).stdout
+    assert "60 rows" in told or command[0] == "explain"
+    if command[0] != "explain":  # which reads no further than its row
+        wrong = run(*("part-*.csv" if word == "@" else word for word in command), code=1).stderr
+        assert "part-3.csv" in wrong
+        assert "'y'" in wrong
+
+
+@pytest.mark.parametrize("command", [("learn", "-t", "ill"), ("describe",), ("network", "learn")])
+def test_a_second_file_is_answered_by_the_pattern(run, parts: Path, command: tuple[str, ...]) -> None:
+    told = run(*command, "part-1.csv", "part-2.csv", code=2).stderr
+    assert "Several files are one pattern in quotes, such as 'visits-*.csv'." in told

@@ -17,6 +17,7 @@ from tunbridge.data.columns import (
     encode_column,
     fitting_type,
     infer_column,
+    interval_codes,
     is_float_array,
     state_type,
     to_floats,
@@ -381,3 +382,12 @@ def test_fitting_type(states: list, arrow_type: pa.DataType, fitting: pa.DataTyp
     assert fitting_type(variable, arrow_type) == fitting
     codes = np.arange(variable.n_states, dtype=code_type(variable.n_states))
     assert column_to_arrow(Column(variable, codes, fitting)).type == fitting
+
+
+@pytest.mark.parametrize("n_cuts", [0, 1, 2, 12, 13, 200])
+def test_numbers_get_the_interval_that_a_search_finds(n_cuts: int) -> None:
+    cuts = tuple(float(c) for c in range(n_cuts))
+    values = np.append(np.random.default_rng(0).integers(-2, n_cuts + 2, 500) / 2, [np.nan, -1e300, 1e300])
+    known = ~np.isnan(values)
+    expected = np.where(known, np.searchsorted(np.array(cuts), values, side="left"), -1)
+    assert interval_codes(cuts, values).tolist() == expected.tolist()

@@ -841,3 +841,20 @@ class TestRealFiles:
         table = read_table(shared_data / "text" / "20news_bydate.jsonl.gz", columns=["group", "split"])
         assert table.n_rows == 18_846
         assert table.variable("group").n_states == 20
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["1e300", "-1e300", "1"], "continuous"),
+        (["nan", "0.5", "-0.5"], "continuous"),
+        (["NaN", "36893488147419103232", "36893488147419103233"], "categorical"),
+        (["36893488147419103232", "36893488147419103233", "-5"], "categorical"),
+    ],
+)
+def test_only_integers_too_long_for_a_float_are_text(tmp_path: Path, cells: list[str], kind: str) -> None:
+    (tmp_path / "large.csv").write_text("x,y\n" + "".join(f"{cell},1\n" for cell in cells) + ",2\n")
+    table = read_table(tmp_path / "large.csv")
+    assert table.variable("x").is_continuous == (kind == "continuous")
+    assert table.missing["x"] >= 1

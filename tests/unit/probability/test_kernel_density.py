@@ -62,3 +62,21 @@ def test_bandwidth_follows_the_scale_and_is_zero_without_spread():
     one = bandwidth(points_of(values, np.ones(100)))
     assert bandwidth(points_of(values * 1000, np.ones(100))) == pytest.approx(1000 * one, rel=1e-9)
     assert bandwidth(points_of(np.full(5, 3.0), np.ones(5))) == 0.0
+
+
+def test_points_without_weights_are_those_with_a_weight_of_one_in_all() -> None:
+    values = np.round(np.random.default_rng(1).normal(size=900), 1)
+    plain = points_of(values, np.ones(900))
+    tenths = points_of(values, np.full(900, 0.1))
+    assert plain.values.tolist() == tenths.values.tolist()
+    np.testing.assert_allclose(plain.weights, 10 * tenths.weights, rtol=1e-12, atol=0)
+    assert plain.weights.dtype == np.float64
+
+
+def test_bandwidth_is_silvermans() -> None:
+    values = np.random.default_rng(2).normal(size=300)
+    found = points_of(values, np.ones(300))
+    spread = np.std(values)
+    shares = (np.arange(300) + 0.5) / 300
+    iqr = np.diff(np.interp([0.25, 0.75], shares, np.sort(values)))[0] / 1.34
+    assert bandwidth(found) == pytest.approx(0.9 * min(spread, iqr) * 300**-0.2, rel=1e-12)

@@ -119,7 +119,7 @@ class Hypotheses(Part):
             raise ValueError("its hypotheses have other features")
 
 
-@classifier("bayes-optimal", compared=False)
+@classifier("bayes-optimal", rank=70, help="naive Bayes, TAN and k-DB averaged by their posterior probabilities")
 @dataclass(eq=False, repr=False)
 class BayesOptimalClassifier(BayesClassifier[Statistics]):
     """The average of several classifiers, each weighted by its posterior probability (Bayesian model averaging).

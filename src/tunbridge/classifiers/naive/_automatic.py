@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tunbridge._core.threads import map_threads
 from tunbridge.classifiers._reading import numbers_of
 from tunbridge.classifiers._rows import Examples, distinct_rows
 from tunbridge.classifiers.naive._densities import curve_of, resolution, soft_gaussian
@@ -77,37 +78,38 @@ class Choice(NamedTuple):
     automatic: Automatic
 
 
-def choose(examples: Examples, asked: Mapping[int, str]) -> Choice:
+def choose(examples: Examples, asked: Mapping[int, str], n_jobs: int | None = None) -> Choice:
     """Return the models of some numbers of training rows, chosen for those for which "auto" is asked.
 
-    Equal rows in any order give equal models.
+    Equal rows in any order give equal models, whatever the number of threads.
     """
     numbers = [j for j, role in asked.items() if role == "auto"]
     if set(asked.values()) <= {"gaussian", "kernel"}:  # nothing to look at
         return Choice(dict(asked), {}, Automatic())
     whole = _known(examples)
     some = _some(whole)
-    chosen, weight = _chosen(some, numbers) if numbers else ({}, 1.0)
+    chosen, weight = _chosen(some, numbers, n_jobs) if numbers else ({}, 1.0)
     roles = {**asked, **chosen}
-    steps: dict[int, float] = {}
-    lows: dict[int, float] = {}
-    cuts: dict[int, Discretisation] = {}
-    for j, role in roles.items():
-        known = some if j in chosen else whole
-        values = numbers_of(known.rows, j)
-        if role == "discretise":
-            cuts[j] = mdl_cuts(values, known.classes, known.weights)
+
+    def details(j: int) -> tuple[Discretisation | None, float | None, float | None]:
+        """Return the bins or categories of a number, its resolution, and what small values count as."""
+        role, known = roles[j], some if j in chosen else whole
         if role in ("gaussian", "kernel") and j not in chosen:
-            continue
-        distinct = np.unique(values[~np.isnan(values)])
+            return None, None, None
+        values = numbers_of(known.rows, j)
+        cuts = mdl_cuts(values, known.classes, known.weights) if role == "discretise" else None
+        distinct, low = np.unique(values[~np.isnan(values)]), None
         if role == "log-gaussian":
-            lows[j] = _low(distinct, known.rows.variables[j].name)
+            low = _low(distinct, known.rows.variables[j].name)
             distinct = np.log(distinct[distinct > 0.0])
         elif role == "category":
-            cuts[j] = _categories(distinct)
-        if j in chosen:
-            steps[j] = resolution(distinct)
-    return Choice(roles, cuts, Automatic(weight, steps, lows))
+            cuts = _categories(distinct)
+        return cuts, resolution(distinct) if j in chosen else None, low
+
+    found = list(zip(roles, map_threads(details, roles, n_jobs), strict=True))
+    steps = {j: step for j, (_, step, _) in found if step is not None}
+    lows = {j: low for j, (_, _, low) in found if low is not None}
+    return Choice(roles, {j: cuts for j, (cuts, _, _) in found if cuts is not None}, Automatic(weight, steps, lows))
 
 
 def _known(examples: Examples) -> Examples:
@@ -120,7 +122,7 @@ def _some(examples: Examples) -> Examples:
     """Return the rows; of a large table some of them."""
     if examples.n_rows <= _LARGE:
         return examples
-    return examples.take(np.random.default_rng(0).permutation(examples.n_rows) < _LARGE)
+    return examples.take(np.flatnonzero(np.random.default_rng(0).permutation(examples.n_rows) < _LARGE))
 
 
 def _low(distinct: np.ndarray, name: str) -> float:
@@ -176,14 +178,14 @@ class _HeldOut(NamedTuple):
         return 0.5 * (low + high)
 
 
-def _chosen(examples: Examples, numbers: Sequence[int]) -> tuple[dict[int, str], float]:
+def _chosen(examples: Examples, numbers: Sequence[int], n_jobs: int | None) -> tuple[dict[int, str], float]:
     """Return the model of each number, and the weight of all."""
     roles = dict.fromkeys(numbers, "gaussian")
     sample = _sample(examples, len(numbers))
     folds = sample.folds(_FOLDS, 0) if sample.n_rows >= _FEWEST else []
     if len(folds) < 2:
         return roles, 1.0
-    held = _held_out(sample, folds, numbers)
+    held = _held_out(sample, folds, numbers, n_jobs)
     for j, terms in held.terms.items():
         roles[j] = min(terms, key=lambda role: held.loss(held.prior + terms[role]))
     total = sum((held.terms[j][roles[j]] for j in held.terms), np.zeros_like(held.base))
@@ -213,7 +215,7 @@ def _sample(examples: Examples, n_numbers: int) -> Examples:
     return Examples(sample.rows, sample.classes, sample.target, weights[some])
 
 
-def _held_out(sample: Examples, folds: Sequence[np.ndarray], numbers: Sequence[int]) -> _HeldOut:
+def _held_out(sample: Examples, folds: Sequence[np.ndarray], numbers: Sequence[int], n_jobs: int | None) -> _HeldOut:
     """Return the log-likelihoods of the rows that are held out in each fold, by all models."""
     n_classes, mass = sample.target.n_states, sample.mass
     held = [np.flatnonzero(share > 0.0) for share in folds]
@@ -229,17 +231,19 @@ def _held_out(sample: Examples, folds: Sequence[np.ndarray], numbers: Sequence[i
                 for w, some in zip(kept, held, strict=True)
             ]
             base += np.concatenate(parts, axis=1)
-    terms: dict[int, dict[str, np.ndarray]] = {}
-    for j in numbers:
+
+    def of_number(j: int) -> dict[str, np.ndarray]:
         values = numbers_of(sample.rows, j)
-        terms[j], possible = {}, tuple(_possible(values, len(numbers)))
+        possible = tuple(_possible(values, len(numbers)))
         values = _in_unit(values)
-        for role in possible:
-            parts = [
-                _term(role, values, sample.classes, w, n_classes)(values[some])
-                for w, some in zip(kept, held, strict=True)
-            ]
-            terms[j][role] = np.concatenate(parts, axis=1)
+        learned = [_Learned.of(values, sample.classes, w) for w in kept] if possible else []
+        parts = {
+            role: [_term(role, known, n_classes)(values[some]) for known, some in zip(learned, held, strict=True)]
+            for role in possible
+        }
+        return {role: np.concatenate(each, axis=1) for role, each in parts.items()}
+
+    terms = dict(zip(numbers, map_threads(of_number, numbers, n_jobs), strict=True))
     shares = np.concatenate([(mass / mass.max() * share)[some] for share, some in zip(folds, held, strict=True)])
     return _HeldOut(sample.classes[rows], shares, base, prior, {j: found for j, found in terms.items() if found})
 
@@ -265,13 +269,24 @@ def _in_unit(values: np.ndarray) -> np.ndarray:
     return np.ldexp(values, -np.frexp(largest)[1]) if largest > 0.0 else values
 
 
-def _term(
-    role: str, values: np.ndarray, classes: np.ndarray, mass: np.ndarray, n_classes: int
-) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function that gives log P(x | c) of values, by class, as learned from rows of these weights."""
-    use = (mass > 0.0) & ~np.isnan(values)
-    x, y, w = values[use], classes[use], mass[use]
-    distinct = np.unique(x)
+class _Learned(NamedTuple):
+    """The values of a number from which a fold learns: with their classes and weights, and the distinct ones."""
+
+    x: np.ndarray
+    y: np.ndarray
+    w: np.ndarray
+    distinct: np.ndarray
+
+    @classmethod
+    def of(cls, values: np.ndarray, classes: np.ndarray, mass: np.ndarray) -> _Learned:
+        """Return those that are known and have a weight."""
+        use = np.flatnonzero((mass > 0.0) & ~np.isnan(values))
+        return cls(values[use], classes[use], mass[use], np.unique(values[use]))
+
+
+def _term(role: str, learned: _Learned, n_classes: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function that gives log P(x | c) of values, by class, as learned from others."""
+    x, y, w, distinct = learned
     if len(distinct) < 2:
         return lambda new: np.zeros((n_classes, len(new)))
     if role in ("discretise", "category"):

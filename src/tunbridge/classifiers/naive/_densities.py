@@ -22,6 +22,7 @@ from tunbridge.probability.kernel_density import Points, bandwidth, log_density,
 FARTHEST = 50.0  # of the logarithm of a broad density below its centre: so that a far value leaves the prior as it is
 _BROAD = 3.0  # times the variance of a number: that of the broad density
 _KNOTS, _CENTRES = 1024, 256
+_TERMS = 1 << 16  # knots × points that are looked at together
 _AWAY = np.array([-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0])  # bandwidths from a point: where knots lie
 
 
@@ -158,11 +159,17 @@ def curve_of(points: tuple[Points, ...], step: float, weight: float = 1.0, n_kno
     widths = [h for _, h in several]
     knots = _knots(whole.values, min(widths), max(widths), n_knots)
     broad = -0.5 * np.log(2.0 * np.pi * breadth) - (knots - centre) ** 2 / (2.0 * breadth)
-    logs = np.array(
-        [np.concatenate([log_density(some, p, h) for some in np.array_split(knots, 4)]) for p, h in several]
-    )
+    logs = np.array([_at_knots(knots, p, h) for p, h in several])
     n = max(whole.total, np.finfo(float).tiny)
     return Curve(knots, weight * (np.logaddexp(logs + np.log(n), broad) - np.log1p(n)))
+
+
+def _at_knots(knots: np.ndarray, points: Points, h: float) -> np.ndarray:
+    """Return the log-density at each knot; as many at a time as need no compiled kernel."""
+    n = max(1, _TERMS // max(1, points.values.size))
+    if len(knots) <= n:
+        return log_density(knots, points, h)
+    return np.concatenate([log_density(knots[i : i + n], points, h) for i in range(0, len(knots), n)])
 
 
 def _knots(values: np.ndarray, h: float, widest: float, n: int) -> np.ndarray:
@@ -187,11 +194,14 @@ def _merged(points: tuple[Points, ...]) -> Points:
 
 def with_bandwidths(points: tuple[Points, ...]) -> tuple[tuple[Points, float], ...]:
     """Return each class's points with their bandwidth; a class of one value takes that of all classes together."""
+    widths = [bandwidth(p) for p in points]
+    if all(widths):
+        return tuple(zip(points, widths, strict=True))
     everything = points[0]
     for more in points[1:]:
         everything = everything.merge(more)
     common = bandwidth(everything) or 1.0
-    return tuple((p if p.values.size else everything, bandwidth(p) or common) for p in points)
+    return tuple((p if p.values.size else everything, h or common) for p, h in zip(points, widths, strict=True))
 
 
 def resolution(distinct: np.ndarray) -> float:

@@ -22,6 +22,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -168,11 +169,13 @@ def _class_counts(examples: Examples, encoding: Encoding, n_jobs: int | None) ->
 def _densities_of(examples: Examples, roles: Sequence[str], automatic: Automatic, n_jobs: int | None) -> Densities:
     """Return the moments of the Gaussian features and the points of the kernel features within the classes."""
     normal, kernel = ([j for j, role in enumerate(roles) if role in own] for own in (_NORMAL, ("kernel",)))
-    examples, points = replace(examples, rows=_in_logarithms(examples.rows, automatic.lows)), {}
-    of_class = [examples.classes == k for k in range(examples.target.n_states) if kernel]
-    for j in kernel:
-        values, mass = numbers_of(examples.rows, j), examples.mass
-        points[j] = tuple(points_of(values[own], mass[own]) for own in of_class)
+    examples = replace(examples, rows=_in_logarithms(examples.rows, automatic.lows))
+    own = [np.flatnonzero(examples.classes == k) for k in range(examples.target.n_states) if kernel]
+    of_class = [(rows, examples.mass[rows]) for rows in own]
+    columns = {j: numbers_of(examples.rows, j) for j in kernel}
+    pieces = [(j, rows, mass) for j in kernel for rows, mass in of_class]
+    every = iter(map_threads(lambda each: points_of(columns[each[0]][each[1]], each[2]), pieces, n_jobs))
+    points = {j: tuple(islice(every, len(of_class))) for j in kernel}
     moments = _class_moments(examples, normal, n_jobs)
     return Densities(tuple(roles), moments, points, _extent(examples, normal), automatic)
 
@@ -327,7 +330,7 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
     def collect(self, examples: Examples, before: Statistics | None) -> Statistics:
         """Return the counts of categories and bins, the moments or points of numbers, within each class."""
         if before is None:
-            roles, cuts, automatic = choose(examples, self._asked(examples.rows.variables))
+            roles, cuts, automatic = choose(examples, self._asked(examples.rows.variables), self.n_jobs)
             encoding = Encoding(examples.rows.variables, cuts)
         else:
             roles, automatic = dict(enumerate(before.densities.roles)), before.densities.automatic

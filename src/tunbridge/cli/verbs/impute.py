@@ -5,6 +5,7 @@ With a network the file may be of any size. Without one a network is learned fro
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import secrets
 import warnings
@@ -41,6 +42,7 @@ from tunbridge.cli.training import column_names
 from tunbridge.cli.usage import refuse, refuse_options
 from tunbridge.data import Variable
 from tunbridge.data.columns import Kind
+from tunbridge.data.formats.places import several
 from tunbridge.data.readers import read_table
 from tunbridge.errors import DataWarning, TunbridgeWarning, UnknownVariableError, ZeroProbabilityWarning
 from tunbridge.network import BayesianNetwork
@@ -159,8 +161,9 @@ def _impute_alone(path: Path, filling: dict[str, Any], files: list[Path], alone:
         (is_network_name(path) or is_model(path), rule),
         ("jointly" in filling, "--jointly and --cell-wise must come with a network; every value is filled by itself."),
     )
-    check_exists("the table", path)
-    check_table(path)
+    if several(path) is None:
+        check_exists("the table", path)
+        check_table(path)
     for option, names in (("--ignore", alone.ignore), ("--categorical", alone.categorical)):
         for name in names:
             check_column(option, name, path, column_names(path, reading))
@@ -205,6 +208,12 @@ def _with_cells(words: pa.Table, found: Imputed, record: Record | None) -> pa.Ta
             words = words.set_column(words.column_names.index(name), name, found.to_arrow()[name])
             continue
         texts = column.to_pylist()
+        if isinstance(some[0].value, dt.date | dt.time):
+            form = _date_form(texts, record.dates.get(name) if record is not None else None)
+            for cell in some:
+                texts[cell.row] = cell.value.strftime(form)
+            words = words.set_column(words.column_names.index(name), name, [texts])
+            continue
         mark = record.numbers[name].decimal if record is not None and name in record.numbers else "."
         decimals = re.compile(rf"\d*{re.escape(mark)}(\d+)\D*")
         found_in = (decimals.search(text) for text in texts[:_LOOKED_AT] if text)
@@ -216,6 +225,23 @@ def _with_cells(words: pa.Table, found: Imputed, record: Record | None) -> pa.Ta
     return words
 
 
+def _date_form(texts: list[str | None], known: str | None) -> str:
+    """Return the form in which dates and times are written: the known one, or else the ISO form of the first of them.
+
+    Examples
+    --------
+    >>> _date_form([None, "2025-12-24T18:30"], None), _date_form(["18:30:00"], None)
+    ('%Y-%m-%dT%H:%M', '%H:%M:%S')
+    """
+    if known is not None:
+        return known
+    first = next((found for text in texts if text and (found := _ISO.match(text)) and found[0]), None)
+    day, gap, time = first.groups() if first is not None else ("x", None, None)
+    clock = ("%H:%M:%S" if time.count(":") > 1 else "%H:%M") if time else ""
+    return f"{'%Y-%m-%d' if day else ''}{gap or ''}{clock}"
+
+
+_ISO = re.compile(r"(\d{4}-\d\d-\d\d)?([T ])?(\d\d:\d\d(?::\d\d)?)?")
 _LOOKED_AT, _MOST_DIGITS = 10_000, 6
 
 

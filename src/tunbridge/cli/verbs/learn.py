@@ -18,7 +18,7 @@ from tunbridge.cli.documents import NOUNS, SEQUENCE, TEXT, Corpus, find_corpus, 
 from tunbridge.cli.files import check_model_output, check_table, is_a, is_network_name, model_name
 from tunbridge.cli.models import ABOUT, AUTO, Choosing, Letters, Racing, Words, say_comparison, text_model
 from tunbridge.cli.options import DataFile, From, Reading
-from tunbridge.cli.output import amount, counted, note, reporting, say, say_fields, say_next, shortlist
+from tunbridge.cli.output import amount, counted, lines, note, reporting, say, say_fields, say_next, shortlist
 from tunbridge.cli.training import (
     Columns,
     Training,
@@ -28,8 +28,9 @@ from tunbridge.cli.training import (
     table_fields,
     training_key,
     with_classes,
+    with_rows,
 )
-from tunbridge.cli.usage import refuse
+from tunbridge.cli.usage import as_usage, refuse
 
 if TYPE_CHECKING:
     from tunbridge.classifiers.base import BayesClassifier
@@ -37,11 +38,22 @@ if TYPE_CHECKING:
     from tunbridge.evaluation.candidates import Candidate
 
 _FOLDS = 5
+_BMA = "bayes-optimal"
 _LETTERS = 40
 _GENERATIVE = ("multinomial", "bernoulli", "markov", "position")
 _NO_SEED = "--seed must come with a model that uses random numbers, or with several; this one uses none."
 
 Fields = list[tuple[str, str]]
+
+
+Unlabelled = Annotated[
+    dict[str, Any],
+    From("classifiers", "SemiSupervisedClassifier", "unlabelled_weight=unlabelled-weight:W|auto", "", "Model", False),
+]
+RareUnlabelled = Annotated[
+    dict[str, Any],
+    From("classifiers", "SemiSupervisedClassifier", "", "unlabelled_weight=unlabelled-weight:W|auto", "Model", False),
+]
 
 
 @verb("learn", rank=1)
@@ -50,7 +62,9 @@ def learn(
     *,
     target: str,
     output: Path | None = None,
+    unlabelled: list[Path] = (),  # type: ignore[assignment]
     choosing: Racing,
+    share: RareUnlabelled,
     columns: Columns,
     reading: Reading,
 ) -> None:
@@ -65,6 +79,8 @@ def learn(
         The column to predict.
     output, -o : FILE
         The model file (default: the table's name with .tb).
+    unlabelled : FILE
+        Rows without a class to learn from, too, by EM; with --unlabelled-weight alone those of the table itself.
 
     Examples
     --------
@@ -72,11 +88,19 @@ def learn(
     tunbridge learn patients.csv --target drug -o drug.tb --numeric kernel
     tunbridge learn visits.csv --target diseased --model auto
     tunbridge learn visits.csv --target diseased --ignore patient_id --missing -99 --categorical ward
+    tunbridge learn labelled.csv --target diseased --unlabelled more.csv
     """
     check_table(data)
+    partly = bool(unlabelled or share)
+    choosing = choosing.with_default("nb") if partly else choosing
     names, file, columns = choosing.names(), output or model_name(data), columns.split(data, reading)
     families = [evaluation.families.find_family(name) for name in names]
-    has_seed = len(names) > 1 or "random_state" in families[0].make().get_params()
+    rule = "--unlabelled must come"
+    refuse(
+        (partly and len(names) > 1, f"{rule} with one --model; several are compared on rows with a class."),
+        (partly and choosing.calibration, f"{rule} without --calibrate, which needs the classes of all rows."),
+    )
+    has_seed = partly or len(names) > 1 or "random_state" in families[0].make().get_params()
     hint = " tunbridge network learn --search tan learns a network around the target."
     refuse((choosing.random_state is not None and not has_seed, _NO_SEED), *_rules(choosing, names, output, hint))
     for family in families:
@@ -88,14 +112,44 @@ def learn(
     check_model_output(file)
     training = with_classes(read_columns(data, columns, reading, target), target).useful(columns.categorical)
     choice = _choice(models, training, choosing)
-    learned = choice.classifier if choice else models[0].fitted(training.labelled())
-    if choice is None and len(models) > 1:
+    if partly:
+        learned, more = _learned_partly(models[0], training, unlabelled, share, choosing)
+    else:
+        learned, more = choice.classifier if choice else models[0].fitted(training.labelled()), []
+    if choice is None and not partly and len(models) > 1:
         note("Note: no class has two rows, so models could not be compared; naive Bayes was learned.")
     chosen = choice.name if choice else names[0] if choosing.models else ""
     learned.training_key_ = training_key(training.table.n_rows, learned.key_of_rows(training.table))
-    fields = table_fields(data, training, columns) + _about_model(chosen, learned, target)
+    fields = table_fields(data, training, columns, partly=partly) + more + _about_model(chosen, learned, target)
     commands = [f"predict {quote(str(file))} rows.csv -o predicted.csv", f"explain {quote(str(file))} rows.csv --row 1"]
     _finish(learned, file, fields, choice, remarks, commands)
+
+
+def _learned_partly(
+    candidate: Candidate, training: Training, files: list[Path], share: dict[str, Any], choosing: Racing
+) -> tuple[BayesClassifier, Fields]:
+    """Return a classifier that also learns from rows without a class, and what to print about these."""
+    whole = with_rows(training, files)
+    n_labelled = int((whole.codes(training.target) >= 0).sum())
+    weight = share.get("unlabelled_weight", AUTO)
+    is_share = weight == AUTO or (isinstance(weight, float) and 0.0 <= weight <= 1.0)
+    refuse((not is_share, f"--unlabelled-weight must be a number from 0 to 1, or auto; got {weight!r}."))
+    model: BayesClassifier = candidate.estimator
+    rule = "--unlabelled must come with a model of how rows arise, such as nb or tan"
+    refuse((not model.has_joint, f"{rule}; {candidate.name!r} is none."))
+    if model.get_params(deep=False).get("numeric") == "auto":  # EM needs P(x), without weights
+        model = model.set_params(numeric="gaussian")
+    partly = tb.SemiSupervisedClassifier(
+        model, unlabelled_weight=weight, unlabelled=None, random_state=choosing.seed, folds=choosing.folds or _FOLDS
+    )
+    with as_usage():
+        partly.check_parameters()
+    learned = partly.fit(whole, training.target)
+    counts = f"{counted(n_labelled, 'row')} with a class, {amount(whole.n_rows - n_labelled)} without"
+    losses, chosen = learned.losses_, learned.unlabelled_weight_
+    how = f"weight {chosen:g} of these; {counted(learned.n_iter_, 'iteration')}"
+    held_out = f"log-loss {losses[chosen]:.4g} (without them {losses[0.0]:.4g})" if losses else ""
+    return learned, [("Unlabelled", lines([counts, how])), ("Held out", held_out and f"cross-validated {held_out}")]
 
 
 def _rules(choosing: Choosing, names: Sequence[str], output: Path | None, hint: str = "") -> list[tuple[object, str]]:
@@ -148,6 +202,7 @@ def _about_model(name: str, model: BayesClassifier, target: str) -> Fields:
     inner = innermost(model)
     return [
         ("Model", f"{name}: {evaluation.families.find_family(name).about}" if name else ""),
+        ("Averaged", ", ".join(f"{n} {w:.3g}" for n, w in inner.weights_.items()) if name == _BMA else ""),
         ("Calibrated", _calibrated(model)),
         ("Features", _features(inner)),
         ("Not used", _not_used(inner)),
@@ -218,12 +273,6 @@ class SequenceChoosing(Choosing):
     models, --model : NAME
         The model: markov (default) or position. auto chooses the best by cross-validation.
     """
-
-
-Unlabelled = Annotated[
-    dict[str, Any],
-    From("classifiers", "SemiSupervisedClassifier", "unlabelled_weight=unlabelled-weight:W|auto", "", "Model", False),
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -341,7 +390,8 @@ def _learn(kind: str, data: Path, task: Task, settings: dict[str, Any], columns:
         f"predict {name} {'new/' if data.is_dir() else 'rows.csv'} -o predicted.csv", f"explain {name} {some_text}",
     ]  # fmt: skip
     fields = _document_summary(corpus, n_empty, learned, columns)
-    _finish(learned, file, fields, choice, [], [command + reading.again for command in commands])
+    learned.reading_ = corpus.record
+    _finish(learned, file, fields, choice, [], commands)
 
 
 def _partly_labelled(model: BayesClassifier, weight: float | str, seed: int) -> Candidate:

@@ -41,6 +41,7 @@ from tunbridge.data.formats.request import (
     holds_text,
     marker_counts,
     nulled,
+    respelled,
     text_column,
     texts_of_nan,
     without_markers,
@@ -52,15 +53,16 @@ from tunbridge.data.formats.spelling import (
     Spelling,
     date_words,
     day_first,
+    known_spellings,
     parsed,
     spelling_of,
 )
-from tunbridge.data.frames import holes_of
 from tunbridge.data.reading import NumberForm, Reading, is_odd
 from tunbridge.data.table import Table
 from tunbridge.data.variable import Variable
 from tunbridge.errors import DataError, DataWarning, FormatError
 
+_FLOAT64 = pa.float64()
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _LARGE = 32 * 2**20
 _WIDE, _FIRST_ROWS = 1000, 8  # columns for which it pays to look at the first rows before
@@ -87,7 +89,8 @@ class CSV:
         raw = read_delimited(source, layout, columns=columns, text=as_text & {*columns}, missing=request.missing)
         if raw.num_rows == 0:
             raise no_rows(source)
-        values = {name: raw[name] for name in columns} | _long_numbers(source, layout, raw, kinds, request.missing)
+        values = dict(zip(columns, raw.columns, strict=True))
+        values |= _long_numbers(source, layout, values, kinds, request.missing)
         whole = map_threads(lambda name: _delimited_column(name, values[name], kinds.get(name)), columns)
         parts = [without_markers(column, request.missing) for column in whole]
         found = {column.variable.name: counts for column, counts in parts if counts}
@@ -368,11 +371,17 @@ def _delimited_column(name: str, values: pa.ChunkedArray, kind: Kind | None) -> 
 
 
 def _long_numbers(
-    source: Source, layout: Layout, raw: pa.Table, kinds: Mapping[str, Kind], missing: tuple[str, ...]
+    source: Source,
+    layout: Layout,
+    values: Mapping[str, pa.ChunkedArray],
+    kinds: Mapping[str, Kind],
+    missing: tuple[str, ...],
 ) -> dict[str, pa.ChunkedArray]:
     """Return as text the columns of integers too long for Arrow, which has read and rounded them as floats."""
-    free = [f.name for f in raw.schema if pa.types.is_floating(f.type) and f.name not in kinds]
-    huge = [name for name in free if (np.abs(raw[name].to_numpy()) >= 2.0**63).any()]
+    free = {name: v.to_numpy() for name, v in values.items() if v.type == _FLOAT64 and name not in kinds}
+    with np.errstate(over="ignore"):  # a sum of squares takes one look at the values; it is NaN if one of them is
+        some = [name for name, floats in free.items() if not np.dot(floats, floats) < 2.0**126]
+    huge = [name for name in some if (np.abs(free[name]) >= 2.0**63).any()]
     if not huge:
         return {}
     texts = read_delimited(source, layout, columns=huge, text=huge, missing=missing)
@@ -384,7 +393,7 @@ def _second_look(
     source: Source, layout: Layout, table: Table, found: Mapping[str, Any], missing: tuple[str, ...]
 ) -> dict[str, dict[str, int]]:
     """Return what was read as missing in columns of numbers, which hold no texts to count."""
-    unknown = [c.variable.name for c in table if c.variable.name not in found and holes_of(c).any()]
+    unknown = [c.variable.name for c in table if c.variable.name not in found and _has_holes(c)]
     if not unknown or layout.scan.n_bytes > _SECOND_LOOK:
         return {}
     raw = read_delimited(source, layout, columns=unknown, text=unknown, missing=missing)
@@ -392,10 +401,16 @@ def _second_look(
     return {c.variable.name: marker_counts(c, [*missing, *texts_of_nan(c)]) for c in texts}
 
 
+def _has_holes(column: Column) -> bool:
+    """Return whether a value is missing: the least one is NaN, or below zero."""
+    low = column.values.min()
+    return bool(np.isnan(low) if column.variable.is_continuous else low < 0)
+
+
 def _warn_of_blanks(table: Table, missing: tuple[str, ...]) -> None:
     """Warn of states that would be missing markers without the blanks around them."""
     for variable in table.variables:
-        if variable.n_states > _SEARCHED_STATES:
+        if variable.is_continuous or variable.n_states > _SEARCHED_STATES:
             continue
         texts = [state for state in variable.states or () if isinstance(state, str)]
         padded = [state for state in texts if state not in missing and state.strip() in missing]
@@ -530,17 +545,7 @@ _FLOAT = re.compile(r"[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?")
 
 def _known_spellings(known: Reading | None, layout: Layout) -> dict[str, Spelling]:
     """Return how the columns of a file that was read before are written, if this one is of the same layout."""
-    if known is None or known.delimiter != layout.delimiter:
-        return {}
-    names = {*known.numbers, *known.dates, *known.markers}
-    return {
-        name: Spelling(
-            None if name in known.dates else NumberForm(*known.numbers.get(name, ())),
-            known.dates.get(name),
-            tuple(known.markers.get(name, ())),
-        )
-        for name in names
-    }
+    return known_spellings(known) if known is not None and known.delimiter == layout.delimiter else {}
 
 
 def _converted(column: Column, spelling: Spelling, kind: Kind | None) -> tuple[Column, dict[str, int]] | None:
@@ -573,30 +578,12 @@ def _is_plain(spelling: Spelling, texts: list[str]) -> bool:
 
 def _respelled(batch: pa.RecordBatch, spellings: Mapping[str, Spelling], done: int) -> pa.RecordBatch:
     """Return a batch with these columns of text as numbers or dates."""
-    columns = []
-    for name, values in zip(batch.schema.names, batch.columns, strict=True):
-        if name in spellings:
-            texts = nulled(values, spellings[name].markers)
-            values = parsed(texts, spellings[name])
-            if holds_text(values.type):
-                texts = nulled(texts, [text for text in texts.unique().to_pylist() if text and is_odd(text)])
-                values = parsed(texts, spellings[name])
-            if holds_text(values.type) and texts.null_count < len(texts):
-                raise _misspelled(name, texts, spellings[name], done)
-        columns.append(values)
-    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
-
-
-def _misspelled(name: str, texts: pa.Array, spelling: Spelling, done: int) -> DataError:
-    """Return the error that names the first value that is not written like the others."""
-    at = next(
-        i for i in range(len(texts)) if texts[i].is_valid and holds_text(parsed(texts.slice(i, 1), spelling).type)
-    )
-    what = f"numbers with {spelling.numbers}" if spelling.numbers else f"dates as {date_words(spelling.date or '')}"
-    return DataError(
-        f"column {name!r} must hold {what}; row {done + at + 1} holds {texts[at].as_py()!r}. "
-        "Correct it or leave the cell empty."
-    )
+    names = batch.schema.names
+    columns = [
+        respelled(name, values, spellings[name], done) if name in spellings else values
+        for name, values in zip(names, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=names)
 
 
 # The record of how a file was read

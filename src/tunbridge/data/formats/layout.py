@@ -115,14 +115,17 @@ def find_layout(
         _check_delimiter(delimiter)
     lines, sep = _first_lines(source, found, _LOOK)
     choices = (delimiter,) if delimiter else (sep,) if sep else ("\t",) if source.format == "tsv" else _SNIFFED
+    sniffs, before = choices is _SNIFFED, None if known is None else known.delimiter
+    if sniffs and before is not None and before not in (*choices, " "):
+        choices = (*choices, before)
     firsts = {choice: next(records(lines, choice), None) for choice in choices}
     sizes = {choice: len(first.fields) for choice, first in firsts.items() if first is not None}
     if not sizes:
         raise FormatError(f"{source.named} must hold a table; it holds nothing but blank lines.")
     chosen = max(sizes, key=lambda choice: sizes[choice])
-    if known is not None and known.delimiter is not None and sizes.get(known.delimiter, 0) > 1:
-        chosen = known.delimiter
-    if sizes[chosen] == 1 and choices is _SNIFFED and (known is None or known.delimiter == " ") and _has_blanks(lines):
+    if before is not None and sizes.get(before, 0) > 1:
+        chosen = before
+    if sizes[chosen] == 1 and sniffs and before in (None, " ") and _has_blanks(lines):
         chosen, sizes = " ", {" ": lines[0].count(" ") + 1}
     some = _sample(lines, chosen, max(3, min(_ROWS, _FIELDS // sizes[chosen])))
     if not some[0].closed:

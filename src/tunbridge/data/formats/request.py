@@ -7,7 +7,8 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,11 +19,12 @@ from tunbridge._core.check import check_known
 from tunbridge.data.arrow import is_text
 from tunbridge.data.columns import Column, Kind, code_type, infer_column
 from tunbridge.data.formats.source import Source
+from tunbridge.data.formats.spelling import Spelling, date_words, known_spellings, parsed
 from tunbridge.data.frames import check_column_names, column_kinds
-from tunbridge.data.reading import DEFAULT_MISSING, Reading
+from tunbridge.data.reading import DEFAULT_MISSING, Reading, is_odd
 from tunbridge.data.table import Table
 from tunbridge.data.values import FEW_ROWS
-from tunbridge.data.variable import MISSING, Variable
+from tunbridge.data.variable import MISSING, Variable, number_of
 from tunbridge.errors import DataError
 
 _POOL = 1 << 16
@@ -163,6 +165,61 @@ def nulled(values: pa.ChunkedArray, markers: Collection[str]) -> pa.ChunkedArray
     return pc.if_else(marked, pa.scalar(None, pa.string()), texts)
 
 
+def respelled(
+    name: str, values: pa.ChunkedArray | pa.Array, spelling: Spelling, done: int = 0, *, or_plain: bool = False
+) -> pa.ChunkedArray | pa.Array:
+    """Return a column of text as the numbers or dates that it spells; raise with the row for what is neither.
+
+    ``or_plain`` also takes plain numbers and ISO dates, if all values are; ``done`` is the number of rows before.
+    """
+    texts = nulled(values, spelling.markers)
+    found = parsed(texts, spelling)
+    if holds_text(found.type):
+        texts = nulled(texts, [text for text in texts.unique().to_pylist() if text and is_odd(text)])
+        found = parsed(texts, spelling)
+    if holds_text(found.type) and or_plain:
+        with suppress(pa.ArrowInvalid):
+            return texts.cast(pa.timestamp("s") if spelling.date else pa.float64())
+    if holds_text(found.type) and texts.null_count < len(texts):
+        raise _misspelled(name, texts, spelling, done)
+    return found
+
+
+def _misspelled(name: str, texts: pa.ChunkedArray | pa.Array, spelling: Spelling, done: int) -> DataError:
+    """Return the error that names the first value that is not written like the others."""
+    at = next(
+        i for i in range(len(texts)) if texts[i].is_valid and holds_text(parsed(texts.slice(i, 1), spelling).type)
+    )
+    what = f"numbers with {spelling.numbers}" if spelling.numbers else f"dates as {date_words(spelling.date or '')}"
+    return DataError(
+        f"column {name!r} must hold {what}; row {done + at + 1} holds {texts[at].as_py()!r}. "
+        "Correct it or leave the cell empty."
+    )
+
+
+def unmarked(
+    values: pa.ChunkedArray | pa.Array, markers: Sequence[str]
+) -> tuple[pa.ChunkedArray | pa.Array, dict[str, int]]:
+    """Return a column of numbers in which those that are markers are null, and how often each was found.
+
+    Examples
+    --------
+    >>> values, counts = unmarked(pa.array([31, -99, 62]), ("NA", "-99", "-99.0"))
+    >>> values.to_pylist(), counts
+    ([31, None, 62], {'-99': 1})
+    """
+    if not markers or not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+        return values, {}
+    marked = {float(n): mark for mark in reversed(markers) if (n := number_of(mark)) is not None and np.isfinite(n)}
+    floats = values.cast(pa.float64(), safe=False)
+    counts = {mark: pc.sum(pc.equal(floats, n)).as_py() or 0 for n, mark in marked.items()}
+    found = {mark: n for mark, n in counts.items() if n}
+    if not found:
+        return values, {}
+    wrong = pc.is_in(floats, pa.array(list(marked), pa.float64()))
+    return pc.if_else(wrong, pa.scalar(None, values.type), values), found
+
+
 def typed_table(
     values: Mapping[str, pa.ChunkedArray],
     request: Request,
@@ -170,21 +227,37 @@ def typed_table(
     kinds: Mapping[str, Kind] | None = None,
     nulls: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Table:
-    """Return a table of columns that have types and nulls; given missing markers also count in columns of text.
+    """Return a table of columns that have types and nulls; given missing markers count in text and among numbers.
 
-    ``kinds`` are those that the file declares, ``nulls`` the markers that the file's reader has found already.
+    ``kinds`` are those that the file declares, ``nulls`` the markers that the file's reader has found already. Text in
+    columns that another table had as numbers or dates is read as it was there.
     """
-    kinds = {**(kinds or {}), **column_kinds(request.kinds, list(values))}
+    kinds = {**(kinds or {}), **request.kinds_of(list(values))}
     found = {name: dict(counts) for name, counts in (nulls or {}).items()}
-    markers, parts = request.own_missing, []
+    markers, parts, spellings = request.own_missing, [], known_spellings(request.reading)
     for name, column in values.items():
-        if markers and kinds.get(name) == "continuous" and holds_text(column.type):
-            column = nulled(column, markers)
+        if holds_text(column.type) and kinds.get(name) == "continuous":
+            column = nulled(column, markers) if markers else column
+            column = respelled(name, column, spellings[name], or_plain=True) if name in spellings else column
+        column, numbers = unmarked(column, markers)
         part, counts = without_markers(infer_column(name, column, kinds.get(name)), markers)
         parts.append(part)
-        if counts:
-            found[name] = found.get(name, {}) | counts
-    return Table.of(parts, read_as_missing=found)
+        if numbers or counts:
+            found[name] = found.get(name, {}) | numbers | counts
+    table = Table.of(parts, read_as_missing=found)
+    return table.with_reading(_typed_record(table, request))
+
+
+def _typed_record(table: Table, request: Request) -> Reading:
+    """Return how a table was read from a file with types of its own, so that others are read alike."""
+    if request.reading is not None:
+        return replace(request.reading, missing=request.missing)
+    return Reading(
+        names=table.names,
+        missing=request.missing,
+        text=tuple(v.name for v in table.variables if v.states and isinstance(v.states[0], str)),
+        kinds={v.name: "categorical" if v.is_categorical else "continuous" for v in table.variables},
+    )
 
 
 def _dictionary(values: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tunbridge.data.reading import NumberForm, is_odd
+from tunbridge.data.reading import NumberForm, Reading, is_odd
 
 _UNIT = r"[€$£¥₹₽₺₩%‰]|US\$|EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|HUF|Kč|zł|kr\.?|Fr\.|R\$|Rs\.?"
 _SPACE = "[ \u00a0\u202f\u2009]"
@@ -110,6 +110,20 @@ def spelling_of(texts: Sequence[str], habits: Habits, *, guess_markers: bool = T
 def parsed(texts: pa.ChunkedArray | pa.Array, spelling: Spelling) -> pa.ChunkedArray | pa.Array:
     """Return texts, of which some may be null, as numbers or dates; what does not fit stays as it is, in text."""
     return _parsed_numbers(texts, spelling.numbers) if spelling.numbers else _parsed_dates(texts, spelling.date or "")
+
+
+def known_spellings(known: Reading | None) -> dict[str, Spelling]:
+    """Return how the columns of numbers and dates of a table were written that was read before."""
+    if known is None:
+        return {}
+    return {
+        name: Spelling(
+            None if name in known.dates else NumberForm(*known.numbers.get(name, ())),
+            known.dates.get(name),
+            tuple(known.markers.get(name, ())),
+        )
+        for name in {*known.numbers, *known.dates, *known.markers}
+    }
 
 
 def day_first(texts: Iterable[str]) -> bool | None:

@@ -206,6 +206,18 @@ def distinct_rows(examples: Examples) -> tuple[np.ndarray, np.ndarray]:
     return rows[order[starts]], found
 
 
+def chance_of_equal(columns: Iterable[np.ndarray], n_rows: int) -> float:
+    """Return how likely two of these rows are equal, if the columns were independent of each other.
+
+    Two rows agree in a column with the frequency of pairs of equal values, Σ n_s (n_s − 1) / (n (n − 1)).
+    """
+    chance = 1.0
+    for values in columns:
+        counts = np.unique(values, return_counts=True)[1].astype(np.float64)
+        chance *= float((counts * (counts - 1)).sum()) / max(1.0, n_rows * (n_rows - 1.0))
+    return chance
+
+
 def _follows(column: np.ndarray) -> np.ndarray:
     """Return which entries equal the one before them."""
     return np.concatenate([np.zeros(min(1, len(column)), np.bool_), column[1:] == column[:-1]])

@@ -10,10 +10,14 @@ is learned from the other three and gives log P(x_f | c) of the rows that were h
 3. each number tries its other models beside all others, which may be better than the best one alone, and w is found
    again.
 
+Equal rows are copies of one another where they are too many to be equal by chance, and a weight of three stands for
+three copies. All copies of a row come into the same fold: else each row would be tested on itself, and the model that
+remembers most would win. Folds depend on the ranks of the numbers, so that the unit of a column does not matter.
+
 Densities are kept from a veto. The variance within a class has that of all classes as one more row, and is at least
 that of rounding to the column's resolution. To the n rows of the column one is added that may lie anywhere: a
 density is at least 1 / (n + 1) times a broad one, common to all classes. So a value far from all that were learned says
-nothing.
+nothing. Where weights are below one, so is that of the added row: it is their mean.
 
 References
 ----------
@@ -24,27 +28,29 @@ D. J. Hand, K. Yu (2001). Idiot's Bayes: not so stupid after all? International 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from tunbridge.classifiers._reading import numbers_of
-from tunbridge.classifiers._rows import Examples, distinct_rows
-from tunbridge.classifiers.naive._densities import curve_of, resolution, soft_gaussian
+from tunbridge.classifiers._rows import Examples, chance_of_equal, distinct_rows
+from tunbridge.classifiers.naive._densities import resolution, soft_gaussian, soft_kernel
 from tunbridge.counts import moments_within
+from tunbridge.data import Table
 from tunbridge.data.discretisation import Discretisation, mdl_cuts
 from tunbridge.errors import DataError
 from tunbridge.probability.kernel_density import points_of
 
 ROLES = ("gaussian", "log-gaussian", "kernel", "discretise", "category")
 
-_FOLDS, _ROWS, _FEWEST = 4, 1000, 20
+_FOLDS, _ROWS, FEWEST = 4, 1000, 20
+_BY_CHANCE = 0.2  # equal rows that a row may be expected to have, from which on they are no copies
 _LARGE = 50_000  # rows of a table that are looked at
 _CELLS = 1 << 23  # log-likelihoods that are kept: rows × classes × models of all numbers
 _MANY = 64  # numbers for which kernel densities are not tried
 _CATEGORIES = 32  # integers that may each have a category
-_KNOTS = 256  # of a curve in a fold
 _GAIN = 1e-3  # of the mean log-likelihood, for which a model is changed for another
 _LEAST, _HALVINGS = 0.02, 12  # the least weight; steps to find it
 
@@ -62,11 +68,15 @@ class Automatic:
         that are modelled so.
     lows : mapping of int to float
         For those that are modelled by their logarithm what a value counts as that is smaller: half of the smallest.
+    added : float
+        The weight of the row that is added to each density and may lie anywhere: one, or the mean weight of the rows
+        if that is less.
     """
 
     weight: float = 1.0
     steps: Mapping[int, float] = field(default_factory=dict)
     lows: Mapping[int, float] = field(default_factory=dict)
+    added: float = 1.0
 
 
 class Choice(NamedTuple):
@@ -87,7 +97,8 @@ def choose(examples: Examples, asked: Mapping[int, str]) -> Choice:
         return Choice(dict(asked), {}, Automatic())
     whole = _known(examples)
     some = _some(whole)
-    chosen, weight = _chosen(some, numbers) if numbers else ({}, 1.0)
+    added = _added(whole.mass)
+    chosen, weight = _chosen(some, numbers, added) if numbers else ({}, 1.0)
     roles = {**asked, **chosen}
     steps: dict[int, float] = {}
     lows: dict[int, float] = {}
@@ -107,7 +118,7 @@ def choose(examples: Examples, asked: Mapping[int, str]) -> Choice:
             cuts[j] = _categories(distinct)
         if j in chosen:
             steps[j] = resolution(distinct)
-    return Choice(roles, cuts, Automatic(weight, steps, lows))
+    return Choice(roles, cuts, Automatic(weight, steps, lows, added))
 
 
 def _known(examples: Examples) -> Examples:
@@ -121,6 +132,11 @@ def _some(examples: Examples) -> Examples:
     if examples.n_rows <= _LARGE:
         return examples
     return examples.take(np.random.default_rng(0).permutation(examples.n_rows) < _LARGE)
+
+
+def _added(mass: np.ndarray) -> float:
+    """Return the mean weight of the rows, where a row of a weight above one stands for several of equal weight."""
+    return float(mass.sum() / np.ceil(mass).sum()) if len(mass) else 1.0
 
 
 def _low(distinct: np.ndarray, name: str) -> float:
@@ -176,14 +192,13 @@ class _HeldOut(NamedTuple):
         return 0.5 * (low + high)
 
 
-def _chosen(examples: Examples, numbers: Sequence[int]) -> tuple[dict[int, str], float]:
+def _chosen(examples: Examples, numbers: Sequence[int], added: float) -> tuple[dict[int, str], float]:
     """Return the model of each number, and the weight of all."""
     roles = dict.fromkeys(numbers, "gaussian")
-    sample = _sample(examples, len(numbers))
-    folds = sample.folds(_FOLDS, 0) if sample.n_rows >= _FEWEST else []
+    sample, folds = _sample(examples, len(numbers))
     if len(folds) < 2:
         return roles, 1.0
-    held = _held_out(sample, folds, numbers)
+    held = _held_out(sample, folds, numbers, added)
     for j, terms in held.terms.items():
         roles[j] = min(terms, key=lambda role: held.loss(held.prior + terms[role]))
     total = sum((held.terms[j][roles[j]] for j in held.terms), np.zeros_like(held.base))
@@ -204,16 +219,36 @@ def _improved(held: _HeldOut, j: int, roles: dict[int, str], weight: float, tota
     return rest + terms[roles[j]]
 
 
-def _sample(examples: Examples, n_numbers: int) -> Examples:
-    """Return up to 1000 different rows with their weights."""
+def _sample(examples: Examples, n_numbers: int) -> tuple[Examples, list[np.ndarray]]:
+    """Return up to 1000 different rows with their weights, and the share of each that is held out in each fold."""
     room = _CELLS // (examples.target.n_states * len(ROLES) * max(1, n_numbers))
-    rows, weights = distinct_rows(examples)
-    some = slice(0, max(_FEWEST, min(_ROWS, room)))  # sorted by keys, which are random
-    sample = examples.take(rows[some])
-    return Examples(sample.rows, sample.classes, sample.target, weights[some])
+    ranked = replace(examples, rows=_ranked(examples.rows))
+    rows, weights = distinct_rows(ranked)
+    some = slice(0, max(FEWEST, min(_ROWS, room)))  # sorted by keys, which are random
+    ranked, rows, weights = ranked.take(rows), rows[some], weights[some]
+    columns = (ranked.classes, *ranked.rows.columns)
+    are_copies = ranked.n_rows * chance_of_equal(columns, ranked.n_rows) < _BY_CHANCE
+    if len(rows) < FEWEST:
+        return examples.take(rows), []
+    dealt = replace(ranked.take(np.arange(len(rows))), weights=None if are_copies else weights)
+    return replace(examples.take(rows), weights=weights), dealt.folds(_FOLDS, 0)
 
 
-def _held_out(sample: Examples, folds: Sequence[np.ndarray], numbers: Sequence[int]) -> _HeldOut:
+def _ranked(table: Table) -> Table:
+    """Return a table with the ranks of numbers instead of them: neither units nor constant numbers matter to folds."""
+    columns = []
+    for j, column in enumerate(table):
+        if column.variable.is_continuous:
+            values = numbers_of(table, j)
+            ranks = np.unique(values, return_inverse=True)[1].astype(np.float64)
+            column = column._replace(values=np.where(np.isnan(values), np.nan, ranks))
+            if not ranks.any():
+                continue
+        columns.append(column)
+    return Table.of_valid(columns, table) if columns else table
+
+
+def _held_out(sample: Examples, folds: Sequence[np.ndarray], numbers: Sequence[int], added: float) -> _HeldOut:
     """Return the log-likelihoods of the rows that are held out in each fold, by all models."""
     n_classes, mass = sample.target.n_states, sample.mass
     held = [np.flatnonzero(share > 0.0) for share in folds]
@@ -236,7 +271,7 @@ def _held_out(sample: Examples, folds: Sequence[np.ndarray], numbers: Sequence[i
         values = _in_unit(values)
         for role in possible:
             parts = [
-                _term(role, values, sample.classes, w, n_classes)(values[some])
+                _term(role, values, sample.classes, w, n_classes, added)(values[some])
                 for w, some in zip(kept, held, strict=True)
             ]
             terms[j][role] = np.concatenate(parts, axis=1)
@@ -266,7 +301,7 @@ def _in_unit(values: np.ndarray) -> np.ndarray:
 
 
 def _term(
-    role: str, values: np.ndarray, classes: np.ndarray, mass: np.ndarray, n_classes: int
+    role: str, values: np.ndarray, classes: np.ndarray, mass: np.ndarray, n_classes: int, added: float
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function that gives log P(x | c) of values, by class, as learned from rows of these weights."""
     use = (mass > 0.0) & ~np.isnan(values)
@@ -280,15 +315,14 @@ def _term(
         return lambda new: table[:, cuts.codes(new).astype(np.intp)]
     if role == "kernel":
         points = tuple(points_of(x[y == k], w[y == k]) for k in range(n_classes))
-        curve = curve_of(points, resolution(distinct), n_knots=_KNOTS)
-        return curve.log_density
+        return partial(soft_kernel, points, resolution(distinct), added)
     low = 0.5 * distinct[0]
     step = resolution(np.log(distinct) if role == "log-gaussian" else distinct)
 
     def as_modelled(new: np.ndarray) -> np.ndarray:
         return np.log(np.maximum(new, low)) if role == "log-gaussian" else new
 
-    gaussian = soft_gaussian(moments_within([as_modelled(x)], y, n_classes, weights=w), np.array([step]))
+    gaussian = soft_gaussian(moments_within([as_modelled(x)], y, n_classes, weights=w), np.array([step]), added)
     return lambda new: gaussian.log_density(as_modelled(new), 0)
 
 

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tunbridge._core.check import counted
-from tunbridge.classifiers._rows import chance_of_equal
 from tunbridge.data import Column, Table
 from tunbridge.data.variable import number_of
 from tunbridge.errors import DataError
@@ -157,6 +156,13 @@ def copies_note(table: Table, splits: Splits) -> str:
 
 
 def _chance_of_copy(table: Table) -> float:
-    """Return how likely a row has an equal one by chance, if the columns were independent of each other."""
+    """Return how likely a row has an equal one by chance, if the columns were independent of each other.
+
+    Two rows agree in a column with the frequency of pairs of equal values, Σ n_s (n_s − 1) / (n (n − 1)).
+    """
     head = table.take(slice(0, _LOOKED_AT))
-    return float(-np.expm1(-table.n_rows * chance_of_equal(head.columns, head.n_rows)))
+    n, agreement = head.n_rows, 1.0
+    for values in head.columns:
+        counts = np.unique(values, return_counts=True)[1].astype(np.float64)
+        agreement *= float((counts * (counts - 1)).sum()) / max(1.0, n * (n - 1.0))
+    return float(-np.expm1(-table.n_rows * agreement))

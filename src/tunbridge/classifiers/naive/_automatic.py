@@ -10,9 +10,9 @@ is learned from the other three and gives log P(x_f | c) of the rows that were h
 3. each number tries its other models beside all others, which may be better than the best one alone, and w is found
    again.
 
-Equal rows are copies of one another where they are too many to be equal by chance, and a weight of three stands for
-three copies. All copies of a row come into the same fold: else each row would be tested on itself, and the model that
-remembers most would win. Folds depend on the ranks of the numbers, so that the unit of a column does not matter.
+All copies of a row come into the same fold, and so does a row of weight three: else it would be tested on itself, and
+the model that remembers most would win. Folds depend on the ranks of the numbers, so that the unit of a column does
+not matter.
 
 Densities are kept from a veto. The variance within a class has that of all classes as one more row, and is at least
 that of rounding to the column's resolution. To the n rows of the column one is added that may lie anywhere: a
@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tunbridge.classifiers._reading import numbers_of
-from tunbridge.classifiers._rows import Examples, chance_of_equal, distinct_rows
+from tunbridge.classifiers._rows import Examples, distinct_rows
 from tunbridge.classifiers.naive._densities import resolution, soft_gaussian, soft_kernel
 from tunbridge.counts import moments_within
 from tunbridge.data import Table
@@ -46,7 +46,6 @@ from tunbridge.probability.kernel_density import points_of
 ROLES = ("gaussian", "log-gaussian", "kernel", "discretise", "category")
 
 _FOLDS, _ROWS, FEWEST = 4, 1000, 20
-_BY_CHANCE = 0.2  # equal rows that a row may be expected to have, from which on they are no copies
 _LARGE = 50_000  # rows of a table that are looked at
 _CELLS = 1 << 23  # log-likelihoods that are kept: rows × classes × models of all numbers
 _MANY = 64  # numbers for which kernel densities are not tried
@@ -225,13 +224,9 @@ def _sample(examples: Examples, n_numbers: int) -> tuple[Examples, list[np.ndarr
     ranked = replace(examples, rows=_ranked(examples.rows))
     rows, weights = distinct_rows(ranked)
     some = slice(0, max(FEWEST, min(_ROWS, room)))  # sorted by keys, which are random
-    ranked, rows, weights = ranked.take(rows), rows[some], weights[some]
-    columns = (ranked.classes, *ranked.rows.columns)
-    are_copies = ranked.n_rows * chance_of_equal(columns, ranked.n_rows) < _BY_CHANCE
-    if len(rows) < FEWEST:
-        return examples.take(rows), []
-    dealt = replace(ranked.take(np.arange(len(rows))), weights=None if are_copies else weights)
-    return replace(examples.take(rows), weights=weights), dealt.folds(_FOLDS, 0)
+    rows, weights = rows[some], weights[some]
+    dealt = replace(ranked.take(rows), weights=weights).folds(_FOLDS, 0) if len(rows) >= FEWEST else []
+    return replace(examples.take(rows), weights=weights), dealt
 
 
 def _ranked(table: Table) -> Table:

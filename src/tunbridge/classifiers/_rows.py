@@ -157,19 +157,36 @@ class Examples:
 
         Which fold a row comes into depends on its key and the seed: the order of rows and columns does not matter.
         Within a class the rows are sorted by their keys and dealt to the folds in turn, so that every fold has its
-        share of every class. A row of weight 3 is three equal rows, which are dealt one by one; other weights are
-        rounded up to a number of equal parts. Rows without a class, without weight, or alone in their class are never
-        held out.
+        share of every class. Equal rows are copies, and so are the three that a weight of 3 stands for: they come into
+        one fold, or a model would be tested on what it has learned. Where many rows differ in their class only, few
+        different ones are possible, and equal ones are no copies: they are dealt one by one, a row of weight 3 as three
+        rows; other weights are rounded up to a number of equal parts. Rows without a class, without weight, or alone in
+        their class are never held out.
         """
-        start, parts = _dealt(self.rows.keys(seed), self.classes, self.weights)
-        shares = []
-        for fold in range(n_folds):  # part t of the line is held out with fold t mod n_folds
-            inside = (start + parts - 1 - fold) // n_folds - (start - 1 - fold) // n_folds
-            shares.append(inside / np.maximum(parts, 1))
-        return [share for share in shares if share.any()]
+        keys = self.rows.keys(seed)
+        features = np.unique(keys, return_inverse=True)[1].astype(np.int64)
+        kinds = features * (self.target.n_states + 1) + self.classes + 1
+        _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
+        used = (self.classes >= 0) & (self.mass > 0)
+        n_kinds, n_features = len(np.unique(kinds[used])), len(np.unique(features[used]))
+        if n_kinds - n_features > _CONFLICTS * n_kinds:
+            return _shares(keys, self.classes, self.weights, n_folds)
+        present = np.sign(np.bincount(kind, self.mass))
+        return [share[kind] for share in _shares(keys[first], self.classes[first], present, n_folds)]
 
 
+_CONFLICTS = 0.1  # different rows that differ from another in their class only, from which on equal rows are no copies
 _MOST_PARTS = 1 << 20  # a row that is in every fold does not change with more parts
+
+
+def _shares(keys: np.ndarray, classes: np.ndarray, weights: np.ndarray | None, n_folds: int) -> list[np.ndarray]:
+    """Return the share of each row that is held out in each fold that has rows."""
+    start, parts = _dealt(keys, classes, weights)
+    shares = []
+    for fold in range(n_folds):  # part t of the line is held out with fold t mod n_folds
+        inside = (start + parts - 1 - fold) // n_folds - (start - 1 - fold) // n_folds
+        shares.append(inside / np.maximum(parts, 1))
+    return [share for share in shares if share.any()]
 
 
 def _dealt(keys: np.ndarray, classes: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

@@ -166,6 +166,8 @@ def _n_log_n(n: np.ndarray) -> np.ndarray:
 def _shortens(whole: np.ndarray, left: np.ndarray, right: np.ndarray) -> bool:
     """Return whether the cut of a set into sides of these class counts passes the criterion of Fayyad and Irani."""
     (n, k, ent), (n_1, k_1, ent_1), (n_2, k_2, ent_2) = _entropy(whole), _entropy(left), _entropy(right)
+    if n < 2:  # weights can be too small to be seen beside those of other sets
+        return False
     gain = ent - n_1 / n * ent_1 - n_2 / n * ent_2
     log_patterns = k * math.log2(3) + math.log1p(-2 * 3.0**-k) / math.log(2)  # log₂(3ᵏ − 2) for any number of classes
     price = math.log2(n - 1) + log_patterns - (k * ent - k_1 * ent_1 - k_2 * ent_2)
@@ -176,5 +178,5 @@ def _entropy(counts: np.ndarray) -> tuple[float, int, float]:
     """Return the number of rows, of classes among them, and the entropy of the classes in bits."""
     present = counts[counts > 0]  # a weight can be too small to be seen beside the others
     n = float(present.sum())
-    share = present / n
+    share = present / n if present.size else present
     return n, present.size, -float(share @ np.log2(np.maximum(share, _TINY)))

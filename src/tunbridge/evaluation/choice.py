@@ -50,7 +50,7 @@ from tunbridge.evaluation.cross_validation import (
 )
 from tunbridge.evaluation.labelled import Labelled, labelled
 from tunbridge.evaluation.scores import Scores, plain_name
-from tunbridge.evaluation.splits import Splits
+from tunbridge.evaluation.splits import Splits, copies_note
 
 if TYPE_CHECKING:
     import pandas
@@ -62,6 +62,7 @@ BUDGET = 20.0
 """The default time budget in seconds."""
 
 _ROWS, _PROBE = 5_000, 500  # rows of a large table that are looked at, and those that tell the time of a fold
+_RARE = 20  # rows of a rare class among those that are looked at, at least
 _FAR = 3.0  # standard errors behind the best
 _LEAST_GROWTH = 0.3  # of the time of a fold that grows with the rows, at least
 _TOO_LONG = "would take too long to learn from all rows"
@@ -268,9 +269,11 @@ def _raced(
         raise DataError("some row must have a weight above zero; all weights are zero.")
     some, notes = rows, []
     if rows.n_rows > _ROWS:
-        some = rows.take(_some(rows.n_rows, _ROWS, seed))
-        notes = [f"compared on {_ROWS} of {rows.n_rows} rows"]
+        some = rows.take(_some(rows, _ROWS, seed))
+        notes = [f"compared on {some.n_rows} of {rows.n_rows} rows"]
     splits, _, more = splits_of(some, folds, seed, 1)
+    if copies := copies_note(some.table, splits):
+        more.append(copies)
     if rows.left_out:
         notes.append(f"{counted(rows.left_out, 'row')} without {rows.target} left out")
     race = _Race(some, candidates, splits, rows.n_rows, budget, began, notes=[*notes, *more])
@@ -279,9 +282,21 @@ def _raced(
     return race
 
 
-def _some(n_rows: int, n: int, seed: int) -> np.ndarray:
-    """Return a mask of so many rows."""
-    return np.random.default_rng(seed).permutation(n_rows) < n
+def _some(rows: Labelled, n: int, seed: int) -> np.ndarray:
+    """Return a mask of so many rows that have a weight, each class with its share of them.
+
+    A rare class has some rows at least, all of them if it has no more.
+    """
+    drawn = np.random.default_rng(seed).permutation(np.flatnonzero(rows.weights > 0))
+    by_class = drawn[np.argsort(rows.codes[drawn], kind="stable")]
+    codes = rows.codes[by_class]
+    counts = np.bincount(codes, minlength=len(rows.classes))
+    place = np.arange(len(codes)) - (np.cumsum(counts) - counts)[codes]
+    least = min(_RARE, n // (2 * len(counts)))
+    order = np.argsort(np.where(place < least, 0.0, (place + 0.5) / counts[codes]), kind="stable")
+    mask = np.zeros(rows.n_rows, np.bool_)
+    mask[by_class[order[:n]]] = True
+    return mask
 
 
 @dataclass
@@ -387,7 +402,8 @@ class _Race:
             report(f"{name}, fold {fold + 1}", share)
             expected = self.probes.get(name, 0.0) * train.n_rows / _PROBE if not fold else 0.0
             if found and 1.5 * expected > self.left:
-                self.notes.append(f"{name} left out: a fold would take about {seconds_text(expected).strip()}")
+                about = f"a fold would take about {seconds_text(expected).strip()}"
+                self.notes.append(f"{name} left out: {about if expected else 'the time budget is used up'}")
                 continue
             try:
                 found[name] = run_once(candidate, train, held_out, fold, wanted=Wanted(keep_predictions=True))
@@ -413,7 +429,7 @@ class _Race:
         """Return how long each model takes for some of the rows, if they are many."""
         if train.n_rows <= 4 * _PROBE or not math.isfinite(self.budget):
             return {}
-        few = train.take(_some(train.n_rows, _PROBE, 0))
+        few = train.take(_some(train, _PROBE, 0))
         found = {}
         for candidate in self.candidates:
             began = time.perf_counter()

@@ -253,6 +253,8 @@ class Comparison:
         """Return a sentence on which model is the best, and which are as good."""
         usual = self.baseline_summary()[CRITERION].mean
         best = self.summary(self.best)[CRITERION].mean
+        if math.isinf(best) and math.isinf(usual):
+            return f"Every {CRITERION} is infinite: held-out rows have classes that no training row has."
         if not best < usual:
             what = "No model is" if len(self.models) > 1 else f"{self.best} is no"
             return f"{what} better than the class frequencies ({CRITERION} {best:.3f} against {usual:.3f})."

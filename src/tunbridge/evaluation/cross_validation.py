@@ -22,7 +22,7 @@ import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,9 +41,6 @@ from tunbridge.evaluation.labelled import Labelled, labelled
 from tunbridge.evaluation.predictions import Mistake, Predictions, realised_cost
 from tunbridge.evaluation.scores import Scores
 from tunbridge.evaluation.splits import NEVER, Splits, copies_note, group_folds, time_folds
-
-if TYPE_CHECKING:
-    pass
 
 _BAR = 24
 

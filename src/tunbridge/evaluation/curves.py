@@ -64,6 +64,9 @@ class Thresholds:
         weights = np.ones(len(p)) if sample_weight is None else np.asarray(sample_weight, np.float64)
         if not positive.shape == p.shape == weights.shape or p.ndim != 1:
             raise DataError(f"each row must have a probability and a class; got {p.shape} and {positive.shape}.")
+        if np.isnan(p).any():
+            row = int(np.isnan(p).argmax()) + 1
+            raise DataError(f"probabilities must be numbers; got NaN in row {row}. Leave such rows out.")
         if not weights[positive].sum() > 0 or not weights[~positive].sum() > 0:
             raise DataError("a curve must have rows of the class and others; all rows are on one side.")
         order = np.argsort(-p, kind="stable")

@@ -117,7 +117,9 @@ class Labelled:
 
     def take(self, mask: np.ndarray) -> Labelled:
         """Return some of the rows; the classes are still those of all."""
-        found = replace(self, table=self.table.take(mask), source=rows_of(self.source, mask))
+        each = {name: getattr(self, name) for name in ("numbers", "groups", "times")}
+        each = {name: values if values is None else values[mask] for name, values in each.items()}
+        found = replace(self, table=self.table.take(mask), source=rows_of(self.source, mask), **each)
         found.__dict__["classes"] = self.classes
         return found
 

@@ -3,7 +3,8 @@
 The network is learned from all rows as they are, by EM: categories as such, numbers as linear Gaussian variables
 (positive numbers that are very skewed by their logarithms). Then every missing cell gets what the network infers from
 the rest of its row (:mod:`tunbridge.inference.filling`): the most probable state and its probability, or the
-conditional mean and an interval. So the cells of a column differ with what is known of their rows.
+conditional mean (of logarithms, which is the median of the numbers) and an interval. So the cells of a column differ
+with what is known of their rows.
 
 What cannot be inferred is left as it is, and named: identifiers, free text, and columns without values.
 
@@ -149,8 +150,9 @@ def impute(
     frame : frame, dict of columns, or Table
         The rows; any values may be missing.
     method : {"most-probable", "sample"}
-        The most probable category and the expected number given the rest of the row, which is right most often; or a
-        draw from their joint distribution, which keeps the spread of the data and the dependences between columns.
+        The most probable category and the expected number given the rest of the row (of positive, very skewed numbers
+        the median, as they are modelled by their logarithm); or a draw from their joint distribution, which keeps the
+        spread of the data and the dependences between columns.
     columns : iterable of str, optional
         The columns to fill; default: all.
     ignore : iterable of str
@@ -332,11 +334,22 @@ def _times(column: Column, days: np.ndarray) -> np.ndarray:
 def _numbers(
     column: Column, values: np.ndarray, half: np.ndarray, is_logarithm: bool
 ) -> tuple[np.ndarray, tuple[list[float], list[float]]]:
-    """Return numbers within the range and with the precision of a column, and the ends of their intervals."""
+    """Return numbers with the sign and the precision of a column, and the ends of their intervals.
+
+    They may lie beyond the known values: what is missing may be what is large. An end is moved where it would leave
+    out a number that was rounded.
+    """
     known = column.values[~np.isnan(column.values)]
-    back = np.exp if is_logarithm else np.asarray
-    found, low, high = (back(part) for part in (values, values - half, values + half))
-    found = np.clip(found, known.min(), known.max())
     digits = next((k for k in range(_MOST_DIGITS) if (known == np.round(known, k)).all()), None)
+    least, most = _bounds(known, digits)
+    back = np.exp if is_logarithm else np.asarray
+    found, low, high = (np.clip(back(part), least, most) for part in (values, values - half, values + half))
     found = found if digits is None else np.round(found, digits)
-    return found, (low.tolist(), high.tolist())
+    return found, (np.minimum(low, found).tolist(), np.maximum(high, found).tolist())
+
+
+def _bounds(known: np.ndarray, digits: int | None) -> tuple[float, float]:
+    """Return what numbers of one sign must not go below or above: zero, or the number next to it if none is zero."""
+    next_to_zero = 0.5 * float(np.abs(known).min()) if digits is None else 10.0**-digits
+    nearest = 0.0 if (known == 0.0).any() else next_to_zero
+    return nearest if known.min() >= 0.0 else -np.inf, -nearest if known.max() <= 0.0 else np.inf

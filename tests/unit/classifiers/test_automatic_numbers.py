@@ -7,7 +7,7 @@ import pytest
 
 import tunbridge as tb
 from tunbridge.classifiers.naive._automatic import _HeldOut
-from tunbridge.classifiers.naive._densities import curve_of, soft_gaussian
+from tunbridge.classifiers.naive._densities import curve_of, soft_gaussian, soft_kernel
 from tunbridge.counts import moments_within
 from tunbridge.kernels.compiled import kernels_forced
 from tunbridge.probability.kernel_density import points_of
@@ -101,7 +101,109 @@ class TestTheChoice:
         assert held.weight(total) == pytest.approx(min(losses, key=lambda w: losses[w]), abs=0.005)
 
 
+class TestWeights:
+    """A weight is a number of equal rows, and equal rows must not be learned from and held out at once."""
+
+    @staticmethod
+    def data(n, seed):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 2, n)
+        return {"a": rng.normal(y, 1.0), "b": np.exp(rng.normal(0.5 * y, 1.0)), "c": rng.normal(0.0, 1.0, n)}, y
+
+    @classmethod
+    def loss(cls, weights):
+        (X, y), (new, truth) = cls.data(400, 0), cls.data(5_000, 1)
+        p = tb.NaiveBayesClassifier().fit(X, y, sample_weight=weights).predict_proba(new)
+        return -np.log(p[np.arange(len(truth)), truth]).mean()
+
+    @pytest.mark.parametrize("weight", [1e-6, 1e-3, 2.0, 4.0, 10.0, 1e3, 1e6])
+    def test_the_same_weight_for_all_rows_hardly_matters(self, weight):
+        assert self.loss(np.full(400, weight)) < self.loss(None) + 0.03
+
+    def test_survey_weights(self):
+        weights = np.random.default_rng(2).lognormal(np.log(3000.0), 0.8, 400)
+        assert self.loss(weights) < 0.65
+
+    def test_weights_are_repeated_rows(self):
+        X, y = self.data(300, 0)
+        weights = np.random.default_rng(3).integers(0, 6, 300)
+        rows = np.repeat(np.arange(300), weights)
+        repeated = tb.NaiveBayesClassifier().fit({k: v[rows] for k, v in X.items()}, y[rows])
+        weighted = tb.NaiveBayesClassifier().fit(X, y, sample_weight=weights)
+        assert weighted.numeric_ == repeated.numeric_
+        np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-8)
+
+    @pytest.mark.parametrize("weight", [1e-2, 1e-3, 1e-6])
+    def test_small_weights_leave_the_probabilities_as_they_are(self, weight):
+        rng = np.random.default_rng(0)
+        x, y = np.append(rng.normal(0, 1, 500), rng.normal(3, 1, 500)), np.repeat([0, 1], 500)
+        p, q = (
+            tb.NaiveBayesClassifier().fit({"x": x}, y, sample_weight=np.full(1000, w)).predict_proba({"x": [-1.0, 4.0]})
+            for w in (1.0, weight)
+        )
+        np.testing.assert_allclose(q, p, rtol=1e-9)
+
+    def test_equal_rows_by_chance_are_no_copies(self):
+        """Of ten integers and two classes every row has many equal ones; each tells about the others."""
+        rng = np.random.default_rng(0)
+        x = rng.integers(0, 10, 2_000)
+        y = x % 2 != (rng.random(2_000) < 0.05)
+        clf = tb.NaiveBayesClassifier().fit({"x": x.astype(float)}, y)
+        assert clf.numeric_["x"] in ("category", "discretise")
+        assert clf.score({"x": x.astype(float)}, y) > 0.9
+
+
+@pytest.mark.parametrize("unit", [7.3, 1e-30, 1e5, 2.0**100])
+def test_the_unit_of_a_column_does_not_matter(unit):
+    X, y = columns(300)
+    plain = tb.NaiveBayesClassifier().fit({k: X[k] for k in ("normal", "skewed")}, y)
+    other = tb.NaiveBayesClassifier().fit({k: X[k] * unit for k in ("normal", "skewed")}, y)
+    assert other.numeric_ == plain.numeric_
+    assert other.numeric_weight_ == pytest.approx(plain.numeric_weight_, rel=1e-9)
+
+
+def heavy_tailed(kind):
+    rng = np.random.default_rng(0)
+    if kind == "lognormal":
+        return [np.exp(rng.normal(k, 2.0, 3_000)) for k in (0, 1)]
+    if kind == "cauchy":
+        return [rng.standard_cauchy(3_000) + k for k in (0, 1)]
+    if kind == "narrow and wide":
+        return [rng.normal(0.0, 1e-3, 2_000), rng.normal(0.0, 100.0, 2_000)]
+    return [np.append(rng.normal(k, 0.6, 400), far) for k, far in ((0, [70.0, -1e6]), (1, [100.0, 101.0]))]
+
+
+def around(values):
+    """Return values, the middles between them, and others over twice their range."""
+    known = np.unique(np.concatenate(values))
+    middles, wide = 0.5 * (known[1:] + known[:-1]), np.linspace(2 * known[0], 2 * known[-1], 999)
+    return np.sort(np.concatenate([known, middles, wide]))
+
+
 class TestNoVeto:
+    @pytest.mark.parametrize("kind", ["lognormal", "cauchy", "narrow and wide", "outliers"])
+    def test_curves_are_the_exact_sums(self, kind):
+        values = heavy_tailed(kind)
+        points, at = tuple(points_of(v, np.ones(len(v))) for v in values), around(values)
+        found, exact = curve_of(points, 0.0).log_density(at), soft_kernel(points, 0.0, 1.0, at)
+        np.testing.assert_allclose(found[0] - found[1], exact[0] - exact[1], atol=0.1, rtol=0)
+
+    @pytest.mark.parametrize("kind", ["lognormal", "cauchy", "narrow and wide", "outliers"])
+    def test_no_value_is_certain(self, kind):
+        """The log-odds are at most log(1 + 2 K n) for kernels, 2 log(n + 1) for normal densities."""
+        values = heavy_tailed(kind)
+        x, y = np.concatenate(values), np.repeat([0, 1], [len(v) for v in values])
+        n, at = len(x), around(values)
+        curve = curve_of(tuple(points_of(v, np.ones(len(v))) for v in values), 0.0).log_density(at)
+        assert np.ptp(curve, axis=0).max() <= np.log1p(4 * n) + 1e-9
+        soft = soft_gaussian(moments_within([x], y, 2), np.array([0.0]))
+        assert np.ptp(soft.log_density(at, 0), axis=0).max() <= 2 * np.log1p(n) + 1e-9
+
+    def test_one_row_far_away_is_weak_evidence(self):
+        x, y = np.append(np.random.default_rng(0).normal(size=1_000), 1e6), np.append(np.arange(1_000) % 2, 2)
+        soft = soft_gaussian(moments_within([x], y, 3), np.array([0.0]))
+        assert np.ptp(soft.log_density(np.array([1e6]), 0)) < 2 * np.log1p(1_001) + 1e-9
+
     def test_a_number_that_is_constant_in_one_class(self):
         rng = np.random.default_rng(0)
         y = np.repeat([0, 1], 50)
@@ -125,7 +227,7 @@ class TestNoVeto:
         x, y = rng.normal(size=200), rng.integers(0, 2, 200)
         at = np.linspace(-60, 60, 200_001)
         soft = soft_gaussian(moments_within([x], y, 2), np.array([0.0]))
-        curve = curve_of(tuple(points_of(x[y == k], np.ones((y == k).sum())) for k in (0, 1)), 0.0, n_knots=4096)
+        curve = curve_of(tuple(points_of(x[y == k], np.ones((y == k).sum())) for k in (0, 1)), 0.0)
         for logs in (*soft.log_density(at, 0), *np.where(np.abs(at) < 8, curve.log_density(at), -np.inf)):
             assert np.trapezoid(np.exp(logs), at) == pytest.approx(1.0, abs=0.02)
 
@@ -155,3 +257,14 @@ def test_files_and_batches(tmp_path):
     again = tb.load(tmp_path / "m.tb")
     assert again.numeric_ == clf.numeric_
     np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
+
+
+def test_a_small_first_batch_leaves_numbers_gaussian_with_a_warning():
+    X, y = columns(60)
+    clf, few = tb.NaiveBayesClassifier(), {k: v[:6] for k, v in X.items()}
+    with pytest.warns(tb.DataWarning, match="the first batch must have 20 rows or more .*; got 6 rows, so 'normal', "):
+        clf.partial_fit(few, y[:6])
+    assert set(clf.partial_fit(X, y).numeric_.values()) == {"gaussian"}
+    tb.NaiveBayesClassifier(numeric="gaussian").partial_fit(few, y[:6])
+    tb.NaiveBayesClassifier().partial_fit(X, y, sample_weight=np.full(60, 0.01))
+    tb.NaiveBayesClassifier().fit(few, y[:6])

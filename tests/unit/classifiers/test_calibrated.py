@@ -456,3 +456,18 @@ def test_the_estimator_given_is_left_alone():
     assert not hasattr(given, "classes_")
     assert clone(clf).estimator is not given
     assert clf.set_params(estimator__smoothing=2).estimator.smoothing == 2
+
+
+def test_weights_do_not_let_the_calibration_see_what_was_learned():
+    def rows(n, seed):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 2, n)
+        return {f"x{i}": rng.normal(0.5 * y, 1.0) for i in range(6)}, y
+
+    def loss(weight):
+        (X, y), (new, true) = rows(300, 0), rows(2_000, 1)
+        clf = tb.CalibratedClassifier(tb.NaiveBayesClassifier(numeric="kernel"))
+        p = clf.fit(X, y, sample_weight=np.full(300, weight)).predict_proba(new)
+        return -np.log(p[np.arange(2_000), true]).mean()
+
+    assert loss(50.0) < loss(1.0) + 0.1

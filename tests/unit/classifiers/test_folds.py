@@ -38,8 +38,22 @@ def test_every_row_is_held_out_once_and_classes_are_spread_evenly():
         assert sizes.max() - sizes.min() <= 1
 
 
-def test_weights_are_dealt_as_rows():
+def test_copies_and_weights_come_into_one_fold():
     rows, classes = batch(), np.arange(60) % 2
+    weights = np.where(np.arange(60) < 30, 3.0, 0.7)
+    weights[5] = 0.0
+    found = shares(deal_folds(rows, classes, weights, n_folds=4, seed=0))
+    assert found[:, 5].tolist() == [0, 0, 0, 0]
+    assert set(np.delete(found, 5, axis=1).ravel().tolist()) == {0.0, 1.0}
+    np.testing.assert_array_equal(np.delete(found.sum(axis=0), 5), np.ones(59))
+    several = np.repeat(np.arange(60), np.where(weights == 3.0, 3, weights > 0))
+    repeated = shares(deal_folds(rows.take(several), classes[several], None, n_folds=4, seed=0))
+    np.testing.assert_array_equal(repeated, found[:, several])
+
+
+def test_equal_rows_of_several_classes_are_dealt_one_by_one():
+    """Few different rows are possible: that some are equal is chance."""
+    rows, classes = table((Variable("a", ["p", "q", "r"]), np.arange(60) // 2 % 3)), np.arange(60) % 2
     weights = np.where(np.arange(60) < 30, 3.0, 0.7)
     weights[5] = 0.0
     found = shares(deal_folds(rows, classes, weights, n_folds=4, seed=0))

@@ -411,7 +411,7 @@ class TestPartialFit:
         np.testing.assert_allclose(clf.predict_proba(rows), together.predict_proba(rows), rtol=1e-12)
 
     def test_classes_announced_in_advance(self):
-        clf = tb.NaiveBayesClassifier().partial_fit([[1.0], [2.0]], [0, 0], classes=[0, 1])
+        clf = tb.NaiveBayesClassifier(numeric="gaussian").partial_fit([[1.0], [2.0]], [0, 0], classes=[0, 1])
         assert clf.classes_.tolist() == [0, 1]
         assert clf.predict([[1.0]]).tolist() == [0]
         clf.partial_fit([[8.0], [9.0]], [1, 1])

@@ -9,6 +9,7 @@ import pytest
 import tunbridge as tb
 from tunbridge.evaluation import choice as choice_module
 from tunbridge.evaluation.choice import RACERS
+from tunbridge.evaluation.labelled import labelled
 
 
 def dependent(n=400, seed=0):
@@ -79,6 +80,33 @@ class TestTheRace:
         choice = tb.classify(dependent(200), "y", ["nb", "tan"], folds=2, budget=60.0)
         assert choice.name == "nb"
         assert "tan would take too long to learn from all rows" in choice.comparison.notes
+
+    def test_copies_are_noted(self):
+        rng = np.random.default_rng(0)
+        rows = {"a": rng.normal(size=100), "b": rng.normal(size=100), "y": rng.integers(0, 2, 100)}
+        choice = tb.classify({k: np.repeat(v, 10) for k, v in rows.items()}, "y", ["nb", "tan"], budget=math.inf)
+        assert any("held-out rows equal a training row in all columns" in note for note in choice.comparison.notes)
+
+    def test_the_rows_of_a_race_have_a_weight_and_all_classes(self):
+        n = 20_000
+        rng = np.random.default_rng(0)
+        y = np.where(np.arange(n) % 4 == 0, "some", "most").astype(object)
+        y[:30], weights = "rare", np.where(rng.random(n) < 0.6, 0.0, 1.0)
+        weights[:30] = 1.0
+        rows = labelled({"x": rng.normal(size=n), "y": y}, "y", weights=weights)
+        mask = choice_module._some(rows, 5_000, 0)
+        assert mask.sum() == 5_000
+        assert (rows.weights[mask] > 0).all()
+        found, known = (np.bincount(rows.codes[which], minlength=3) for which in (mask, weights > 0))
+        assert found[rows.classes.index("rare")] == 20
+        most = rows.classes.index("most")
+        assert found[most] / 5_000 == pytest.approx(known[most] / known.sum(), abs=0.01)
+        np.testing.assert_array_equal(choice_module._some(rows, 5_000, 0), mask)
+        assert choice_module._some(rows, n, 0).sum() == (weights > 0).sum()
+
+    def test_a_used_up_budget_is_said(self):
+        notes = tb.classify(dependent(100), "y", budget=1e-6).comparison.notes
+        assert "bayes-forest left out: the time budget is used up" in notes
 
     @pytest.mark.parametrize("budget", [0, -1, "long"])
     def test_budgets_are_checked(self, budget):

@@ -147,7 +147,7 @@ def test_arrays_without_names():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 150)
     X = rng.normal(y[:, None], 1.0, (150, 4))
-    found = tb.compare_classifiers(X, y, {"ours": "nb", "theirs": GaussianNB()}, folds=3)
+    found = tb.compare_classifiers(X, y, {"ours": "nb-gaussian", "theirs": GaussianNB()}, folds=3)
     assert found.summary("ours")["accuracy"].mean == pytest.approx(found.summary("theirs")["accuracy"].mean, abs=0.03)
 
 
@@ -345,3 +345,9 @@ def test_standard_errors():
     assert math.isnan(standard_error(np.array([1.0, np.inf])))
     assert standard_error(np.array([1.0, np.nan, 3.0])) == pytest.approx(1.0, rel=1e-12)
     assert Estimate(0.5, math.nan).text() == "0.5000"
+
+
+def test_an_infinite_loss_is_no_comparison():
+    rows = {"x": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "y": ["a", "a", "b", "b", "c", "c"], "t": [1, 2, 3, 4, 5, 6]}
+    found = tb.compare_classifiers(rows, "y", ["nb", "tan"], time="t", folds=2)
+    assert "Every log-loss is infinite: held-out rows have classes that no training row has." in str(found)

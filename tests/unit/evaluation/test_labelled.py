@@ -98,3 +98,9 @@ def test_a_quantity_gets_a_hint():
 def test_there_must_be_a_feature():
     with pytest.raises(DataError, match="there must be a column to learn from beside the target 'y'"):
         labelled(frame()[["y"]], "y")
+
+
+def test_groups_and_numbers_go_with_their_rows():
+    rows = labelled({"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", None, "b", "a"]}, "y", groups=["p", "q", "q", "r"])
+    some = rows.take(np.array([True, False, True]))
+    assert (some.numbers.tolist(), some.groups.tolist(), some.times) == ([0, 3], [0, 2], None)

@@ -78,6 +78,8 @@ def test_bad_questions(found):
         Thresholds.of([True, True], [0.1, 0.2])
     with pytest.raises(DataError, match="each row must have a probability and a class"):
         Thresholds.of([True, False], [0.1])
+    with pytest.raises(DataError, match="probabilities must be numbers; got NaN in row 2"):
+        Thresholds.of([True, False], [0.1, np.nan])
 
 
 def test_texts_and_sequences_are_compared_by_name():

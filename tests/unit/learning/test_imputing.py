@@ -58,6 +58,36 @@ def test_numbers_look_like_those_of_their_column(truth, holes):
         assert [frame[name][i] for i in known] == [values[i] for i in known]
 
 
+def test_numbers_beyond_the_known_ones_lie_in_their_intervals():
+    rng = np.random.default_rng(0)
+    x = np.round(rng.normal(50, 10, 400), 1)
+    y = np.round(2 * x + rng.normal(0, 3, 400))
+    gone = x > 62
+    found = tb.impute({"x": x, "y": np.where(gone, np.nan, y)})
+    assert all(c.low <= c.value <= c.high for c in found.cells)
+    assert sum(c.value > y[~gone].max() for c in found.cells) > len(found.cells) / 3
+    assert np.mean([c.low <= y[c.row] <= c.high for c in found.cells]) > 0.8
+    drawn = [c.value for c in tb.impute({"x": x, "y": np.where(gone, np.nan, y)}, "sample").cells]
+    assert np.mean(np.isclose(drawn, y[~gone].max())) < 0.2
+
+
+@pytest.mark.parametrize(("sign", "shift", "least"), [(1, 0, 0.0), (1, 1, 1.0), (-1, 0, 0.0), (-1, 1, 1.0)])
+def test_numbers_and_intervals_keep_the_sign(sign, shift, least):
+    rng = np.random.default_rng(0)
+    x = rng.normal(0, 1, 400)
+    y = sign * (np.round(np.abs(rng.normal(0, 6, 400))) + shift)
+    found = tb.impute({"x": x, "y": np.where(rng.random(400) < 0.3, np.nan, y)}, "sample")
+    assert min(sign * c.value for c in found.cells) == least
+    assert all(sign * end >= least for c in found.cells for end in (c.low, c.high))
+
+
+def test_skewed_numbers_get_the_median():
+    rng = np.random.default_rng(0)
+    income = np.exp(rng.normal(10, 1.5, 1_000))
+    cells = tb.impute({"x": rng.normal(0, 1, 1_000), "income": np.where(np.arange(1_000) < 50, np.nan, income)}).cells
+    assert np.log(cells[0].value) == pytest.approx(np.log(income[50:]).mean(), abs=0.01)
+
+
 def test_draws_keep_the_spread_and_repeat_with_their_seed(truth, holes):
     one, same, other = (tb.impute(holes, "sample", random_state=s) for s in (1, 1, 2))
     assert [c.value for c in one.cells] == [c.value for c in same.cells]

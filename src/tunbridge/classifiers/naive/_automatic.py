@@ -10,10 +10,14 @@ is learned from the other three and gives log P(x_f | c) of the rows that were h
 3. each number tries its other models beside all others, which may be better than the best one alone, and w is found
    again.
 
+All copies of a row come into the same fold, and so does a row of weight three: else it would be tested on itself, and
+the model that remembers most would win. Folds depend on the ranks of the numbers, so that the unit of a column does
+not matter.
+
 Densities are kept from a veto. The variance within a class has that of all classes as one more row, and is at least
 that of rounding to the column's resolution. To the n rows of the column one is added that may lie anywhere: a
 density is at least 1 / (n + 1) times a broad one, common to all classes. So a value far from all that were learned says
-nothing.
+nothing. Where weights are below one, so is that of the added row: it is their mean.
 
 References
 ----------
@@ -24,7 +28,8 @@ D. J. Hand, K. Yu (2001). Idiot's Bayes: not so stupid after all? International 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -32,20 +37,20 @@ import numpy as np
 from tunbridge._core.threads import map_threads
 from tunbridge.classifiers._reading import numbers_of
 from tunbridge.classifiers._rows import Examples, distinct_rows
-from tunbridge.classifiers.naive._densities import curve_of, resolution, soft_gaussian
+from tunbridge.classifiers.naive._densities import resolution, soft_gaussian, soft_kernel
 from tunbridge.counts import moments_within
+from tunbridge.data import Table
 from tunbridge.data.discretisation import Discretisation, mdl_cuts
 from tunbridge.errors import DataError
 from tunbridge.probability.kernel_density import points_of
 
 ROLES = ("gaussian", "log-gaussian", "kernel", "discretise", "category")
 
-_FOLDS, _ROWS, _FEWEST = 4, 1000, 20
+_FOLDS, _ROWS, FEWEST = 4, 1000, 20
 _LARGE = 50_000  # rows of a table that are looked at
 _CELLS = 1 << 23  # log-likelihoods that are kept: rows × classes × models of all numbers
 _MANY = 64  # numbers for which kernel densities are not tried
 _CATEGORIES = 32  # integers that may each have a category
-_KNOTS = 256  # of a curve in a fold
 _GAIN = 1e-3  # of the mean log-likelihood, for which a model is changed for another
 _LEAST, _HALVINGS = 0.02, 12  # the least weight; steps to find it
 
@@ -63,11 +68,15 @@ class Automatic:
         that are modelled so.
     lows : mapping of int to float
         For those that are modelled by their logarithm what a value counts as that is smaller: half of the smallest.
+    added : float
+        The weight of the row that is added to each density and may lie anywhere: one, or the mean weight of the rows
+        if that is less.
     """
 
     weight: float = 1.0
     steps: Mapping[int, float] = field(default_factory=dict)
     lows: Mapping[int, float] = field(default_factory=dict)
+    added: float = 1.0
 
 
 class Choice(NamedTuple):
@@ -88,7 +97,8 @@ def choose(examples: Examples, asked: Mapping[int, str], n_jobs: int | None = No
         return Choice(dict(asked), {}, Automatic())
     whole = _known(examples)
     some = _some(whole)
-    chosen, weight = _chosen(some, numbers, n_jobs) if numbers else ({}, 1.0)
+    added = _added(whole.mass)
+    chosen, weight = _chosen(some, numbers, added, n_jobs) if numbers else ({}, 1.0)
     roles = {**asked, **chosen}
 
     def details(j: int) -> tuple[Discretisation | None, float | None, float | None]:
@@ -109,7 +119,8 @@ def choose(examples: Examples, asked: Mapping[int, str], n_jobs: int | None = No
     found = list(zip(roles, map_threads(details, roles, n_jobs), strict=True))
     steps = {j: step for j, (_, step, _) in found if step is not None}
     lows = {j: low for j, (_, _, low) in found if low is not None}
-    return Choice(roles, {j: cuts for j, (cuts, _, _) in found if cuts is not None}, Automatic(weight, steps, lows))
+    automatic = Automatic(weight, steps, lows, added)
+    return Choice(roles, {j: cuts for j, (cuts, _, _) in found if cuts is not None}, automatic)
 
 
 def _known(examples: Examples) -> Examples:
@@ -123,6 +134,11 @@ def _some(examples: Examples) -> Examples:
     if examples.n_rows <= _LARGE:
         return examples
     return examples.take(np.flatnonzero(np.random.default_rng(0).permutation(examples.n_rows) < _LARGE))
+
+
+def _added(mass: np.ndarray) -> float:
+    """Return the mean weight of the rows, where a row of a weight above one stands for several of equal weight."""
+    return float(mass.sum() / np.ceil(mass).sum()) if len(mass) else 1.0
 
 
 def _low(distinct: np.ndarray, name: str) -> float:
@@ -178,14 +194,15 @@ class _HeldOut(NamedTuple):
         return 0.5 * (low + high)
 
 
-def _chosen(examples: Examples, numbers: Sequence[int], n_jobs: int | None) -> tuple[dict[int, str], float]:
+def _chosen(
+    examples: Examples, numbers: Sequence[int], added: float, n_jobs: int | None
+) -> tuple[dict[int, str], float]:
     """Return the model of each number, and the weight of all."""
     roles = dict.fromkeys(numbers, "gaussian")
-    sample = _sample(examples, len(numbers))
-    folds = sample.folds(_FOLDS, 0) if sample.n_rows >= _FEWEST else []
+    sample, folds = _sample(examples, len(numbers))
     if len(folds) < 2:
         return roles, 1.0
-    held = _held_out(sample, folds, numbers, n_jobs)
+    held = _held_out(sample, folds, numbers, added, n_jobs)
     for j, terms in held.terms.items():
         roles[j] = min(terms, key=lambda role: held.loss(held.prior + terms[role]))
     total = sum((held.terms[j][roles[j]] for j in held.terms), np.zeros_like(held.base))
@@ -206,16 +223,34 @@ def _improved(held: _HeldOut, j: int, roles: dict[int, str], weight: float, tota
     return rest + terms[roles[j]]
 
 
-def _sample(examples: Examples, n_numbers: int) -> Examples:
-    """Return up to 1000 different rows with their weights."""
+def _sample(examples: Examples, n_numbers: int) -> tuple[Examples, list[np.ndarray]]:
+    """Return up to 1000 different rows with their weights, and the share of each that is held out in each fold."""
     room = _CELLS // (examples.target.n_states * len(ROLES) * max(1, n_numbers))
-    rows, weights = distinct_rows(examples)
-    some = slice(0, max(_FEWEST, min(_ROWS, room)))  # sorted by keys, which are random
-    sample = examples.take(rows[some])
-    return Examples(sample.rows, sample.classes, sample.target, weights[some])
+    ranked = replace(examples, rows=_ranked(examples.rows))
+    rows, weights = distinct_rows(ranked)
+    some = slice(0, max(FEWEST, min(_ROWS, room)))  # sorted by keys, which are random
+    rows, weights = rows[some], weights[some]
+    dealt = replace(ranked.take(rows), weights=weights).folds(_FOLDS, 0) if len(rows) >= FEWEST else []
+    return replace(examples.take(rows), weights=weights), dealt
 
 
-def _held_out(sample: Examples, folds: Sequence[np.ndarray], numbers: Sequence[int], n_jobs: int | None) -> _HeldOut:
+def _ranked(table: Table) -> Table:
+    """Return a table with the ranks of numbers instead of them: neither units nor constant numbers matter to folds."""
+    columns = []
+    for j, column in enumerate(table):
+        if column.variable.is_continuous:
+            values = numbers_of(table, j)
+            ranks = np.unique(values, return_inverse=True)[1].astype(np.float64)
+            column = column._replace(values=np.where(np.isnan(values), np.nan, ranks))
+            if not ranks.any():
+                continue
+        columns.append(column)
+    return Table.of_valid(columns, table) if columns else table
+
+
+def _held_out(
+    sample: Examples, folds: Sequence[np.ndarray], numbers: Sequence[int], added: float, n_jobs: int | None
+) -> _HeldOut:
     """Return the log-likelihoods of the rows that are held out in each fold, by all models."""
     n_classes, mass = sample.target.n_states, sample.mass
     held = [np.flatnonzero(share > 0.0) for share in folds]
@@ -238,7 +273,9 @@ def _held_out(sample: Examples, folds: Sequence[np.ndarray], numbers: Sequence[i
         values = _in_unit(values)
         learned = [_Learned.of(values, sample.classes, w) for w in kept] if possible else []
         parts = {
-            role: [_term(role, known, n_classes)(values[some]) for known, some in zip(learned, held, strict=True)]
+            role: [
+                _term(role, known, n_classes, added)(values[some]) for known, some in zip(learned, held, strict=True)
+            ]
             for role in possible
         }
         return {role: np.concatenate(each, axis=1) for role, each in parts.items()}
@@ -284,7 +321,7 @@ class _Learned(NamedTuple):
         return cls(values[use], classes[use], mass[use], np.unique(values[use]))
 
 
-def _term(role: str, learned: _Learned, n_classes: int) -> Callable[[np.ndarray], np.ndarray]:
+def _term(role: str, learned: _Learned, n_classes: int, added: float) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function that gives log P(x | c) of values, by class, as learned from others."""
     x, y, w, distinct = learned
     if len(distinct) < 2:
@@ -295,15 +332,14 @@ def _term(role: str, learned: _Learned, n_classes: int) -> Callable[[np.ndarray]
         return lambda new: table[:, cuts.codes(new).astype(np.intp)]
     if role == "kernel":
         points = tuple(points_of(x[y == k], w[y == k]) for k in range(n_classes))
-        curve = curve_of(points, resolution(distinct), n_knots=_KNOTS)
-        return curve.log_density
+        return partial(soft_kernel, points, resolution(distinct), added)
     low = 0.5 * distinct[0]
     step = resolution(np.log(distinct) if role == "log-gaussian" else distinct)
 
     def as_modelled(new: np.ndarray) -> np.ndarray:
         return np.log(np.maximum(new, low)) if role == "log-gaussian" else new
 
-    gaussian = soft_gaussian(moments_within([as_modelled(x)], y, n_classes, weights=w), np.array([step]))
+    gaussian = soft_gaussian(moments_within([as_modelled(x)], y, n_classes, weights=w), np.array([step]), added)
     return lambda new: gaussian.log_density(as_modelled(new), 0)
 
 

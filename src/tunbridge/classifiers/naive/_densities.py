@@ -1,17 +1,21 @@
 """The densities of numbers within the classes: normal ones from moments, kernel densities from points.
 
 Soft ones, for ``numeric="auto"``, never have a veto; :mod:`tunbridge.classifiers.naive._automatic` has the reasons. To
-the n rows of a column one is added that may lie anywhere, with a broad normal density b that all classes share:
+the n rows of a column one is added that may lie anywhere, with a broad density b that all classes share:
 
-    p(x | c) = (n N(x; μ, σ²) + b(x)) / (n + 1)
+    p(x | c) = (n f_c(x) + b(x)) / (n + 1)
 
-Of a normal density the larger term stands for the sum, so that no logarithm is taken for a value.
+Of kernel densities b is half a Cauchy density about all values and half the mean of f_c over the K classes. So the
+log-odds of two classes are at most log(1 + 2 K n), whatever the value. Of normal densities b has the height of the
+narrowest class at its centre, falls like a normal density of three times the variance, and no lower than that height /
+(n + 1). The larger term stands for the sum, so that no logarithm is taken for a value. The log-odds are at most
+2 log(n + 1).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,11 +23,11 @@ import numpy as np
 from tunbridge.counts import Moments
 from tunbridge.probability.kernel_density import Points, bandwidth, log_density, points_of
 
-FARTHEST = 50.0  # of the logarithm of a broad density below its centre: so that a far value leaves the prior as it is
-_BROAD = 3.0  # times the variance of a number: that of the broad density
-_KNOTS, _CENTRES = 1024, 256
-_TERMS = 1 << 16  # knots × points that are looked at together
-_AWAY = np.array([-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0])  # bandwidths from a point: where knots lie
+_BROAD = 3.0  # times the variance of a number: that of the broad normal density
+_LEAST_KNOTS, _MOST_KNOTS, _CELLS = 1024, 8192, 1 << 16  # of a curve; knots × classes
+_CACHED = 1 << 14  # terms of densities
+_PRECISION = 0.03  # of a curve's log-densities
+_AWAY = np.array([-10, -8, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 8, 10])  # bandwidths from a point to knots
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +66,17 @@ class Gaussian:
     @cached_property
     def floor(self) -> np.ndarray:
         """The weighted logarithm of the broad density at its centre, times its share; −∞ where there is none."""
-        return self.weight * (self.share - 0.5 * np.log(2.0 * np.pi * self.breadth))
+        return self.weight * (self.share - 0.5 * np.log(2.0 * np.pi * self.variance.min(axis=0)))
 
     @cached_property
     def slope(self) -> np.ndarray:
         """W / 2σ² of the broad density."""
         return 0.5 * self.weight / self.breadth
+
+    @cached_property
+    def lowest(self) -> np.ndarray:
+        """What is taken from the floor at most, so that a value far from all leaves the prior as it is."""
+        return np.where(np.isfinite(self.share), -self.weight * self.share, 0.0)
 
     @cached_property
     def is_soft(self) -> bool:
@@ -80,7 +89,7 @@ class Gaussian:
             found = self.constant[:, j, None] - self.precision[:, j, None] * (x - self.mean[:, j, None]) ** 2
             if self.is_soft:
                 found = np.maximum(
-                    found, self.floor[j] - np.minimum(self.slope[j] * (x - self.centre[j]) ** 2, FARTHEST)
+                    found, self.floor[j] - np.minimum(self.slope[j] * (x - self.centre[j]) ** 2, self.lowest[j])
                 )
         return np.where(np.isnan(x), 0.0, found)
 
@@ -117,21 +126,21 @@ def _plain(mean: np.ndarray, variance: np.ndarray) -> Gaussian:
     return Gaussian(mean, variance, one, np.full(mean.shape[1], -np.inf), 0.0 * one, one)
 
 
-def soft_gaussian(moments: Moments, steps: np.ndarray, weight: float = 1.0) -> Gaussian:
+def soft_gaussian(moments: Moments, steps: np.ndarray, added: float = 1.0, weight: float = 1.0) -> Gaussian:
     """Return normal densities that have no veto, of features with these resolutions."""
     n, pooled = moments.count, moments.pooled()
     rounding = steps**2 / 12.0
-    freedom = np.maximum(n - 1.0, 0.5 * n)
+    freedom = np.maximum(n - added, 0.5 * n)
     total = freedom.sum(axis=0)
     within = np.divide(moments.m2.sum(axis=0), total, out=np.zeros(len(steps)), where=total > 0.0)
-    variance = (moments.m2 + np.maximum(within, rounding)) / (freedom + 1.0)
+    variance = (moments.m2 + added * np.maximum(within, rounding)) / (freedom + added)
     overall = np.nan_to_num(pooled.variance(unbiased=False))[0]
     constant = overall <= 0.0
     variance = np.where(constant, 1.0, np.maximum(np.maximum(variance, rounding), np.finfo(float).tiny))
     mean = np.where(constant | (n <= 0.0), pooled.mean, moments.mean)
     breadth = _BROAD * np.maximum(overall, variance.max(axis=0))
-    share = -np.log1p(pooled.count[0])
-    return Gaussian(mean, variance, np.full(len(steps), weight), share, pooled.mean[0], breadth)
+    rows = np.log1p(pooled.count[0] / added)
+    return Gaussian(mean, variance, np.full(len(steps), weight), -rows, pooled.mean[0], breadth)
 
 
 class Curve(NamedTuple):
@@ -149,43 +158,78 @@ class Curve(NamedTuple):
         return np.where(np.isnan(x), 0.0, found)
 
 
-def curve_of(points: tuple[Points, ...], step: float, weight: float = 1.0, n_knots: int = _KNOTS) -> Curve:
-    """Return the weighted kernel densities of the classes, without a veto, of a feature with this resolution."""
-    several = tuple(_with_bandwidth(p, step) for p in with_bandwidths(points))
+def curve_of(points: tuple[Points, ...], step: float, added: float = 1.0, weight: float = 1.0) -> Curve:
+    """Return the weighted kernel densities of the classes, without a veto, of a feature with this resolution.
+
+    Knots lie about every point of every class, and where the curve would differ from the densities by more than 3 %;
+    of those that are too many only some.
+    """
+    exact = partial(soft_kernel, points, step, added)
+    most = min(max(_LEAST_KNOTS, _CELLS // len(points)), _MOST_KNOTS)
+    knots = _thinned(_first_knots(points, step), most)
+    logs, is_new = exact(knots), np.ones(len(knots) - 1, np.bool_)
+    while is_new.any() and len(knots) < most:
+        left = np.flatnonzero(is_new)
+        middle = 0.5 * (knots[left] + knots[left + 1])
+        found = exact(middle)
+        error = np.abs(found - 0.5 * (logs[:, left] + logs[:, left + 1])).max(axis=0)
+        error[(middle <= knots[left]) | (middle >= knots[left + 1])] = 0.0  # no number lies between
+        wrong = np.sort(np.argsort(-error, kind="stable")[: min(most - len(knots), int((error > _PRECISION).sum()))])
+        places = left[wrong] + 1
+        knots, logs = np.insert(knots, places, middle[wrong]), np.insert(logs, places, found[:, wrong], axis=1)
+        is_new, after = np.zeros(len(knots) - 1, np.bool_), places + np.arange(len(places))
+        is_new[after] = is_new[after - 1] = True
+    return Curve(knots, weight * logs)
+
+
+def _first_knots(points: tuple[Points, ...], step: float) -> np.ndarray:
+    """Return a grid of bandwidths about the points of each class, and farther ones where points are alone."""
+    found = []
+    for own, h in _with_bandwidths(points, step):
+        centre = own.values[len(own.values) // 2]
+        cells = np.unique(np.round((own.values - centre) / h))
+        found.append(centre + h * np.unique((cells[:, None] + _AWAY).ravel()))
+    return np.unique(np.concatenate(found))
+
+
+def _thinned(knots: np.ndarray, most: int) -> np.ndarray:
+    """Return so many of the knots at most."""
+    return knots if len(knots) <= most else knots[np.linspace(0, len(knots) - 1, most).astype(np.intp)]
+
+
+def soft_kernel(points: tuple[Points, ...], step: float, added: float, x: np.ndarray) -> np.ndarray:
+    """Return the logarithms of kernel densities without a veto, by class and value; 0 where missing."""
+    known = ~np.isnan(x)
+    own = np.array([_in_pieces(x[known], p, h) for p, h in _with_bandwidths(points, step)])
+    n = max(sum(p.total for p in points), np.finfo(float).tiny)
+    broad = np.logaddexp(np.logaddexp.reduce(own, axis=0) - np.log(len(own)), _broad(points, x[known])) - np.log(2.0)
+    found = np.zeros((len(own), len(x)))
+    found[:, known] = np.logaddexp(own + np.log(n), broad + np.log(added)) - np.log(n + added)
+    return found
+
+
+def _in_pieces(x: np.ndarray, points: Points, h: float) -> np.ndarray:
+    """Return log-densities of values, a few at a time, so that their terms stay in the processor's cache."""
+    n_pieces = 1 + x.size * points.values.size // _CACHED
+    return np.concatenate([log_density(some, points, h) for some in np.array_split(x, n_pieces)])
+
+
+def _broad(points: tuple[Points, ...], x: np.ndarray) -> np.ndarray:
+    """Return the logarithm of a Cauchy density about all points."""
     whole = _merged(points)
-    total = whole.weights / whole.weights.sum() if whole.values.size else whole.weights
-    centre = float(whole.values @ total)
-    breadth = _BROAD * max(float((whole.values - centre) ** 2 @ total), np.finfo(float).tiny)
-    widths = [h for _, h in several]
-    knots = _knots(whole.values, min(widths), max(widths), n_knots)
-    broad = -0.5 * np.log(2.0 * np.pi * breadth) - (knots - centre) ** 2 / (2.0 * breadth)
-    logs = np.array([_at_knots(knots, p, h) for p, h in several])
-    n = max(whole.total, np.finfo(float).tiny)
-    return Curve(knots, weight * (np.logaddexp(logs + np.log(n), broad) - np.log1p(n)))
+    if not whole.values.size:
+        return np.zeros(len(x))
+    share = whole.weights / whole.weights.sum()
+    centre = float(whole.values @ share)
+    away = whole.values - centre
+    unit = float(np.abs(away).max()) or 1.0
+    scale = max(unit * float(np.sqrt((away / unit) ** 2 @ share)), np.finfo(float).tiny)
+    return -np.log(np.pi) - np.log(scale) - 2.0 * np.log(np.hypot(1.0, (x - centre) / scale))
 
 
-def _at_knots(knots: np.ndarray, points: Points, h: float) -> np.ndarray:
-    """Return the log-density at each knot; as many at a time as need no compiled kernel."""
-    n = max(1, _TERMS // max(1, points.values.size))
-    if len(knots) <= n:
-        return log_density(knots, points, h)
-    return np.concatenate([log_density(knots[i : i + n], points, h) for i in range(0, len(knots), n)])
-
-
-def _knots(values: np.ndarray, h: float, widest: float, n: int) -> np.ndarray:
-    """Return where the densities are computed: about every point, and at the ends until the broad one is reached."""
-    some = values[np.unique(np.linspace(0, len(values) - 1, _CENTRES).astype(np.intp))] if len(values) else np.zeros(1)
-    knots = np.unique((some[:, None] + h * _AWAY).ravel())
-    places = np.cumsum(np.append(0.0, np.minimum(np.diff(knots) / h, 1.0)))  # dense where points are
-    which = np.searchsorted(places, np.linspace(0.0, places[-1], min(len(knots), n)))
-    ends = widest * np.array([4.0, 5.0, 6.0, 8.0])
-    inner = knots[np.unique(np.append(which, len(knots) - 1))]
-    return np.concatenate([knots[0] - ends[::-1], inner, knots[-1] + ends])
-
-
-def _with_bandwidth(density: tuple[Points, float], step: float) -> tuple[Points, float]:
-    points, h = density
-    return points, max(h, 0.5 * step)
+def _with_bandwidths(points: tuple[Points, ...], step: float) -> list[tuple[Points, float]]:
+    """Return each class's points with a bandwidth not below half of the resolution."""
+    return [(p, max(h, 0.5 * step)) for p, h in with_bandwidths(points)]
 
 
 def _merged(points: tuple[Points, ...]) -> Points:

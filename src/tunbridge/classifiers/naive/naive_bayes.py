@@ -19,29 +19,29 @@ G. H. John, P. Langley (1995). Estimating continuous distributions in Bayesian c
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
-from tunbridge._core.check import check_choice, check_number, counted
+from tunbridge._core.check import check_choice, check_number, counted, listed
 from tunbridge._core.memory import check_memory
 from tunbridge._core.registry import classifier
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.classifiers._classes import Finish
 from tunbridge.classifiers._reading import check_columns, number_block, number_columns, numbers_of
-from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples, TextColumns
+from tunbridge.classifiers._rows import Categorical, ClassPrior, Examples, Labels, SampleWeight, TextColumns
 from tunbridge.classifiers._statistics import Encoding, Part, Statistics, learn_encoding, placed
 from tunbridge.classifiers.base import BayesClassifier
 from tunbridge.classifiers.dependence._families import Families
 from tunbridge.classifiers.explanation import importance
 from tunbridge.classifiers.explanation.contributions import Changes, Ranges, TableModel, changed
-from tunbridge.classifiers.naive._automatic import ROLES, Automatic, choose
+from tunbridge.classifiers.naive._automatic import FEWEST, ROLES, Automatic, choose
 from tunbridge.classifiers.naive._densities import (
-    FARTHEST,
     Curve,
     Gaussian,
     curve_of,
@@ -51,7 +51,8 @@ from tunbridge.classifiers.naive._densities import (
 )
 from tunbridge.counts import Counter, Moments, moments_within
 from tunbridge.counts.moments import are_empty, check_squares
-from tunbridge.data import Table, Variable
+from tunbridge.data import Frame, Table, Variable
+from tunbridge.errors import DataWarning
 from tunbridge.kernels.compiled import is_numpy_quicker, read_only
 from tunbridge.probability.kernel_density import Points, log_density, points_of
 from tunbridge.probability.smoothing import Smoothing, as_smoothing, smooth
@@ -139,6 +140,7 @@ class Densities(Part):
             all(m.shape == (n_classes, len(self.normal)) for m in self.moments.arrays),
             set(chosen.steps) <= set(range(len(variables))) - of_role["categorical"] and 0.0 < chosen.weight <= 1.0,
             all(0.0 <= step < np.inf for step in chosen.steps.values()),
+            0.0 < chosen.added <= 1.0,
             set(chosen.lows) == of_role["log-gaussian"] and all(0.0 < low < np.inf for low in chosen.lows.values()),
             are_empty(self.moments.count, self.moments.m2),
             all(len(group) == n_classes for group in self.points.values()),
@@ -297,7 +299,8 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
     Learning and prediction take one pass over the data, in pieces: beside the data they need one byte a value for
     categorical columns and nothing for numeric ones. A row that has probability zero under every class (without
     smoothing, or with a number very far from the training values) gets the prior, with a warning. Weights are numbers
-    of rows: a row of weight 3 counts like three.
+    of rows: a row of weight 3 counts like three. Smoothing adds γ rows, so weights should not sum to one; densities
+    that ``"auto"`` chose do not depend on a common factor below one.
 
     The log-odds of a text are those of its words, times a weight that maximises the cross-validated likelihood of the
     classes, found when the first rows are learned. :meth:`explain` lists words and columns together.
@@ -339,6 +342,37 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
         counts = _class_counts(examples, encoding, self.n_jobs)
         return Statistics.of(examples, encoding, counts, _densities_of(examples, all_roles, automatic, self.n_jobs))
 
+    def partial_fit(
+        self, X: Frame, y: Labels = None, classes: Labels = None, sample_weight: SampleWeight = None
+    ) -> Self:
+        """Learn from further rows, which may have new categories and new classes.
+
+        The first batch fixes which columns are categorical, how numeric ones are modelled, and their bins. With
+        ``numeric="auto"`` it must have 20 rows or more for a choice; of fewer all numbers are Gaussian, with a warning.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+        classes : array-like, optional
+            Classes that no row has yet.
+
+        Returns
+        -------
+        self
+        """
+        is_first = not hasattr(self, "statistics_")
+        super().partial_fit(X, y, classes, sample_weight)
+        automatic = self.statistics_.densities.automatic
+        n_rows = round(float(self.class_count_.sum()) / automatic.added)
+        if is_first and automatic.steps and n_rows < FEWEST:
+            names = listed([self.variables_[j].name for j in automatic.steps])
+            rule = f"the first batch must have {FEWEST} rows or more to choose models of numbers"
+            ways_out = "Begin with more rows, or choose with numeric."
+            message = f"{rule}; got {counted(n_rows, 'row')}, so {names} will stay Gaussian. {ways_out}"
+            warnings.warn(message, DataWarning, stacklevel=2)
+        return self
+
     def derive(self, statistics: Statistics, log_prior: np.ndarray) -> Likelihood:
         """Return log P(x | c) of every feature, estimated from the statistics."""
         densities = statistics.densities
@@ -359,7 +393,7 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
         automatic = statistics.densities.automatic
         steps = np.array([automatic.steps[normal[i]] for i in which])
         own = Moments(*(a[:, which] for a in (moments.count, moments.mean, moments.m2)))
-        return plain.softened(soft_gaussian(own, steps, automatic.weight), np.array(which))
+        return plain.softened(soft_gaussian(own, steps, automatic.added, automatic.weight), np.array(which))
 
     def _log_tables(self, statistics: Statistics) -> dict[int, np.ndarray]:
         """Return log P(state | c) of the features that are counted; the first column is a missing value."""
@@ -477,7 +511,9 @@ class Likelihood(TableModel):
         """The kernel densities of features whose model was chosen."""
         chosen = self.kept.automatic
         return {
-            j: curve_of(p, chosen.steps[j], chosen.weight) for j, p in self.kept.points.items() if j in chosen.steps
+            j: curve_of(p, chosen.steps[j], chosen.added, chosen.weight)
+            for j, p in self.kept.points.items()
+            if j in chosen.steps
         }
 
     @cached_property
@@ -605,7 +641,7 @@ def _add_gaussian(block: np.ndarray, gaussian: Gaussian, out: np.ndarray) -> Non
     from tunbridge.kernels.classifiers.likelihood import Broad, add_gaussian, add_soft_gaussian
 
     if gaussian.is_soft:
-        broad = Broad(gaussian.centre, gaussian.slope, gaussian.floor, FARTHEST)
+        broad = Broad(gaussian.centre, gaussian.slope, gaussian.floor, gaussian.lowest)
         add_soft_gaussian(block, gaussian.mean, gaussian.precision, gaussian.constant, broad, out)
     else:
         add_gaussian(block, gaussian.mean, gaussian.precision, gaussian.constant, out)

@@ -30,28 +30,28 @@ def add_gaussian(block, mean, precision, constant, out):
 
 
 class Broad(NamedTuple):
-    """The broad density of each feature: its centre, precision and constant."""
+    """The broad density of each feature: its centre, precision and constant, and what is taken from it at most."""
 
     centre: np.ndarray
     slope: np.ndarray
     floor: np.ndarray
-    farthest: float
+    lowest: np.ndarray
 
 
 @njit(cache=True, nogil=True)
 def add_soft_gaussian(block, mean, precision, constant, broad, out):
     """Add the same to out[k, i], at least floor[j] − slope[j]·(block[j, i] − centre[j])²; NaN adds nothing.
 
-    What is taken from a floor is at most ``farthest``.
+    What is taken from floor[j] is at most lowest[j].
     """
     for j in range(block.shape[0]):
-        centre, slope, floor = broad.centre[j], broad.slope[j], broad.floor[j]
+        centre, slope, floor, lowest = broad.centre[j], broad.slope[j], broad.floor[j], broad.lowest[j]
         for k in range(out.shape[0]):
             m, s, c = mean[k, j], precision[k, j], constant[k, j]
             for i in range(block.shape[1]):
                 d = block[j, i] - m
                 e = block[j, i] - centre
-                term = max(c - s * d * d, floor - min(slope * e * e, broad.farthest))
+                term = max(c - s * d * d, floor - min(slope * e * e, lowest))
                 out[k, i] += term if d == d else 0.0
 
 

@@ -9,8 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from tunbridge._core.packing import pack, unpack
 from tunbridge.data.readers import iter_batches, read_table
+from tunbridge.data.reading import Reading
 from tunbridge.errors import DataError
+
+
+def _rows(*rows: str) -> str:
+    return "\n".join(rows) + "\n"
+
 
 # name: content, expected columns, and a line of the report (empty: the report is empty)
 READ: dict[str, tuple[str | bytes, dict[str, list], str]] = {
@@ -86,6 +93,12 @@ READ: dict[str, tuple[str | bytes, dict[str, list], str]] = {
     "telephone numbers with blanks": ("tel,n\n612 345 678,1\n911 222 333,2\n600 100 200,3\n", {"tel": ["612 345 678", "911 222 333", "600 100 200"], "n": [1, 2, 3]}, ""),
     "versions": ("v,n\n1.2.3,1\n1.10.0,2\n2.0.1,3\n", {"v": ["1.2.3", "1.10.0", "2.0.1"], "n": [1, 2, 3]}, ""),
     "network addresses": ("ip,n\n10.0.0.1,1\n10.0.0.2,2\n192.168.1.1,3\n", {"ip": ["10.0.0.1", "10.0.0.2", "192.168.1.1"], "n": [1, 2, 3]}, ""),
+    "network addresses like thousands": ("ip,n\n10.168.100.101,1\n192.168.100.102,2\n", {"ip": ["10.168.100.101", "192.168.100.102"], "n": [1, 2]}, ""),
+    "versions like thousands": ("v,n\n1.100.200,1\n12.100.200,2\n", {"v": ["1.100.200", "12.100.200"], "n": [1, 2]}, ""),
+    "telephone numbers like thousands": ("tel,n\n30 123 456,1\n171 123 456,2\n5 123 456,3\n", {"tel": ["30 123 456", "171 123 456", "5 123 456"], "n": [1, 2, 3]}, ""),
+    "millions with a decimal part": ("a;b\nx;1.234.567,5\ny;12.345.678,25\n", {"a": ["x", "y"], "b": [1234567.5, 12345678.25]}, "points between thousands"),
+    "postcodes beyond 16 KB": (_rows("zip,y", *(f"{90000 - i},a" for i in range(3000)), "01067,b", "00501,b"), {"zip": [*(str(90000 - i) for i in range(3000)), "01067", "00501"], "y": ["a"] * 3000 + ["b"] * 2}, "Text in 'zip': codes with leading zeros"),
+    "a postcode in the last row, without a line end": (_rows("y,zip", *(f"a,{90000 - i}" for i in range(3000)), "b,01067")[:-1], {"y": ["a"] * 3000 + ["b"], "zip": [*(str(90000 - i) for i in range(3000)), "01067"]}, "Text in 'zip': codes with leading zeros"),
     "long card numbers": ("card,n\n4111111111111111111,1\n4222222222222222222,2\n4333333333333333333,3\n", {"card": [4111111111111111111, 4222222222222222222, 4333333333333333333], "n": [1, 2, 3]}, ""),
     # Missing values
     "n/a among numbers": ("a,b\n1,n/a\n2,4.5\n3,5.5\n4,6.5\n", {"a": [1, 2, 3, 4], "b": [None, 4.5, 5.5, 6.5]}, "Missing in 'b': 'n/a' (1 row), because all other values are numbers"),
@@ -106,11 +119,20 @@ READ: dict[str, tuple[str | bytes, dict[str, list], str]] = {
     "dates with am and pm": ("d,n\n12/24/2025 6:30 PM,1\n1/6/2026 12:05 AM,2\n", {"d": [datetime(2025, 12, 24, 18, 30), datetime(2026, 1, 6, 0, 5)], "n": [1, 2]}, "am/pm"),
     "months in words": ("d,n\n24 Dec 2025,1\n6 Jan 2026,2\n", {"d": [date(2025, 12, 24), date(2026, 1, 6)], "n": [1, 2]}, "day month year"),
     "SAS dates": ("d,n\n24-Dec-25,1\n06-Jan-26,2\n", {"d": [date(2025, 12, 24), date(2026, 1, 6)], "n": [1, 2]}, "day-month-year"),
-    "years of two digits": ("d;n\n24.12.25;1\n06.01.26;2\n", {"d": [date(2025, 12, 24), date(2026, 1, 6)], "n": [1, 2]}, "day.month.year"),
+    "years of two digits": ("d;n\n24.12.25;1\n06.01.26;2\n", {"d": [date(2025, 12, 24), date(2026, 1, 6)], "n": [1, 2]}, "day.month.year (the years 00 to 68 are taken as 2000 to 2068)"),
     "Japanese order": ("d,n\n2025/12/24,1\n2026/1/6,2\n", {"d": [date(2025, 12, 24), date(2026, 1, 6)], "n": [1, 2]}, "year/month/day"),
     "ISO": ("d,t\n2025-12-24,2025-12-24T18:30:00\n2026-01-06,2026-01-06T07:00:00\n", {"d": [date(2025, 12, 24), date(2026, 1, 6)], "t": [datetime(2025, 12, 24, 18, 30), datetime(2026, 1, 6, 7)]}, ""),
     "dates with a marker": ("d,n\n2025-12-24,1\nunknown,2\n2026-01-06,3\n", {"d": [date(2025, 12, 24), None, date(2026, 1, 6)], "n": [1, 2, 3]}, "because all other values are dates"),
     "no such day stays text": ("d,n\n31.02.2025,1\n01.03.2025,2\n", {"d": ["31.02.2025", "01.03.2025"], "n": [1, 2]}, ""),
+    "thousands after 20 rows without": (_rows("Artikel;Menge;Preis", *(f"A{i};{100 + i};{i},50" for i in range(20)), "B;1.234;1.050,00", "C;12.500;3,00"), {"Artikel": [*(f"A{i}" for i in range(20)), "B", "C"], "Menge": [*range(100, 120), 1234, 12500], "Preis": [*(i + 0.5 for i in range(20)), 1050.0, 3.0]}, "Numbers in 'Menge', 'Preis': decimal commas, points between thousands"),
+    "the first decimal comma in row 61": (_rows("m;p", *(f"1.{100 + i};{i}" for i in range(60)), "2.500;1,5"), {"m": [*range(1100, 1160), 2500], "p": [*map(float, range(60)), 1.5]}, "Numbers in 'm': decimal commas, points between thousands"),
+    "the first decimal comma beyond 16 KB": (_rows("m;p", *(f"1.{100 + i % 900};{i}" for i in range(3000)), "2.500;1,5"), {"m": [*(1100 + i % 900 for i in range(3000)), 2500], "p": [*map(float, range(3000)), 1.5]}, "Numbers in 'm': decimal commas, points between thousands"),
+    "thousands with signs": ("a;b\n+1.234;1,5\n-2.345;2,5\n-17;3,5\n", {"a": [1234, -2345, -17], "b": [1.5, 2.5, 3.5]}, "Numbers in 'a': decimal commas, points between thousands"),
+    "decimal points beside decimal commas": ("a;b;c\n1.5;1,5;1.234\n2.25;2,5;2.345\n0.75;3,5;3.456\n", {"a": [1.5, 2.25, 0.75], "b": [1.5, 2.5, 3.5], "c": [1.234, 2.345, 3.456]}, "Numbers in 'c': decimal points (points might be between thousands)"),
+    "thousands alone between semicolons": ("Ort;Einwohner\nUlm;126.405\nAach;2.290\nJena;111.343\n", {"Ort": ["Ulm", "Aach", "Jena"], "Einwohner": [126.405, 2.29, 111.343]}, "Numbers in 'Einwohner': decimal points (points might be between thousands)"),
+    "thousands beside German dates": ("d;n\n24.12.2025;126.405\n6.1.2026;2.290\n7.1.2026;17\n", {"d": [date(2025, 12, 24), date(2026, 1, 6), date(2026, 1, 7)], "n": [126405, 2290, 17]}, "Numbers in 'n': decimal commas, points between thousands"),
+    "thousands of euros": ("a;b\nx;25.000 €\ny;7.500 €\nz;950 €\n", {"a": ["x", "y", "z"], "b": [25000.0, 7500.0, 950.0]}, "(they might be decimal points)"),
+    "percent in some rows": ("a,b\nx,12%\ny,0.5\nz,7 %\n", {"a": ["x", "y", "z"], "b": [12.0, 0.5, 7.0]}, "(values without % might be fractions)"),
     # All at once
     "a German Excel export": (
         "sep=;\r\nNr;Datum;Umsatz;Rabatt;Größe;PLZ;bezahlt;\r\n1;24.12.2025;1.234,50 €;5 %;k.A.;01067;ja;\r\n"
@@ -164,6 +186,55 @@ def test_read_again_and_in_batches(tmp_path: Path, name: str) -> None:
     assert set(batch.column_names) == set(expected)
     for column in numbers:
         assert [x.as_py() for x in batch[column]] == [None if x != x else x for x in table.floats(column).tolist()]
+
+
+TRAINING = _rows("Artikel;Menge;Preis;plz", *(f"A{i};{100 + i};{i},50;{1 + i % 2}" for i in range(30)))
+
+
+@pytest.mark.parametrize("n_before", [0, 20, 3000])
+def test_thousands_that_come_only_in_new_rows(tmp_path: Path, n_before: int) -> None:
+    """A whole table and batches are read alike, as the recorded decimal mark says."""
+    known = read_table(_file(tmp_path, TRAINING)).reading
+    assert known.decimal == ","
+    rows = [f"A;{i % 900};{i},50;1" for i in range(n_before)]
+    path = _file(tmp_path, _rows("Artikel;Menge;Preis;plz", *rows, "B;1.234;1.050,00;01"))
+    table = read_table(path, reading=known)
+    batches = list(iter_batches(path, numbers=["Menge", "Preis"], text=["Artikel", "plz"], reading=known))
+    for name, last in {"Menge": 1234.0, "Preis": 1050.0}.items():
+        assert table.floats(name)[-1] == batches[-1][name][-1].as_py() == last
+        assert table.floats(name).tolist() == [x for batch in batches for x in batch[name].to_pylist()]
+    assert str(table.to_arrow()["plz"][-1].as_py()) == batches[-1]["plz"][-1].as_py() == "1"
+
+
+def test_the_decimal_mark_of_models_of_earlier_versions(tmp_path: Path) -> None:
+    known = unpack(
+        Reading,
+        {
+            k: v
+            for k, v in pack(read_table(_file(tmp_path, TRAINING)).reading).items()
+            if k not in ("decimal", "day_first")
+        },
+    )
+    assert known.decimal is None
+    path = _file(tmp_path, "Artikel;Menge;Preis;plz\nA;7;1,5;1\nB;1.234;50;2\n")
+    assert read_table(path, reading=known).floats("Menge").tolist() == [7.0, 1234.0]
+    assert next(iter_batches(path, numbers=["Menge"], reading=known))["Menge"].to_pylist() == [7.0, 1234.0]
+
+
+def test_the_decimal_mark_can_be_given(tmp_path: Path) -> None:
+    path = _file(tmp_path, "Ort;Einwohner\nUlm;126.405\nAach;2.290\n")
+    given = read_table(path, reading=Reading(delimiter=";", decimal=","))
+    assert given.to_arrow()["Einwohner"].to_pylist() == [126405, 2290]
+
+
+@pytest.mark.parametrize("bad", ["n. n.", "1.05,00"])
+def test_the_value_that_the_recorded_form_refuses_is_named(tmp_path: Path, bad: str) -> None:
+    known = read_table(_file(tmp_path, TRAINING)).reading
+    path = _file(tmp_path, f"Artikel;Menge;Preis;plz\nA;7;1,50;1\nB;8;{bad};2\n")
+    with pytest.raises(DataError, match=f"column 'Preis' must hold numbers with decimal commas; row 2 holds '{bad}'"):
+        read_table(path, reading=known)
+    with pytest.raises(DataError, match=f"column 'Preis' must hold numbers with decimal commas; row 2 holds '{bad}'"):
+        list(iter_batches(path, numbers=["Preis"], reading=known))
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -46,7 +46,7 @@ from tunbridge.data.formats.request import (
     without_markers,
 )
 from tunbridge.data.formats.source import Source, check_decodes, check_size, no_rows, reading, scan
-from tunbridge.data.formats.spelling import Habits, Spelling, date_words, day_first, parsed, spelling_of
+from tunbridge.data.formats.spelling import Habits, Spelling, date_words, day_first, misfit, parsed, spelling_of
 from tunbridge.data.frames import holes_of
 from tunbridge.data.reading import NumberForm, Reading, is_odd
 from tunbridge.data.table import Table
@@ -80,10 +80,11 @@ class CSV:
         if raw.num_rows == 0:
             raise no_rows(source)
         values = {name: raw[name] for name in columns} | _long_numbers(source, layout, raw, kinds, request.missing)
+        values |= _late_codes(source, layout, raw, request)
         whole = map_threads(lambda name: _delimited_column(name, values[name], kinds.get(name)), columns)
         parts = [without_markers(column, request.missing) for column in whole]
         found = {column.variable.name: counts for column, counts in parts if counts}
-        spelled = _Spelled.of([column for column, _ in parts], values, layout, request)
+        spelled = _Spelled.of([column for column, _ in parts], values, source, layout, request)
         table = Table.of_valid(spelled.columns)
         _warn_of_blanks(table, request.missing)
         found = found | _second_look(source, layout, table, found, request.missing)
@@ -99,13 +100,15 @@ class CSV:
         """Yield the rows of a file."""
         source, layout = _laid_out(source, request)
         numbers = [name for name in layout.names if name in request.numbers]
-        spellings = _batch_spellings(layout, numbers, request)
+        spellings = _batch_spellings(source, layout, numbers, request)
         floats = [name for name in numbers if name not in spellings]
         gone = {} if request.reading is None else _known_useless(layout, request.reading)
         kept = [n for n in layout.names if n not in gone]
         done = 0
+        padded = _known_integers(layout, request) if layout.scan.zeros else set()
         for batch in iter_delimited(source, layout, numbers=floats, missing=request.missing):
             converted = _respelled(batch, spellings, done) if spellings else batch
+            converted = _without_zeros(converted, padded) if padded else converted
             yield converted if len(kept) == len(layout.names) else converted.select(kept)
             done += batch.num_rows
 
@@ -404,40 +407,49 @@ def _warn_of_blanks(table: Table, missing: tuple[str, ...]) -> None:
 
 _DIGITS = re.compile("[0-9]+")
 _TELEPHONE = re.compile(r"\+[0-9]{7,}")
-_GROUPS = re.compile(r"-?(?:[1-9][0-9]{0,2}(?:\.[0-9]{3})+|[0-9]{1,3})")
-_DECIMAL_COMMA = re.compile(r"-?[0-9.]*[0-9],[0-9]+")
+_GROUPS = re.compile(r"[-+]?(?:[1-9][0-9]{0,2}(?:\.[0-9]{3})+|[0-9]{1,3})")
+_SURE_COMMA = re.compile(r"[-+]?[0-9.]*[0-9],(?:[0-9]{1,2}|[0-9]{4,})")
+_COMMAS, _GROUPED = Spelling(NumberForm(","), None, ()), Spelling(NumberForm(",", "."), None, ())
+_GUESSED = Spelling(NumberForm(), None, (), "points might be between thousands")
 
 
 @dataclass(frozen=True)
 class _Spelled:
     """The columns of a table, those of text converted that hold numbers or dates.
 
-    ``spellings`` says how the converted ones are written, ``markers`` counts their further missing markers.
+    ``spellings`` says how the converted ones are written, ``markers`` counts their further missing markers, ``habits``
+    says what all of them tell.
     """
 
     columns: list[Column]
     spellings: dict[str, Spelling]
     markers: dict[str, dict[str, int]]
+    habits: Habits
 
     @classmethod
     def of(
-        cls, columns: list[Column], raw: Mapping[str, pa.ChunkedArray], layout: Layout, request: Request
+        cls, columns: list[Column], raw: Mapping[str, pa.ChunkedArray], source: Source, layout: Layout, request: Request
     ) -> _Spelled:
-        """Convert the columns of text that hold numbers or dates."""
+        """Convert the columns of text that hold numbers or dates, and those of numbers that Arrow has misread."""
         words = {c.variable.name: c.variable.states or () for c in columns if _is_of_text(c.variable)}
         known = () if request.reading is None else request.reading.text
         as_text, kinds = request.as_text(list(raw)) | {*known}, request.kinds_of(list(raw))
-        found = _spellings({n: states for n, states in words.items() if n not in as_text}, layout, request)
+        found, habits = _spellings({n: states for n, states in words.items() if n not in as_text}, layout, request)
+        grouped, habits = _in_groups(source, layout, raw, habits, request.missing)
+        found |= dict.fromkeys(grouped, _GROUPED if habits.decimal == "," else _GUESSED)
         done, markers = list(columns), dict[str, dict[str, int]]()
         for at, column in enumerate(columns):
             name, spelling = column.variable.name, found.get(column.variable.name)
+            column = grouped.get(name, column)
             if spelling is not None and (each := _converted(column, spelling, kinds.get(name))) is not None:
                 done[at], markers[name] = each
             elif name in words and kinds.get(name) == "continuous":
                 values = nulled(raw[name], request.missing)
+                if spelling is not None:
+                    raise _misspelled(name, nulled(values, spelling.markers), spelling, 0)
                 done[at] = infer_column(name, to_floats(name, values))  # which names the value that is no number
         used = {name: found[name] for name in markers}
-        return cls(done, used, {name: counts for name, counts in markers.items() if counts})
+        return cls(done, used, {name: counts for name, counts in markers.items() if counts}, habits)
 
 
 def _text_first(layout: Layout, request: Request) -> set[str]:
@@ -447,32 +459,78 @@ def _text_first(layout: Layout, request: Request) -> set[str]:
     if layout.delimiter == known.delimiter:
         first |= {*known.numbers, *known.dates, *known.markers}
     if layout.led:
-        first |= {*layout.columns_where(_are_codes)}
-    if layout.delimiter != "," or layout.scan.quotes:
-        fields = (text for row in layout.rows for text in row if "," in text)
-        if any(map(_DECIMAL_COMMA.fullmatch, fields)):
-            first |= {
-                *layout.columns_where(lambda values: all(map(_GROUPS.fullmatch, values)) and "." in "".join(values))
-            }
+        first |= {*layout.columns_where(_are_codes)} - known.kinds.keys()
     return first
 
 
-def _are_codes(values: list[str]) -> bool:
+def _late_codes(source: Source, layout: Layout, raw: pa.Table, request: Request) -> dict[str, pa.ChunkedArray]:
+    """Return as text the columns of integers in which some have leading zeros, which Arrow has left out."""
+    known = request.kinds_of(layout.names)
+    names = [f.name for f in raw.schema if pa.types.is_integer(f.type) and f.name not in known]
+    if not names or not layout.scan.zeros:
+        return {}
+    texts = read_delimited(source, layout, columns=names, text=names, missing=request.missing)
+    return {name: texts[name] for name in names if _any_match(texts[name], r"^\s*0[0-9]")}
+
+
+def _any_match(texts: pa.ChunkedArray, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(texts.cast(pa.string()), pattern)).as_py())
+
+
+def _in_groups(
+    source: Source, layout: Layout, raw: Mapping[str, pa.ChunkedArray], habits: Habits, missing: tuple[str, ...]
+) -> tuple[dict[str, Column], Habits]:
+    """Return as text the columns of floats to Arrow whose points may be between thousands; and the habits.
+
+    Only files that have decimal commas, or semicolons, are looked at again, and only columns in which no value has more
+    than three decimals or is above 1000.
+    """
+    if habits.decimal == "." or (not habits.decimal and layout.delimiter != ";"):
+        return {}, habits
+    pointed = {*layout.columns_where(lambda values: any("." in v and not _GROUPS.fullmatch(v) for v in values))}
+    names = [n for n, v in raw.items() if n not in pointed and pa.types.is_floating(v.type) and _may_be_grouped(v)]
+    if not names:
+        return {}, habits
+    texts = read_delimited(source, layout, columns=names, text=names, missing=missing)
+    columns = {name: without_markers(text_column(name, texts[name]), missing)[0] for name in names}
+    states = {n: [str(s).strip() for s in c.variable.states or () if not is_odd(str(s))] for n, c in columns.items()}
+    fitting = {n for n, s in states.items() if "." in "".join(s) and all(map(_GROUPS.fullmatch, s))}
+    if any("." in text for name, texts in states.items() if name not in fitting for text in texts):
+        habits = habits._replace(decimal="", german=False)
+    elif habits.german and fitting:
+        habits = habits._replace(decimal=",")
+    return {name: columns[name] for name in fitting}, habits
+
+
+def _may_be_grouped(values: pa.ChunkedArray) -> bool:
+    """Return whether floats may have been groups of three digits with points between them."""
+    found = values.to_numpy()
+    found = found[~np.isnan(found)]
+    return bool(
+        np.all(np.abs(found) < 1000.0) and np.allclose(found * 1000.0, np.rint(found * 1000.0), rtol=0, atol=1e-6)
+    )
+
+
+def _are_codes(values: Sequence[Any]) -> bool:
     """Return whether numbers may be codes: some of them with a leading zero, or all telephone numbers with a plus."""
-    led = any(len(text) > 1 and text[0] == "0" for text in values)
-    return (led and all(map(_DIGITS.fullmatch, values))) or all(map(_TELEPHONE.fullmatch, values))
+    if all(map(_DIGITS.fullmatch, values)):
+        return any(len(text) > 1 and text[0] == "0" for text in values)
+    return all(map(_TELEPHONE.fullmatch, values))
 
 
-def _spellings(texts: Mapping[str, Sequence[Any]], layout: Layout, request: Request) -> dict[str, Spelling]:
-    """Return how columns of text are written that hold numbers or dates: as they were before, or as they look."""
+def _spellings(
+    texts: Mapping[str, Sequence[Any]], layout: Layout, request: Request
+) -> tuple[dict[str, Spelling], Habits]:
+    """Return how columns of text are written that hold numbers or dates, as before or as they look; and the habits."""
     known = _known_spellings(request.reading, layout)
-    habits = Habits(None, request.day_first, layout.delimiter)
+    habits = _known_habits(layout, request)
     guess = request.guesses_markers
     free = {name: states for name, states in texts.items() if name not in known}
     found = {name: s for name, states in free.items() if (s := spelling_of(states, habits, guess_markers=guess))}
-    if any("," in "".join(states[:1]) for states in free.values()) or found:
+    if layout.delimiter != "," or found or any("," in "".join(states[:1]) for states in free.values()):
         more = _habits([*found.values(), *known.values()], [texts[n] for n in found if found[n].date], layout, habits)
         if more != habits:
+            habits = more
             found = {n: s for n, states in free.items() if (s := spelling_of(states, more, guess_markers=guess))}
     kinds = request.kinds_of(layout.names)
     odd_ones = {n for n in free if n not in found and kinds.get(n) == "continuous" and any(map(is_odd, free[n]))}
@@ -480,22 +538,41 @@ def _spellings(texts: Mapping[str, Sequence[Any]], layout: Layout, request: Requ
     for name in known.keys() & texts.keys():
         odd = [text for text in texts[name] if guess and is_odd(text)]
         found[name] = known[name]._replace(markers=tuple(dict.fromkeys([*known[name].markers, *odd])))
-    return found
+    return found, habits
+
+
+def _known_habits(layout: Layout, request: Request) -> Habits:
+    """Return what is given, and what another file has told, about how numbers and dates are written."""
+    known = request.reading or Reading()
+    first = known.day_first if request.day_first is None else request.day_first
+    if known.delimiter != layout.delimiter:
+        return Habits(None, first, layout.delimiter)
+    marks = {form.decimal for form in known.numbers.values()}  # in models of earlier versions the only record
+    own = ("," if marks == {","} else None) if known.decimal is None else known.decimal
+    return Habits(own, first, layout.delimiter)
 
 
 def _habits(found: Sequence[Spelling], dates: Sequence[Sequence[str]], layout: Layout, before: Habits) -> Habits:
     """Return what the columns of a file that can be read in one way only say about the others."""
     sure = [s.numbers for s in found if s.numbers and not s.doubt]
-    decimals = {n.decimal for n in sure if n.decimal == "," or n.thousands}
+    decimals = {n.decimal for n in sure if n.decimal == "," or n.thousands == ","}
+    if layout.delimiter != "," and layout.columns_where(_have_decimal_commas):
+        decimals.add(",")
     if layout.columns_where(
         lambda values: any("." in v and not _GROUPS.fullmatch(v) for v in values) and _all_float(values)
     ):
         decimals.add(".")
+    mark = decimals.pop() if len(decimals) == 1 else "" if decimals else None
     firsts = {first for states in dates if (first := day_first(states)) is not None}
     return before._replace(
-        decimal=decimals.pop() if len(decimals) == 1 else None,
+        decimal=mark if before.decimal is None else before.decimal,
+        german=mark is None and before.delimiter == ";" and any((s.date or "").startswith("%d.%m") for s in found),
         day_first=firsts.pop() if before.day_first is None and len(firsts) == 1 else before.day_first,
     )
+
+
+def _have_decimal_commas(values: list[str]) -> bool:
+    return any(map(_SURE_COMMA.fullmatch, values)) and all(any(map(str.isdigit, text)) for text in values)
 
 
 def _all_float(values: list[str]) -> bool:
@@ -532,13 +609,20 @@ def _converted(column: Column, spelling: Spelling, kind: Kind | None) -> tuple[C
     return infer_column(name, pa.chunked_array([values.take(codes)]), kind), counts
 
 
-def _batch_spellings(layout: Layout, numbers: Sequence[str], request: Request) -> dict[str, Spelling]:
-    """Return how columns of numbers and dates are written that Arrow cannot read as such; by the first rows."""
+def _batch_spellings(source: Source, layout: Layout, numbers: Sequence[str], request: Request) -> dict[str, Spelling]:
+    """Return how columns of numbers and dates are written that Arrow cannot read as such; by the first rows.
+
+    Beside decimal commas a point is between thousands, as in a whole table.
+    """
     columns = dict(zip(layout.names, zip(*layout.rows, strict=False), strict=False)) if layout.rows else {}
     texts = {n: sorted({v for v in columns.get(n, ()) if v not in request.missing}) for n in numbers}
-    found = _spellings(texts, layout, request)
+    found, habits = _spellings(texts, layout, request)
     known = () if request.reading is None else request.reading.dates
-    return {name: s for name, s in found.items() if name in known or not _is_plain(s, texts[name])}
+    special = {name: s for name, s in found.items() if name in known or not _is_plain(s, texts[name])}
+    if habits.decimal != "," and not habits.german:
+        return special
+    types = _number_types(source, layout, [n for n in numbers if n not in special], request.missing)
+    return {name: _COMMAS for name, kind in types.items() if pa.types.is_floating(kind)} | special
 
 
 def _is_plain(spelling: Spelling, texts: list[str]) -> bool:
@@ -565,11 +649,25 @@ def _respelled(batch: pa.RecordBatch, spellings: Mapping[str, Spelling], done: i
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
-def _misspelled(name: str, texts: pa.Array, spelling: Spelling, done: int) -> DataError:
+def _known_integers(layout: Layout, request: Request) -> set[str]:
+    """Return the columns that are wanted as text and whose categories are integers, by the record of another file."""
+    known = request.reading or Reading()
+    others = {*known.text, *known.dates, *request.numbers}
+    return {name for name in layout.names if known.kinds.get(name) == "categorical" and name not in others}
+
+
+def _without_zeros(batch: pa.RecordBatch, names: Collection[str]) -> pa.RecordBatch:
+    """Return a batch in which these columns of text have integers without leading zeros, as a whole table has them."""
+    columns = [
+        pc.replace_substring_regex(values, r"^([-+]?)0+([0-9]+)$", r"\1\2") if name in names else values
+        for name, values in zip(batch.schema.names, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _misspelled(name: str, texts: pa.Array | pa.ChunkedArray, spelling: Spelling, done: int) -> DataError:
     """Return the error that names the first value that is not written like the others."""
-    at = next(
-        i for i in range(len(texts)) if texts[i].is_valid and holds_text(parsed(texts.slice(i, 1), spelling).type)
-    )
+    at = misfit(texts, spelling)
     what = f"numbers with {spelling.numbers}" if spelling.numbers else f"dates as {date_words(spelling.date or '')}"
     return DataError(
         f"column {name!r} must hold {what}; row {done + at + 1} holds {texts[at].as_py()!r}. "
@@ -597,6 +695,8 @@ def _record(
         text=tuple(v.name for v in table.variables if _is_of_text(v)),
         kinds={v.name: "categorical" if v.is_categorical else "continuous" for v in table.variables},
         dropped=tuple(dropped),
+        decimal=spelled.habits.decimal,
+        day_first=spelled.habits.day_first,
         notes=tuple(_notes(table, layout, spelled, dropped)),
     )
 
@@ -654,7 +754,6 @@ def _notes(table: Table, layout: Layout, spelled: _Spelled, dropped: Mapping[str
     for name, spelling in spelled.spellings.items():
         if spelling.date:
             yield f"Dates in {name!r}: {date_words(spelling.date)}{f' ({spelling.doubt})' if spelling.doubt else ''}"
-    codes = layout.columns_where(_are_codes) if layout.led else []
-    codes = [name for name in codes if name in table.positions and name not in spelled.spellings]
+    codes = [v.name for v in table.variables if _is_of_text(v) and _are_codes(v.states or ())]
     if codes:
         yield f"Text in {listed(codes, most=4)}: codes with leading zeros, or telephone numbers"

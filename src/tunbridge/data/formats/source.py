@@ -47,6 +47,7 @@ _MARKS = {
 }
 _CHUNK = 1 << 20
 _HEAD = 4096
+_LONGEST_CODE = 20
 HEAD = 1 << 14
 """The first bytes of a text file, by which its layout is found."""
 _WORDS = re.compile(rb"[A-Za-z\x80-\xff]{3,}")
@@ -73,6 +74,7 @@ class Scan(NamedTuple):
     quoted_rows: bool
     encoding: str = "utf-8"
     head: bytes = b""
+    zeros: bool = False  # whether a field is of digits with a leading zero
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,7 @@ def scan(source: Source) -> Scan:
     """Return the size of a text file, how it is quoted, and its encoding; raise for bytes that no text has."""
     size = quotes = 0
     quoted_rows, encoding, pending, head = False, source.encoding, b"", b""
+    zeros, tail = False, b"\n"
     with reading(source), source.open() as stream:
         while chunk := stream.read(_CHUNK):
             if size == 0:
@@ -205,10 +208,40 @@ def scan(source: Source) -> Scan:
                 header = chunk.find(b"\n") + 1 if size == 0 else 0
                 quoted_rows = quoted_rows or chunk.find(b'"', header) >= 0
                 quotes += int(np.count_nonzero(np.frombuffer(chunk, np.uint8) == ord('"')))
+            if not zeros:
+                zeros, tail = _has_leading_zero(tail + chunk), chunk[-_LONGEST_CODE:]
             size += len(chunk)
+    zeros = zeros or _has_leading_zero(tail + b"\n")
     if pending and encoding == "utf-8" and not _is_utf8(pending):
         encoding = _other_encoding(source, pending)
-    return Scan(size, quotes, quoted_rows, encoding, head)
+    return Scan(size, quotes, quoted_rows, encoding, head, zeros)
+
+
+def _has_leading_zero(chunk: bytes) -> bool:
+    """Return whether a field of digits, which another field or line follows, starts with a zero."""
+    data = np.frombuffer(chunk, np.uint8)
+    data = data[data != 0] if b"\0" in chunk else data
+    found = _ends_field(data[:-2])
+    found &= data[1:-1] == ord("0")
+    found &= data[2:] - np.uint8(ord("0")) < 10
+    at = np.flatnonzero(found) + 3
+    for _ in range(_LONGEST_CODE):
+        at = at[at < len(data)]
+        after = data[at]
+        if _ends_field(after).any():
+            return True
+        at = at[after - np.uint8(ord("0")) < 10] + 1
+        if not at.size:
+            break
+    return False
+
+
+def _ends_field(data: np.ndarray) -> np.ndarray:
+    """Return where a field may end: at line ends, blanks, quotes, and delimiters."""
+    found: np.ndarray = data < ord("-")
+    found |= data == ord(";")
+    found |= data == ord("|")
+    return found
 
 
 def marked(source: Source) -> Source:

@@ -75,7 +75,7 @@ def read_table(
         order mark is left out.
     delimiter : str, optional
         The character between fields of a delimited file. By default a tab in ``.tsv``; in ``.csv`` whichever of comma,
-        semicolon and tab cuts the header into the most fields.
+        semicolon, tab and vertical bar cuts the header into the most fields, and the rows into as many.
     header : bool, optional
         Whether a delimited file has a header; by default it is detected. Without one the columns are ``x0``, ``x1``, …
     day_first : bool, optional

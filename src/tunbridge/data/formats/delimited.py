@@ -10,7 +10,7 @@ The rules of the text:
 
 - The first line that is not blank is the header, unless the layout says otherwise. Blank lines are left out everywhere.
 - A ``.csv`` file whose delimiter is not given is read with that one of comma, semicolon, tab and vertical bar which
-  cuts its header into the most fields (the comma when they are equal).
+  cuts its header into the most fields; where several cut the header, with one that cuts the rows as well.
 - A field in double quotes may hold delimiters, line ends and doubled quotes. Quotes make no other difference: ``"NA"``
   is as missing as ``NA``, and ``"7"`` as much a number as ``7``.
 - Blanks around a text belong to it: ``" NA"`` is a state, with a warning. Blanks around numbers do not matter.

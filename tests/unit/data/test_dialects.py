@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import gzip
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -154,6 +154,10 @@ READ: dict[str, tuple[str | bytes, dict[str, list], str]] = {
     "thousands beside German dates": ("d;n\n24.12.2025;126.405\n6.1.2026;2.290\n7.1.2026;17\n", {"d": [date(2025, 12, 24), date(2026, 1, 6), date(2026, 1, 7)], "n": [126405, 2290, 17]}, "Numbers in 'n': decimal commas, points between thousands"),
     "thousands of euros": ("a;b\nx;25.000 €\ny;7.500 €\nz;950 €\n", {"a": ["x", "y", "z"], "b": [25000.0, 7500.0, 950.0]}, "(they might be decimal points)"),
     "percent in some rows": ("a,b\nx,12%\ny,0.5\nz,7 %\n", {"a": ["x", "y", "z"], "b": [12.0, 0.5, 7.0]}, "(values without % might be fractions)"),
+    "times with time zones": ("d,y\n2025-01-31T10:00:00Z,x\n2025-01-31T10:00:00+02:00,y\n", {"d": [datetime(2025, 1, 31, 10, tzinfo=UTC), datetime(2025, 1, 31, 8, tzinfo=UTC)], "y": ["x", "y"]}, "Times in 'd': with time zones, and read as UTC"),
+    "a row of units": ("time,temp\ns,°C\n1,20.5\n2,21.5\n3,20.1\n", {"time": ["s", "1", "2", "3"], "temp": ["°C", "20.5", "21.5", "20.1"]}, "First row: text above numbers in 'time', 'temp'; if these are names or units"),
+    "two rows of names": ("Q1,Q2\nHow old?,Sex\nimport-a,import-b\n34,F\n44,M\n24,F\n", {"Q1": ["How old?", "import-a", "34", "44", "24"], "Q2": ["Sex", "import-b", "F", "M", "F"]}, "First 2 rows: text above numbers in 'Q1'"),
+    "a row of totals": ("item;amount\na;1,5\nb;2,5\nSumme;4,0\n", {"item": ["a", "b", "Summe"], "amount": [1.5, 2.5, 4.0]}, "Last row: 'Summe' in 'item'; if it is a total, delete the row"),
     # All at once
     "a German Excel export": (
         "sep=;\r\nNr;Datum;Umsatz;Rabatt;Größe;PLZ;bezahlt;\r\n1;24.12.2025;1.234,50 €;5 %;k.A.;01067;ja;\r\n"
@@ -246,6 +250,29 @@ def test_the_decimal_mark_can_be_given(tmp_path: Path) -> None:
     path = _file(tmp_path, "Ort;Einwohner\nUlm;126.405\nAach;2.290\n")
     given = read_table(path, reading=Reading(delimiter=";", decimal=","))
     assert given.to_arrow()["Einwohner"].to_pylist() == [126405, 2290]
+
+
+SEVERAL = {
+    "codes in the second": (["zip,b\n10115,1\n20095,2\n", "zip,b\n01067,1\n04109,2\n"], "zip", ["10115", "20095", "01067", "04109"]),
+    "codes in the first": (["zip,b\n01067,1\n04109,2\n", "zip,b\n10115,1\n20095,2\n"], "zip", ["01067", "04109", "10115", "20095"]),
+    "the order of dates in the second": (["d,v\n03/04/2025,1\n05/04/2025,2\n", "d,v\n13/04/2025,1\n"], "d", [date(2025, 4, 3), date(2025, 4, 5), date(2025, 4, 13)]),
+    "decimal commas in the second": (["a;b\n1.234;5\n2.345;6\n", "a;b\n12.500;1,5\n"], "a", [1234, 2345, 12500]),
+    "thousands in the second": (["a;b\n1;1,5\n2;2,5\n", "a;b\n3;1.050,00\n1.000;7\n"], "b", [1.5, 2.5, 1050.0, 7.0]),
+    "thousands in the first": (["a;b\n3;1.050,00\n1.000;7\n", "a;b\n1.100;1,5\n2;2,5\n"], "a", [3, 1000, 1100, 2]),
+    "a marker only in the second": (["a,b\nx,1\ny,22\nz,333\n", "a,b\nu,n/a\n"], "b", [1, 22, 333, None]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_several_files_are_read_alike(tmp_path: Path, name: str) -> None:
+    contents, column, expected = SEVERAL[name]
+    paths = [tmp_path / f"{at}.csv" for at in range(len(contents))]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_text(content)
+    table = read_table(paths)
+    assert table.to_arrow()[column].to_pylist() == expected
+    again = [x for path in paths for x in read_table(path, reading=table.reading).to_arrow()[column].to_pylist()]
+    assert again == expected
 
 
 @pytest.mark.parametrize("bad", ["n. n.", "1.05,00"])

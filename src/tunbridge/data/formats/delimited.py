@@ -55,6 +55,7 @@ from tunbridge.errors import DataError, DataWarning, FormatError
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _LARGE = 32 * 2**20
+_FEW_BELOW = 3
 _WIDE, _FIRST_ROWS = 1000, 8  # columns for which it pays to look at the first rows before
 _COLUMN_BYTES = 4000.0  # what Arrow and a table keep of a column, however short
 _DECISIVE = re.compile(
@@ -405,7 +406,7 @@ def _warn_of_blanks(table: Table, missing: tuple[str, ...]) -> None:
 
 # Numbers and dates that are written in other ways
 
-_DIGITS = re.compile("[0-9]+")
+_DIGIT, _DIGITS = re.compile("[0-9]"), re.compile("[0-9]+")
 _TELEPHONE = re.compile(r"\+[0-9]{7,}")
 _GROUPS = re.compile(r"[-+]?(?:[1-9][0-9]{0,2}(?:\.[0-9]{3})+|[0-9]{1,3})")
 _SURE_COMMA = re.compile(r"[-+]?[0-9.]*[0-9],(?:[0-9]{1,2}|[0-9]{4,})")
@@ -754,6 +755,48 @@ def _notes(table: Table, layout: Layout, spelled: _Spelled, dropped: Mapping[str
     for name, spelling in spelled.spellings.items():
         if spelling.date:
             yield f"Dates in {name!r}: {date_words(spelling.date)}{f' ({spelling.doubt})' if spelling.doubt else ''}"
+    zoned = [c.variable.name for c in table if pa.types.is_timestamp(c.type) and c.type.tz]
+    if zoned:
+        yield f"Times in {listed(zoned, most=4)}: with time zones, and read as UTC, as are their parts"
+    yield from _other_rows(table, layout)
     codes = [v.name for v in table.variables if _is_of_text(v) and _are_codes(v.states or ())]
     if codes:
         yield f"Text in {listed(codes, most=4)}: codes with leading zeros, or telephone numbers"
+
+
+_TOTALS = frozenset({
+    "sum", "sums", "total", "totals", "grand total", "summe", "gesamt", "gesamtsumme", "insgesamt", "somme", "totale",
+    "suma",
+})  # fmt: skip
+
+
+def _other_rows(table: Table, layout: Layout) -> Iterator[str]:
+    """Yield remarks on rows that are no observations: a second line of names, or units, and a line of totals."""
+    first_rows = dict(zip(layout.names, zip(*layout.rows, strict=False), strict=False))
+    found: dict[int, list[str]] = {}
+    for variable, codes, _ in table:
+        states = [str(s) for s in variable.states or ()] if _is_of_text(variable) else []
+        if n := _n_above_numbers(list(first_rows.get(variable.name, ())), states):
+            found.setdefault(n, []).append(variable.name)
+        last = states[codes[-1]] if states and codes[-1] >= 0 else ""
+        if last.strip(" :").lower() in _TOTALS and np.count_nonzero(codes == codes[-1]) == 1 and table.n_rows > 2:
+            yield f"Last row: {last!r} in {variable.name!r}; if it is a total, delete the row"
+    for n, names in found.items():
+        where = "First row" if n == 1 else f"First {n} rows"
+        yield f"{where}: text above numbers in {listed(names, most=4)}; if these are names or units, delete them"
+
+
+def _n_above_numbers(first: list[str], states: list[str]) -> int:
+    """Return how many values, one or two, stand above the numbers, or dates, that all others of a column are."""
+    for n in (1, 2):
+        above, below = set(first[:n]), first[n:]
+        if (
+            len(below) < _FEW_BELOW
+            or is_odd(first[0])
+            or not _DIGIT.search(below[-1])
+            or spelling_of(first[:1], Habits()) is not None
+        ):
+            return 0
+        if spelling_of(below, Habits()) is not None:
+            return n if spelling_of([s for s in states if s not in above], Habits()) is not None else 0
+    return 0

@@ -14,7 +14,7 @@ import gzip
 import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -48,6 +48,7 @@ _MARKS = {
 _CHUNK = 1 << 20
 _HEAD = 4096
 _LONGEST_CODE = 20
+_BLOCK = 1 << 16  # which fits into the cache
 HEAD = 1 << 14
 """The first bytes of a text file, by which its layout is found."""
 _WORDS = re.compile(rb"[A-Za-z\x80-\xff]{3,}")
@@ -209,7 +210,8 @@ def scan(source: Source) -> Scan:
                 quoted_rows = quoted_rows or chunk.find(b'"', header) >= 0
                 quotes += int(np.count_nonzero(np.frombuffer(chunk, np.uint8) == ord('"')))
             if not zeros:
-                zeros, tail = _has_leading_zero(tail + chunk), chunk[-_LONGEST_CODE:]
+                zeros = _has_leading_zero(tail + chunk[:_LONGEST_CODE]) or _has_leading_zero(chunk)
+                tail = chunk[-_LONGEST_CODE:]
             size += len(chunk)
     zeros = zeros or _has_leading_zero(tail + b"\n")
     if pending and encoding == "utf-8" and not _is_utf8(pending):
@@ -219,28 +221,36 @@ def scan(source: Source) -> Scan:
 
 def _has_leading_zero(chunk: bytes) -> bool:
     """Return whether a field of digits, which another field or line follows, starts with a zero."""
-    data = np.frombuffer(chunk, np.uint8)
-    data = data[data != 0] if b"\0" in chunk else data
-    found = _ends_field(data[:-2])
-    found &= data[1:-1] == ord("0")
-    found &= data[2:] - np.uint8(ord("0")) < 10
-    at = np.flatnonzero(found) + 3
-    for _ in range(_LONGEST_CODE):
-        at = at[at < len(data)]
-        after = data[at]
-        if _ends_field(after).any():
+    data = np.frombuffer(chunk.replace(b"\0", b"") if b"\0" in chunk else chunk, np.uint8)
+    marks = [mark for mark in b";|" if mark in chunk[:_HEAD]]
+    for start in range(0, len(data), _BLOCK):
+        block = data[start : start + _BLOCK + 2]
+        found = block[1:-1] == ord("0")
+        found &= _ends_field(block[:-2], marks)
+        found &= block[2:] - np.uint8(ord("0")) < 10
+        if found.any() and _are_digits(data, np.flatnonzero(found) + start + 3):
             return True
-        at = at[after - np.uint8(ord("0")) < 10] + 1
-        if not at.size:
+    return False
+
+
+def _are_digits(data: np.ndarray, places: np.ndarray) -> bool:
+    """Return whether from one of the places on there are digits up to the end of a field."""
+    for _ in range(_LONGEST_CODE):
+        places = places[places < len(data)]
+        after = data[places]
+        if _ends_field(after, b";|").any():
+            return True
+        places = places[after - np.uint8(ord("0")) < 10] + 1
+        if not places.size:
             break
     return False
 
 
-def _ends_field(data: np.ndarray) -> np.ndarray:
-    """Return where a field may end: at line ends, blanks, quotes, and delimiters."""
+def _ends_field(data: np.ndarray, marks: Iterable[int]) -> np.ndarray:
+    """Return where a field may end: at line ends, blanks, quotes, commas, tabs, and these marks."""
     found: np.ndarray = data < ord("-")
-    found |= data == ord(";")
-    found |= data == ord("|")
+    for mark in marks:
+        found |= data == mark
     return found
 
 

@@ -775,7 +775,7 @@ def _other_rows(table: Table, layout: Layout) -> Iterator[str]:
     first_rows = dict(zip(layout.names, zip(*layout.rows, strict=False), strict=False))
     found: dict[int, list[str]] = {}
     for variable, codes, _ in table:
-        states = [str(s) for s in variable.states or ()] if _is_of_text(variable) else []
+        states: Sequence[Any] = variable.states or () if _is_of_text(variable) else ()
         if n := _n_above_numbers(list(first_rows.get(variable.name, ())), states):
             found.setdefault(n, []).append(variable.name)
         last = states[codes[-1]] if states and codes[-1] >= 0 else ""
@@ -786,7 +786,7 @@ def _other_rows(table: Table, layout: Layout) -> Iterator[str]:
         yield f"{where}: text above numbers in {listed(names, most=4)}; if these are names or units, delete them"
 
 
-def _n_above_numbers(first: list[str], states: list[str]) -> int:
+def _n_above_numbers(first: list[str], states: Sequence[str]) -> int:
     """Return how many values, one or two, stand above the numbers, or dates, that all others of a column are."""
     for n in (1, 2):
         above, below = set(first[:n]), first[n:]

@@ -152,7 +152,7 @@ def find_layout(
         rows = [r.fields for r in more if r.line > (some[0].line if layout.skipped is None else layout.skipped)]
         layout = replace(layout, rows=rows, led=True)
     if layout.header and header is None and known is None and (numbers := [*filter(_is_value, layout.names)]):
-        told = f"Header: the numbers {listed(numbers, most=3)} are names (header=False if they are values)"
+        told = f"Header: {listed(numbers, most=3)} taken as names (header=False if they are values)"
         layout = replace(layout, notes=(*layout.notes, told))
     is_news = layout.delimiter not in (",", "\t") and not sep and delimiter is None
     return replace(layout, notes=(f"Delimiter: {layout.delimiter!r}", *layout.notes)) if is_news else layout
@@ -388,7 +388,7 @@ def _table_start(lines: list[str], choices: Sequence[str], header: bool | None) 
     """Return the delimiter, the first records, and which of them is the header, or the first row."""
     many = {c: _sample(lines, c, _MANY_ROWS) for c in choices}
     chosen = choices[0]
-    starts = {c: at for c, found in many.items() if (at := _start(found, header)) is not None}
+    starts = {c: at for c, found in many.items() if (at := _start(found, header, bare=c != ",")) is not None}
     if _is_even(many[chosen]):
         starts = {c: at for c, at in starts.items() if _is_title(c, many[c], at)}
         if not starts:
@@ -429,15 +429,19 @@ def _integers(start: int, stop: int) -> list[str]:
     return [str(i) for i in range(start, stop)]
 
 
-def _start(found: list[Record], header: bool | None) -> int | None:
-    """Return which record is the header below other lines, which have other numbers of fields; None if none is."""
+def _start(found: list[Record], header: bool | None, *, bare: bool) -> int | None:
+    """Return which record is the header below other lines, which have other numbers of fields; None if none is.
+
+    If the table may be ``bare``, a row of numbers is the first one of a table without a header.
+    """
     sizes = [len(record.fields) for record in found]
     at = len(sizes) - 1
     while at and sizes[at - 1] == sizes[-1]:
         at -= 1
     if not 0 < at <= _PREAMBLE or sizes[-1] < 2 or len(sizes) - at < _SURE_ROWS or sizes[-1] in sizes[:at]:
         return None
-    return at if header is False or _looks_like_names(found[at].fields) else None
+    is_bare = bare and header is None and all(map(_is_value, found[at].fields))
+    return at if header is False or is_bare or _looks_like_names(found[at].fields) else None
 
 
 def _is_title(delimiter: str, found: list[Record], at: int) -> bool:
@@ -479,8 +483,8 @@ def _header_of(names: list[str], rows: list[list[str]], header: bool | None, kno
 def _has_header(names: list[str], rows: list[list[str]]) -> bool:
     """Return whether a first record holds names rather than values.
 
-    A number above numbers, or a text that the rows hold as well, is a value; a text above numbers, or above a few
-    categories to which it does not belong, is a name. The more votes win, and nothing is a name if there are none.
+    A number above numbers, a date above dates, or a text that the rows hold as well, is a value; a text above numbers,
+    which counts twice, or above a few categories to which it does not belong, is a name. The more votes win.
     Years and consecutive integers are names, unless the rows hold the like.
     """
     rows = [row for row in rows if row != names]
@@ -489,10 +493,11 @@ def _has_header(names: list[str], rows: list[list[str]]) -> bool:
         some = [v for v in column if not is_odd(v)]
         if is_odd(name) or not some:
             continue
-        is_number, above = _is_value(name), all(map(_is_value, some))
-        if is_number:
-            values += above
-        elif above or (len(some) >= 2 * _SURE_ROWS and name not in some and len(set(some)) <= len(some) / 2):
+        if _is_value(name):
+            values += _are_values(some) and {_is_date(name)} == {*map(_is_date, some)}
+        elif _are_values(some):
+            names_ += 2
+        elif len(some) >= 2 * _SURE_ROWS and name not in some and len(set(some)) <= len(some) / 2:
             names_ += 1
         else:
             values += name in some and len(some) >= _SURE_ROWS
@@ -501,6 +506,10 @@ def _has_header(names: list[str], rows: list[list[str]]) -> bool:
 
 def _is_value(text: str) -> bool:
     return bool(_NUMBER.fullmatch(text) or _DATE.fullmatch(text))
+
+
+def _is_date(text: str) -> bool:
+    return bool(_DATE.fullmatch(text))
 
 
 def _are_labels(names: list[str], rows: list[list[str]]) -> bool:

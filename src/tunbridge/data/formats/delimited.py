@@ -45,7 +45,7 @@ from tunbridge.data.formats.request import (
     texts_of_nan,
     without_markers,
 )
-from tunbridge.data.formats.source import Source, check_decodes, check_size, no_rows, reading, scan
+from tunbridge.data.formats.source import Source, check_decodes, check_size, has_leading_zero, no_rows, reading, scan
 from tunbridge.data.formats.spelling import Habits, Spelling, date_words, day_first, misfit, parsed, spelling_of
 from tunbridge.data.frames import holes_of
 from tunbridge.data.reading import NumberForm, Reading, is_odd
@@ -55,7 +55,7 @@ from tunbridge.errors import DataError, DataWarning, FormatError
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _LARGE = 32 * 2**20
-_FEW_BELOW = 3
+_FEW_BELOW, _LOOKED_AT = 3, 64
 _WIDE, _FIRST_ROWS = 1000, 8  # columns for which it pays to look at the first rows before
 _COLUMN_BYTES = 4000.0  # what Arrow and a table keep of a column, however short
 _DECISIVE = re.compile(
@@ -106,7 +106,7 @@ class CSV:
         gone = {} if request.reading is None else _known_useless(layout, request.reading)
         kept = [n for n in layout.names if n not in gone]
         done = 0
-        padded = _known_integers(layout, request) if layout.scan.zeros else set()
+        padded = _known_integers(layout, request)
         for batch in iter_delimited(source, layout, numbers=floats, missing=request.missing):
             converted = _respelled(batch, spellings, done) if spellings else batch
             converted = _without_zeros(converted, padded) if padded else converted
@@ -468,10 +468,31 @@ def _late_codes(source: Source, layout: Layout, raw: pa.Table, request: Request)
     """Return as text the columns of integers in which some have leading zeros, which Arrow has left out."""
     known = request.kinds_of(layout.names)
     names = [f.name for f in raw.schema if pa.types.is_integer(f.type) and f.name not in known]
-    if not names or not layout.scan.zeros:
+    sizes = _padded_sizes(layout, raw, names)
+    places = {name: layout.names.index(name) for name in sizes}
+    is_large = layout.scan.n_bytes > _LARGE // 32  # to pass over a small file costs less
+    for record in islice(layout.body(source), _LOOKED_AT) if sizes and is_large else ():
+        if not sizes:
+            break
+        sizes = {name: n for name, n in sizes.items() if not 0 < len(record.fields[places[name]].strip()) < n}
+    if not sizes or not has_leading_zero(source):
         return {}
-    texts = read_delimited(source, layout, columns=names, text=names, missing=request.missing)
-    return {name: texts[name] for name in names if _any_match(texts[name], r"^\s*0[0-9]")}
+    found = read_delimited(source, layout, columns=[*sizes], text=[*sizes], missing=request.missing)
+    return {name: found[name] for name in sizes if _any_match(found[name], r"^\s*0[0-9]")}
+
+
+def _padded_sizes(layout: Layout, raw: pa.Table, names: Sequence[str]) -> dict[str, int]:
+    """Return the columns of integers that may be codes of one length, with leading zeros where they are smaller."""
+    first, found = dict(zip(layout.names, zip(*layout.rows, strict=False), strict=False)), {}
+    for name in names:
+        lengths = {len(text) for each in first.get(name, ()) if (text := each.strip()).isdigit()}
+        if len(lengths) > 1 or lengths == {1}:
+            continue
+        low, high = pc.min_max(raw[name]).as_py().values()
+        size = max(lengths, default=len(str(high)))
+        if low is not None and 0 <= low < 10 ** (size - 1) and high < 10**size:
+            found[name] = size
+    return found
 
 
 def _any_match(texts: pa.ChunkedArray, pattern: str) -> bool:
@@ -775,10 +796,12 @@ def _other_rows(table: Table, layout: Layout) -> Iterator[str]:
     first_rows = dict(zip(layout.names, zip(*layout.rows, strict=False), strict=False))
     found: dict[int, list[str]] = {}
     for variable, codes, _ in table:
-        states: Sequence[Any] = variable.states or () if _is_of_text(variable) else ()
-        if n := _n_above_numbers(list(first_rows.get(variable.name, ())), states):
+        if not _is_of_text(variable):
+            continue
+        states: Sequence[Any] = variable.states or ()
+        if n := _n_above_numbers(first_rows.get(variable.name, ()), states):
             found.setdefault(n, []).append(variable.name)
-        last = states[codes[-1]] if states and codes[-1] >= 0 else ""
+        last = states[codes[-1]] if codes[-1] >= 0 else ""
         if last.strip(" :").lower() in _TOTALS and np.count_nonzero(codes == codes[-1]) == 1 and table.n_rows > 2:
             yield f"Last row: {last!r} in {variable.name!r}; if it is a total, delete the row"
     for n, names in found.items():
@@ -786,7 +809,7 @@ def _other_rows(table: Table, layout: Layout) -> Iterator[str]:
         yield f"{where}: text above numbers in {listed(names, most=4)}; if these are names or units, delete them"
 
 
-def _n_above_numbers(first: list[str], states: Sequence[str]) -> int:
+def _n_above_numbers(first: Sequence[str], states: Sequence[str]) -> int:
     """Return how many values, one or two, stand above the numbers, or dates, that all others of a column are."""
     for n in (1, 2):
         above, below = set(first[:n]), first[n:]

@@ -75,7 +75,6 @@ class Scan(NamedTuple):
     quoted_rows: bool
     encoding: str = "utf-8"
     head: bytes = b""
-    zeros: bool = False  # whether a field is of digits with a leading zero
 
 
 @dataclass(frozen=True)
@@ -193,7 +192,6 @@ def scan(source: Source) -> Scan:
     """Return the size of a text file, how it is quoted, and its encoding; raise for bytes that no text has."""
     size = quotes = 0
     quoted_rows, encoding, pending, head = False, source.encoding, b"", b""
-    zeros, tail = False, b"\n"
     with reading(source), source.open() as stream:
         while chunk := stream.read(_CHUNK):
             if size == 0:
@@ -209,17 +207,24 @@ def scan(source: Source) -> Scan:
                 header = chunk.find(b"\n") + 1 if size == 0 else 0
                 quoted_rows = quoted_rows or chunk.find(b'"', header) >= 0
                 quotes += int(np.count_nonzero(np.frombuffer(chunk, np.uint8) == ord('"')))
-            if not zeros:
-                zeros = _has_leading_zero(tail + chunk[:_LONGEST_CODE]) or _has_leading_zero(chunk)
-                tail = chunk[-_LONGEST_CODE:]
             size += len(chunk)
-    zeros = zeros or _has_leading_zero(tail + b"\n")
     if pending and encoding == "utf-8" and not _is_utf8(pending):
         encoding = _other_encoding(source, pending)
-    return Scan(size, quotes, quoted_rows, encoding, head, zeros)
+    return Scan(size, quotes, quoted_rows, encoding, head)
 
 
-def _has_leading_zero(chunk: bytes) -> bool:
+def has_leading_zero(source: Source) -> bool:
+    """Return whether a text file has a field of digits that starts with a zero, and is no zero itself."""
+    tail = b"\n"
+    with reading(source), source.open() as stream:
+        while chunk := stream.read(_CHUNK):
+            if _in_chunk(tail + chunk[:_LONGEST_CODE]) or _in_chunk(chunk):
+                return True
+            tail = chunk[-_LONGEST_CODE:]
+    return _in_chunk(tail + b"\n")
+
+
+def _in_chunk(chunk: bytes) -> bool:
     """Return whether a field of digits, which another field or line follows, starts with a zero."""
     data = np.frombuffer(chunk.replace(b"\0", b"") if b"\0" in chunk else chunk, np.uint8)
     marks = [mark for mark in b";|" if mark in chunk[:_HEAD]]

@@ -485,7 +485,7 @@ def _padded_sizes(layout: Layout, raw: pa.Table, names: Sequence[str]) -> dict[s
     """Return the columns of integers that may be codes of one length, with leading zeros where they are smaller."""
     first, found = dict(zip(layout.names, zip(*layout.rows, strict=False), strict=False)), {}
     for name in names:
-        lengths = {len(text) for each in first.get(name, ()) if (text := each.strip()).isdigit()}
+        lengths = {len(text) for text in first.get(name, ()) if text.isdigit()}
         if len(lengths) > 1 or lengths == {1}:
             continue
         low, high = pc.min_max(raw[name]).as_py().values()
@@ -811,15 +811,11 @@ def _other_rows(table: Table, layout: Layout) -> Iterator[str]:
 
 def _n_above_numbers(first: Sequence[str], states: Sequence[str]) -> int:
     """Return how many values, one or two, stand above the numbers, or dates, that all others of a column are."""
+    if len(first) <= _FEW_BELOW or not _DIGIT.search(first[-1]):
+        return 0
+    if is_odd(first[0]) or spelling_of(first[:1], Habits()) is not None:
+        return 0
     for n in (1, 2):
-        above, below = set(first[:n]), first[n:]
-        if (
-            len(below) < _FEW_BELOW
-            or is_odd(first[0])
-            or not _DIGIT.search(below[-1])
-            or spelling_of(first[:1], Habits()) is not None
-        ):
-            return 0
-        if spelling_of(below, Habits()) is not None:
-            return n if spelling_of([s for s in states if s not in above], Habits()) is not None else 0
+        if len(first) - n >= _FEW_BELOW and spelling_of(first[n:], Habits()) is not None:
+            return n if spelling_of([s for s in states if s not in first[:n]], Habits()) is not None else 0
     return 0

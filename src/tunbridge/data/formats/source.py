@@ -218,7 +218,7 @@ def has_leading_zero(source: Source) -> bool:
     tail = b"\n"
     with reading(source), source.open() as stream:
         while chunk := stream.read(_CHUNK):
-            if _in_chunk(tail + chunk[:_LONGEST_CODE]) or _in_chunk(chunk):
+            if _in_chunk(tail + chunk):
                 return True
             tail = chunk[-_LONGEST_CODE:]
     return _in_chunk(tail + b"\n")

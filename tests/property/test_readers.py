@@ -73,12 +73,12 @@ def test_csv_comes_back_as_it_was_written(
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         patch.setattr(delimited, "_LARGE", 0 if large else 1 << 25)
-        found = read_table(file(content), kinds="categorical", delimiter=delimiter)
+        found = read_table(file(content), kinds="categorical", delimiter=delimiter, header=True)
     assert found.to_arrow().to_pydict() == expected
     counts = {n: {m: sum(row[j] == m for row in rows) for m in DEFAULT_MISSING} for j, n in enumerate(names)}
     present = {name: {m: n for m, n in of.items() if n} for name, of in counts.items()}
     assert found.read_as_missing == {name: of for name, of in present.items() if of}
-    batches = list(iter_batches(file(content), delimiter=delimiter, batch_rows=3))
+    batches = list(iter_batches(file(content), delimiter=delimiter, header=True, batch_rows=3))
     assert pa.concat_tables(batches).to_pydict() == expected
 
 
@@ -89,7 +89,7 @@ def test_given_markers_are_missing_besides_the_default_ones(file: Callable, tabl
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         path = file(written(names, rows, quoting=csv.QUOTE_ALL))
-        found = read_table(path, kinds="categorical", missing=markers, delimiter=",")
+        found = read_table(path, kinds="categorical", missing=markers, delimiter=",", header=True)
     assert found.to_arrow().to_pydict() == columns_of(names, rows, (*DEFAULT_MISSING, *markers) if markers else ())
 
 

@@ -38,7 +38,7 @@ from tunbridge.data.formats.request import (
 from tunbridge.data.formats.source import Source, find_source, marked, no_rows
 from tunbridge.data.formats.spelling import Spelling, known_spellings
 from tunbridge.data.frames import as_table, check_column_names
-from tunbridge.data.reading import Reading
+from tunbridge.data.reading import NumberForm, Reading
 from tunbridge.data.remarks import merged_spellings, spellings
 from tunbridge.data.table import Table
 from tunbridge.errors import DataError
@@ -89,7 +89,7 @@ def read_table(
         order mark is left out.
     delimiter : str, optional
         The character between fields of a delimited file. By default a tab in ``.tsv``; in ``.csv`` whichever of comma,
-        semicolon and tab cuts the header into the most fields.
+        semicolon, tab and vertical bar cuts the header into the most fields, and the rows into as many.
     header : bool, optional
         Whether a delimited file has a header; by default it is detected. Without one the columns are ``x0``, ``x1``, …
     day_first : bool, optional
@@ -198,17 +198,22 @@ def _with_parts(table: Table, dates: str | None, reading: Reading | None) -> Tab
 
 
 def _read_several(files: Sequence[str | os.PathLike[str]], weights: Any, options: dict[str, Any]) -> Table:
-    """Return the rows of several files with the same columns, all read like the first one."""
+    """Return the rows of several files with the same columns, all read alike."""
     named = weights if isinstance(weights, str) else None
     tables = [read_table(files[0], weights=named, **options)]
-    first, options = tables[0], {**options, "reading": tables[0].reading or options["reading"]}
+    record = tables[0].reading or options["reading"]
+    is_free = options["reading"] is None and record is not None
+    others = {**options, "reading": _layout_of(record) if is_free else record}
     for file in files[1:]:
         try:
-            tables.append(read_table(file, weights=named, **options))
+            tables.append(read_table(file, weights=named, **others))
         except DataError:  # about a column that is not there, perhaps
             check_same_columns(files[0], _all_names(files[0], options), file, _all_names(file, options))
             raise
-        check_same_columns(files[0], first.names, file, tables[-1].names)
+        check_same_columns(files[0], tables[0].names, file, tables[-1].names)
+    if is_free:
+        tables = _read_alike(files, tables, named, options)
+    first = tables[0]
     whole = pa.concat_tables([t.select(first.names).to_arrow() for t in tables], promote_options="permissive")
     kinds: Any = {v.name: "categorical" if v.is_categorical else "continuous" for v in first.variables}
     found = as_table(whole, kinds=kinds)
@@ -224,6 +229,70 @@ def _all_names(file: str | os.PathLike[str], options: Mapping[str, Any]) -> list
     """Return the names of all columns of a file."""
     how = {name: options[name] for name in ("format", "encoding", "delimiter", "header", "reading")}
     return list(next(iter_batches(file, missing=(), batch_rows=1, **how)).column_names)
+
+
+def _layout_of(record: Reading) -> Reading:
+    """Return the record of a file without what its values told: another file of the same layout tells for itself."""
+    return replace(
+        record,
+        markers={},
+        numbers={},
+        dates={},
+        date_parts=(),
+        text=(),
+        kinds={},
+        decimal=None,
+        day_first=None,
+        notes=(),
+    )
+
+
+def _read_alike(
+    files: Sequence[str | os.PathLike[str]], tables: list[Table], weights: str | None, options: dict[str, Any]
+) -> list[Table]:
+    """Return the tables, those read again that another file shows to be read otherwise: decimals, dates and codes."""
+    records = [t.reading or Reading() for t in tables]
+    marks, orders = ({getattr(r, name) for r in records} - {None} for name in ("decimal", "day_first"))
+    mark, order = (found.pop() if len(found) == 1 else None for found in (marks, orders))
+    for at, record in enumerate(records):
+        asks_mark = mark and record.decimal != mark and _has_fractions(tables[at])
+        if asks_mark or (order is not None and record.day_first != order and record.dates):
+            hints = replace(_layout_of(record), decimal=mark, day_first=order)
+            tables[at] = read_table(files[at], weights=weights, **{**options, "reading": hints})
+    records = [t.reading or Reading() for t in tables]
+    first, codes = records[0], {name for t in tables for name in _code_columns(t)}
+    whole = replace(
+        first,
+        text=tuple(dict.fromkeys([*first.text, *sorted(codes)])),
+        kinds={**first.kinds, **dict.fromkeys(codes, "categorical")},
+        numbers=_widest([r.numbers for r in records], {*first.text, *codes}),
+        decimal=mark,
+        day_first=order,
+    )
+    for at, record in enumerate(records):
+        if {*record.text} != {*whole.text} or record.dates.keys() != whole.dates.keys():
+            tables[at] = read_table(files[at], weights=weights, **{**options, "reading": whole})
+    notes = tables[0].reading.notes if tables[0].reading else ()
+    tables[0] = tables[0].with_reading(replace(whole, notes=notes))
+    return tables
+
+
+def _has_fractions(table: Table) -> bool:
+    return any(pa.types.is_floating(column.type) for column in table)
+
+
+def _code_columns(table: Table) -> list[str]:
+    """Return the columns of text that hold digits only: codes, some with leading zeros."""
+    return [v.name for v in table.variables if v.states and all(isinstance(s, str) and s.isdecimal() for s in v.states)]
+
+
+def _widest(forms: Sequence[Mapping[str, NumberForm]], text: Collection[str]) -> dict[str, NumberForm]:
+    """Return how the numbers of each column are written: with thousands, where one of the files has them."""
+    found: dict[str, NumberForm] = {}
+    for name, form in chain.from_iterable(each.items() for each in forms):
+        if name not in text and not (name in found and found[name].thousands):
+            found[name] = form
+    return found
 
 
 def _added(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:

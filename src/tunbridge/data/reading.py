@@ -79,6 +79,11 @@ class Reading:
         Further missing markers, by column: texts such as ``n/a`` in a column of numbers.
     numbers : mapping of str to NumberForm
         The columns of numbers that are written with decimal commas, separators of thousands or units.
+    decimal : {".", ",", ""}, optional
+        The decimal mark of the file; None if no column tells, the empty text if columns differ. In a file with decimal
+        commas, points are between thousands.
+    day_first : bool, optional
+        Whether the day comes before the month in dates such as 03/04/2025; None if no column tells.
     dates : mapping of str to str
         The columns of dates that are not in ISO form, with the directives of ``strptime``.
     date_parts : tuple of str
@@ -126,6 +131,8 @@ class Reading:
     dropped: tuple[str, ...] = ()
     spellings: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    decimal: str | None = None
+    day_first: bool | None = None
 
     def __str__(self) -> str:
         return "\n".join(self.notes)

@@ -31,6 +31,7 @@ from tunbridge.errors import DataError
 NEVER = -1
 _SURPRISING = 5.0  # times as many equal rows as by chance
 _FEW, _LOOKED_AT = 0.005, 10_000
+_ISO_TIME = re.compile(r"\d{4}-\d\d(-\d\d([T ]\d\d:\d\d.*)?)?")  # whose order is that of the texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,10 +123,10 @@ def time_values(column: Column) -> np.ndarray:
         numbers = [number_of(state) for state in states]
         if all(n is not None for n in numbers):
             rank = np.array([*numbers, np.nan], np.float64)
-        elif all(re.match(r"\d{4}-\d\d", text) for text in texts):
+        elif all(map(_ISO_TIME.fullmatch, texts)):
             rank = np.array([*np.unique(texts, return_inverse=True)[1], np.nan], np.float64)
         else:
-            odd = next(t for t in texts if not re.match(r"\d{4}-\d\d", t))
+            odd = next(text for text in texts if not _ISO_TIME.fullmatch(text))
             rule = f"the time must be a number or a date such as 2026-11-19; column {name!r} holds {odd!r}"
             raise DataError(f"{rule}. Write it so, or sort the rows and use their number.", parameter="time")
         times = rank[column.values]

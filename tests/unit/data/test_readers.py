@@ -158,9 +158,9 @@ class TestDelimited:
         table = read_table(write(f"a{delimiter}b c\nx{delimiter}1,5\ny{delimiter}2,5\n", name))
         assert cells(table) == {"a": ["x", "y"], "b c": [1.5, 2.5]}
 
-    def test_the_comma_wins_a_draw_and_an_argument_wins_always(self, write) -> None:
+    def test_the_comma_loses_a_draw_and_an_argument_wins_always(self, write) -> None:
         path = write("a;b,c\n1;2,x\n")
-        assert read_table(path).names == ("a;b", "c")
+        assert read_table(path).names == ("a", "b,c")
         assert read_table(path, delimiter=";").names == ("a", "b,c")
         assert read_table(write("a|b\nx|y\n"), delimiter="|").names == ("a", "b")
 

@@ -108,5 +108,4 @@ def test_remarks_about_a_table():
     assert "age: '-99' (15 rows) may be a missing value; missing=['-99'] reads it so" in found
     assert [line for line in tb.remarks(table) if line.startswith("class")] == []
     dose = tb.remarks({"dose": [*map(str, range(20)), "high"] * 2})
-    numbers = "dose is categorical, but 40 of its 42 values are numbers; 'high' is none"
-    assert dose == [f"{numbers}: missing=['high'] makes it a missing value"]
+    assert dose == ["dose is categorical, because 'high' (2 rows) is not a number; missing=['high'] reads it so"]

@@ -75,6 +75,14 @@ BAD = {
     "no such": ({"groups": "h"}, "groups must name a column of the data beside the target; got 'h'"),
     "target": ({"time": "y"}, "time must name a column of the data beside the target; got 'y'"),
     "words": ({"time": "g"}, "the time must be a number or a date such as 2026-11-19; column 'g' holds 'g"),
+    "unpadded days": (
+        {"time": ["2026-11-10", "2026-11-2"] * 100},
+        "a date such as 2026-11-19; column 'time' holds '2026-11-2'",
+    ),
+    "unpadded hours": (
+        {"time": ["2026-11-10 10:00", "2026-11-10 9:00"] * 100},
+        "column 'time' holds '2026-11-10 9:00'",
+    ),
     "repeats": ({"time": "t", "repeats": 2}, "repeats must be 1 with time"),
     "none": ({"repeats": 0}, "repeats must be at least 1; got 0"),
     "short": ({"groups": ["a"]}, "groups must have a value for each row; got 1 for 200 rows"),

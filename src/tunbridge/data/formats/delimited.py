@@ -10,7 +10,7 @@ The rules of the text:
 
 - The first line that is not blank is the header, unless the layout says otherwise. Blank lines are left out everywhere.
 - A ``.csv`` file whose delimiter is not given is read with that one of comma, semicolon, tab and vertical bar which
-  cuts its header into the most fields (the comma when they are equal).
+  cuts its header into the most fields; where several cut the header, with one that cuts the rows as well.
 - A field in double quotes may hold delimiters, line ends and doubled quotes. Quotes make no other difference: ``"NA"``
   is as missing as ``NA``, and ``"7"`` as much a number as ``7``.
 - Blanks around a text belong to it: ``" NA"`` is a state, with a warning. Blanks around numbers do not matter.
@@ -40,13 +40,14 @@ from tunbridge.data.formats.request import (
     Request,
     holds_text,
     marker_counts,
+    misspelled,
     nulled,
     respelled,
     text_column,
     texts_of_nan,
     without_markers,
 )
-from tunbridge.data.formats.source import Source, check_decodes, check_size, no_rows, reading, scan
+from tunbridge.data.formats.source import Source, check_decodes, check_size, has_leading_zero, no_rows, reading, scan
 from tunbridge.data.formats.spelling import (
     POINTS_IN_DOUBT,
     Habits,
@@ -65,6 +66,7 @@ from tunbridge.errors import DataError, DataWarning, FormatError
 _FLOAT64 = pa.float64()
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _LARGE = 32 * 2**20
+_FEW_BELOW, _LOOKED_AT = 3, 64
 _WIDE, _FIRST_ROWS = 1000, 8  # columns for which it pays to look at the first rows before
 _COLUMN_BYTES = 4000.0  # what Arrow and a table keep of a column, however short
 _DECISIVE = re.compile(
@@ -91,10 +93,11 @@ class CSV:
             raise no_rows(source)
         values = dict(zip(columns, raw.columns, strict=True))
         values |= _long_numbers(source, layout, values, kinds, request.missing)
+        values |= _late_codes(source, layout, raw, request)
         whole = map_threads(lambda name: _delimited_column(name, values[name], kinds.get(name)), columns)
         parts = [without_markers(column, request.missing) for column in whole]
         found = {column.variable.name: counts for column, counts in parts if counts}
-        spelled = _Spelled.of([column for column, _ in parts], values, layout, request)
+        spelled = _Spelled.of([column for column, _ in parts], values, source, layout, request)
         table = Table.of_valid(spelled.columns)
         _warn_of_blanks(table, request.missing)
         found = found | _second_look(source, layout, table, found, request.missing)
@@ -110,13 +113,15 @@ class CSV:
         """Yield the rows of a file."""
         source, layout = _laid_out(source, request)
         numbers = [name for name in layout.names if name in request.numbers]
-        spellings = _batch_spellings(layout, numbers, request)
+        spellings = _batch_spellings(source, layout, numbers, request)
         floats = [name for name in numbers if name not in spellings]
         gone = {} if request.reading is None else _known_useless(layout, request.reading)
         kept = [n for n in layout.names if n not in gone]
         done = 0
+        padded = _known_integers(layout, request)
         for batch in iter_delimited(source, layout, numbers=floats, missing=request.missing):
             converted = _respelled(batch, spellings, done) if spellings else batch
+            converted = _without_zeros(converted, padded) if padded else converted
             yield converted if len(kept) == len(layout.names) else converted.select(kept)
             done += batch.num_rows
 
@@ -425,42 +430,51 @@ def _warn_of_blanks(table: Table, missing: tuple[str, ...]) -> None:
 
 # Numbers and dates that are written in other ways
 
-_DIGITS = re.compile("[0-9]+")
+_DIGIT, _DIGITS = re.compile("[0-9]"), re.compile("[0-9]+")
 _TELEPHONE = re.compile(r"\+[0-9]{7,}")
-_GROUPS = re.compile(r"-?(?:[1-9][0-9]{0,2}(?:\.[0-9]{3})+|[0-9]{1,3})")
-_DECIMAL_COMMA = re.compile(r"-?[0-9.]*[0-9],[0-9]+")
+_GROUPS = re.compile(r"[-+]?(?:[1-9][0-9]{0,2}(?:\.[0-9]{3})+|[0-9]{1,3})")
+_SURE_COMMA = re.compile(r"[-+]?[0-9.]*[0-9],(?:[0-9]{1,2}|[0-9]{4,})")
+_COMMAS, _GROUPED = Spelling(NumberForm(","), None, ()), Spelling(NumberForm(",", "."), None, ())
+_GUESSED = Spelling(NumberForm(), None, (), POINTS_IN_DOUBT)
 
 
 @dataclass(frozen=True)
 class _Spelled:
     """The columns of a table, those of text converted that hold numbers or dates.
 
-    ``spellings`` says how the converted ones are written, ``markers`` counts their further missing markers.
+    ``spellings`` says how the converted ones are written, ``markers`` counts their further missing markers, ``habits``
+    says what all of them tell.
     """
 
     columns: list[Column]
     spellings: dict[str, Spelling]
     markers: dict[str, dict[str, int]]
+    habits: Habits
 
     @classmethod
     def of(
-        cls, columns: list[Column], raw: Mapping[str, pa.ChunkedArray], layout: Layout, request: Request
+        cls, columns: list[Column], raw: Mapping[str, pa.ChunkedArray], source: Source, layout: Layout, request: Request
     ) -> _Spelled:
-        """Convert the columns of text that hold numbers or dates."""
+        """Convert the columns of text that hold numbers or dates, and those of numbers that Arrow has misread."""
         words = {c.variable.name: c.variable.states or () for c in columns if _is_of_text(c.variable)}
         known = () if request.reading is None else request.reading.text
         as_text, kinds = request.as_text(list(raw)) | {*known}, request.kinds_of(list(raw))
-        found = _spellings({n: states for n, states in words.items() if n not in as_text}, layout, request)
+        found, habits = _spellings({n: states for n, states in words.items() if n not in as_text}, layout, request)
+        grouped, habits = _in_groups(source, layout, raw, habits, request.missing)
+        found |= dict.fromkeys(grouped, _GROUPED if habits.decimal == "," else _GUESSED)
         done, markers = list(columns), dict[str, dict[str, int]]()
         for at, column in enumerate(columns):
             name, spelling = column.variable.name, found.get(column.variable.name)
+            column = grouped.get(name, column)
             if spelling is not None and (each := _converted(column, spelling, kinds.get(name))) is not None:
                 done[at], markers[name] = each
             elif name in words and kinds.get(name) == "continuous":
                 values = nulled(raw[name], request.missing)
+                if spelling is not None:
+                    raise misspelled(name, nulled(values, spelling.markers), spelling, 0)
                 done[at] = infer_column(name, to_floats(name, values))  # which names the value that is no number
         used = {name: found[name] for name in markers}
-        return cls(done, used, {name: counts for name, counts in markers.items() if counts})
+        return cls(done, used, {name: counts for name, counts in markers.items() if counts}, habits)
 
 
 def _text_first(layout: Layout, request: Request) -> set[str]:
@@ -470,48 +484,99 @@ def _text_first(layout: Layout, request: Request) -> set[str]:
     if layout.delimiter == known.delimiter:
         first |= {*known.numbers, *known.dates, *known.markers}
     if layout.led:
-        first |= {*layout.columns_where(_are_codes)}
-    if request.decimal == "," or (
-        request.decimal is None
-        and (layout.delimiter != "," or layout.scan.quotes)
-        and any(map(_DECIMAL_COMMA.fullmatch, (text for row in layout.rows for text in row if "," in text)))
-    ):
-        first |= {*layout.columns_where(_are_groups)}
+        first |= {*layout.columns_where(_are_codes)} - known.kinds.keys()
     return first
 
 
-def _are_groups(values: list[str]) -> bool:
-    """Return whether the points in numbers may stand between thousands."""
-    return all(map(_GROUPS.fullmatch, values)) and "." in "".join(values)
+def _late_codes(source: Source, layout: Layout, raw: pa.Table, request: Request) -> dict[str, pa.ChunkedArray]:
+    """Return as text the columns of integers in which some have leading zeros, which Arrow has left out."""
+    known = request.kinds_of(layout.names)
+    names = [f.name for f in raw.schema if pa.types.is_integer(f.type) and f.name not in known]
+    sizes = _padded_sizes(layout, raw, names)
+    places = {name: layout.names.index(name) for name in sizes}
+    is_large = layout.scan.n_bytes > _LARGE // 32  # to pass over a small file costs less
+    for record in islice(layout.body(source), _LOOKED_AT) if sizes and is_large else ():
+        if not sizes:
+            break
+        sizes = {name: n for name, n in sizes.items() if not 0 < len(record.fields[places[name]].strip()) < n}
+    if not sizes or not has_leading_zero(source):
+        return {}
+    found = read_delimited(source, layout, columns=[*sizes], text=[*sizes], missing=request.missing)
+    return {name: found[name] for name in sizes if _any_match(found[name], r"^\s*0[0-9]")}
 
 
-def _doubtful_points(layout: Layout, request: Request) -> list[str]:
-    """Return the columns that are read as decimal fractions, though their points may stand between thousands."""
-    if layout.delimiter == "," or request.decimal is not None or request.reading is not None:
-        return []
-    return [] if layout.columns_where(_has_fractions) else layout.columns_where(_are_groups)
+def _padded_sizes(layout: Layout, raw: pa.Table, names: Sequence[str]) -> dict[str, int]:
+    """Return the columns of integers that may be codes of one length, with leading zeros where they are smaller."""
+    first, found = dict(zip(layout.names, zip(*layout.rows, strict=False), strict=False)), {}
+    for name in names:
+        lengths = {len(text) for text in first.get(name, ()) if text.isdigit()}
+        if len(lengths) > 1 or lengths == {1}:
+            continue
+        low, high = pc.min_max(raw[name]).as_py().values()
+        size = max(lengths, default=len(str(high)))
+        if low is not None and 0 <= low < 10 ** (size - 1) and high < 10**size:
+            found[name] = size
+    return found
 
 
-def _has_fractions(values: list[str]) -> bool:
-    return any("." in v and not _GROUPS.fullmatch(v) for v in values) and _all_float(values)
+def _any_match(texts: pa.ChunkedArray, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(texts.cast(pa.string()), pattern)).as_py())
 
 
-def _are_codes(values: list[str]) -> bool:
+def _in_groups(
+    source: Source, layout: Layout, raw: Mapping[str, pa.ChunkedArray], habits: Habits, missing: tuple[str, ...]
+) -> tuple[dict[str, Column], Habits]:
+    """Return as text the columns of floats to Arrow whose points may be between thousands; and the habits.
+
+    Only files that have decimal commas, or semicolons, are looked at again, and only columns in which no value has more
+    than three decimals or is above 1000.
+    """
+    if habits.decimal == "." or (not habits.decimal and layout.delimiter != ";"):
+        return {}, habits
+    pointed = {*layout.columns_where(lambda values: any("." in v and not _GROUPS.fullmatch(v) for v in values))}
+    names = [n for n, v in raw.items() if n not in pointed and pa.types.is_floating(v.type) and _may_be_grouped(v)]
+    if not names:
+        return {}, habits
+    texts = read_delimited(source, layout, columns=names, text=names, missing=missing)
+    columns = {name: without_markers(text_column(name, texts[name]), missing)[0] for name in names}
+    states = {n: [str(s).strip() for s in c.variable.states or () if not is_odd(str(s))] for n, c in columns.items()}
+    fitting = {n for n, s in states.items() if "." in "".join(s) and all(map(_GROUPS.fullmatch, s))}
+    if any("." in text for name, texts in states.items() if name not in fitting for text in texts):
+        habits = habits._replace(decimal="", german=False)
+    elif habits.german and fitting:
+        habits = habits._replace(decimal=",")
+    return {name: columns[name] for name in fitting}, habits
+
+
+def _may_be_grouped(values: pa.ChunkedArray) -> bool:
+    """Return whether floats may have been groups of three digits with points between them."""
+    found = values.to_numpy()
+    found = found[~np.isnan(found)]
+    return bool(
+        np.all(np.abs(found) < 1000.0) and np.allclose(found * 1000.0, np.rint(found * 1000.0), rtol=0, atol=1e-6)
+    )
+
+
+def _are_codes(values: Sequence[Any]) -> bool:
     """Return whether numbers may be codes: some of them with a leading zero, or all telephone numbers with a plus."""
-    led = any(len(text) > 1 and text[0] == "0" for text in values)
-    return (led and all(map(_DIGITS.fullmatch, values))) or all(map(_TELEPHONE.fullmatch, values))
+    if all(map(_DIGITS.fullmatch, values)):
+        return any(len(text) > 1 and text[0] == "0" for text in values)
+    return all(map(_TELEPHONE.fullmatch, values))
 
 
-def _spellings(texts: Mapping[str, Sequence[Any]], layout: Layout, request: Request) -> dict[str, Spelling]:
-    """Return how columns of text are written that hold numbers or dates: as they were before, or as they look."""
+def _spellings(
+    texts: Mapping[str, Sequence[Any]], layout: Layout, request: Request
+) -> tuple[dict[str, Spelling], Habits]:
+    """Return how columns of text are written that hold numbers or dates, as before or as they look; and the habits."""
     known = _known_spellings(request.reading, layout)
-    habits = Habits(request.decimal, request.day_first, layout.delimiter)
+    habits = _known_habits(layout, request)
     guess = request.guesses_markers
     free = {name: states for name, states in texts.items() if name not in known}
     found = {name: s for name, states in free.items() if (s := spelling_of(states, habits, guess_markers=guess))}
-    if any("," in "".join(states[:1]) for states in free.values()) or found:
+    if layout.delimiter != "," or found or any("," in "".join(states[:1]) for states in free.values()):
         more = _habits([*found.values(), *known.values()], [texts[n] for n in found if found[n].date], layout, habits)
         if more != habits:
+            habits = more
             found = {n: s for n, states in free.items() if (s := spelling_of(states, more, guess_markers=guess))}
     kinds = request.kinds_of(layout.names)
     odd_ones = {n for n in free if n not in found and kinds.get(n) == "continuous" and any(map(is_odd, free[n]))}
@@ -519,20 +584,41 @@ def _spellings(texts: Mapping[str, Sequence[Any]], layout: Layout, request: Requ
     for name in known.keys() & texts.keys():
         odd = [text for text in texts[name] if guess and is_odd(text)]
         found[name] = known[name]._replace(markers=tuple(dict.fromkeys([*known[name].markers, *odd])))
-    return found
+    return found, habits
+
+
+def _known_habits(layout: Layout, request: Request) -> Habits:
+    """Return what is given, and what another file has told, about how numbers and dates are written."""
+    known = request.reading or Reading()
+    first = known.day_first if request.day_first is None else request.day_first
+    if request.decimal is not None or known.delimiter != layout.delimiter:
+        return Habits(request.decimal, first, layout.delimiter)
+    marks = {form.decimal for form in known.numbers.values()}  # in models of earlier versions the only record
+    own = ("," if marks == {","} else None) if known.decimal is None else known.decimal
+    return Habits(own, first, layout.delimiter)
 
 
 def _habits(found: Sequence[Spelling], dates: Sequence[Sequence[str]], layout: Layout, before: Habits) -> Habits:
     """Return what the columns of a file that can be read in one way only say about the others."""
     sure = [s.numbers for s in found if s.numbers and not s.doubt]
-    decimals = {n.decimal for n in sure if n.decimal == "," or n.thousands}
-    if layout.columns_where(_has_fractions):
+    decimals = {n.decimal for n in sure if n.decimal == "," or n.thousands == ","}
+    if layout.delimiter != "," and layout.columns_where(_have_decimal_commas):
+        decimals.add(",")
+    if layout.columns_where(
+        lambda values: any("." in v and not _GROUPS.fullmatch(v) for v in values) and _all_float(values)
+    ):
         decimals.add(".")
+    mark = decimals.pop() if len(decimals) == 1 else "" if decimals else None
     firsts = {first for states in dates if (first := day_first(states)) is not None}
     return before._replace(
-        decimal=before.decimal or (decimals.pop() if len(decimals) == 1 else None),
+        decimal=mark if before.decimal is None else before.decimal,
+        german=mark is None and before.delimiter == ";" and any((s.date or "").startswith("%d.%m") for s in found),
         day_first=firsts.pop() if before.day_first is None and len(firsts) == 1 else before.day_first,
     )
+
+
+def _have_decimal_commas(values: list[str]) -> bool:
+    return any(map(_SURE_COMMA.fullmatch, values)) and all(any(map(str.isdigit, text)) for text in values)
 
 
 def _all_float(values: list[str]) -> bool:
@@ -559,13 +645,20 @@ def _converted(column: Column, spelling: Spelling, kind: Kind | None) -> tuple[C
     return infer_column(name, pa.chunked_array([values.take(codes)]), kind), counts
 
 
-def _batch_spellings(layout: Layout, numbers: Sequence[str], request: Request) -> dict[str, Spelling]:
-    """Return how columns of numbers and dates are written that Arrow cannot read as such; by the first rows."""
+def _batch_spellings(source: Source, layout: Layout, numbers: Sequence[str], request: Request) -> dict[str, Spelling]:
+    """Return how columns of numbers and dates are written that Arrow cannot read as such; by the first rows.
+
+    Beside decimal commas a point is between thousands, as in a whole table.
+    """
     columns = dict(zip(layout.names, zip(*layout.rows, strict=False), strict=False)) if layout.rows else {}
     texts = {n: sorted({v for v in columns.get(n, ()) if v not in request.missing}) for n in numbers}
-    found = _spellings(texts, layout, request)
+    found, habits = _spellings(texts, layout, request)
     known = () if request.reading is None else request.reading.dates
-    return {name: s for name, s in found.items() if name in known or not _is_plain(s, texts[name])}
+    special = {name: s for name, s in found.items() if name in known or not _is_plain(s, texts[name])}
+    if habits.decimal != "," and not habits.german:
+        return special
+    types = _number_types(source, layout, [n for n in numbers if n not in special], request.missing)
+    return {name: _COMMAS for name, kind in types.items() if pa.types.is_floating(kind)} | special
 
 
 def _is_plain(spelling: Spelling, texts: list[str]) -> bool:
@@ -584,6 +677,22 @@ def _respelled(batch: pa.RecordBatch, spellings: Mapping[str, Spelling], done: i
         for name, values in zip(names, batch.columns, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def _known_integers(layout: Layout, request: Request) -> set[str]:
+    """Return the columns that are wanted as text and whose categories are integers, by the record of another file."""
+    known = request.reading or Reading()
+    others = {*known.text, *known.dates, *request.numbers}
+    return {name for name in layout.names if known.kinds.get(name) == "categorical" and name not in others}
+
+
+def _without_zeros(batch: pa.RecordBatch, names: Collection[str]) -> pa.RecordBatch:
+    """Return a batch in which these columns of text have integers without leading zeros, as a whole table has them."""
+    columns = [
+        pc.replace_substring_regex(values, r"^([-+]?)0+([0-9]+)$", r"\1\2") if name in names else values
+        for name, values in zip(batch.schema.names, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 # The record of how a file was read
@@ -606,7 +715,9 @@ def _record(
         text=tuple(v.name for v in table.variables if _is_of_text(v)),
         kinds={v.name: "categorical" if v.is_categorical else "continuous" for v in table.variables},
         dropped=tuple(dropped),
-        notes=tuple(_notes(table, layout, spelled, dropped, _doubtful_points(layout, request))),
+        decimal=spelled.habits.decimal,
+        day_first=spelled.habits.day_first,
+        notes=tuple(_notes(table, layout, spelled, dropped)),
     )
 
 
@@ -642,9 +753,7 @@ def _numbers_rows(column: Column) -> bool:
     return bool(np.array_equal(values, np.arange(len(values)) + values[0])) and values[0] in (0, 1)
 
 
-def _notes(
-    table: Table, layout: Layout, spelled: _Spelled, dropped: Mapping[str, str], doubtful: Sequence[str]
-) -> Iterator[str]:
+def _notes(table: Table, layout: Layout, spelled: _Spelled, dropped: Mapping[str, str]) -> Iterator[str]:
     """Yield the lines of the report."""
     for note in layout.notes:
         if not any(note.endswith(f"read as {name!r}") for name in dropped):
@@ -658,9 +767,6 @@ def _notes(
             forms.setdefault((spelling.numbers, spelling.doubt), []).append(name)
     for (form, doubt), names in forms.items():
         yield f"Numbers in {listed(names, most=4)}: {form}{f' ({doubt})' if doubt else ''}"
-    plain = [name for name in doubtful if name in table.positions and name not in spelled.spellings]
-    if plain := [name for name in plain if table.variable(name).is_continuous]:
-        yield f"Numbers in {listed(plain, most=4)}: {NumberForm()} ({POINTS_IN_DOUBT})"
     for name, counts in spelled.markers.items():
         marks = ", ".join(f"{mark!r} ({counted(n, 'row')})" for mark, n in counts.items())
         kind = "dates" if spelled.spellings[name].date else "numbers"
@@ -668,7 +774,46 @@ def _notes(
     for name, spelling in spelled.spellings.items():
         if spelling.date:
             yield f"Dates in {name!r}: {date_words(spelling.date)}{f' ({spelling.doubt})' if spelling.doubt else ''}"
-    codes = layout.columns_where(_are_codes) if layout.led else []
-    codes = [name for name in codes if name in table.positions and name not in spelled.spellings]
+    zoned = [c.variable.name for c in table if pa.types.is_timestamp(c.type) and c.type.tz]
+    if zoned:
+        yield f"Times in {listed(zoned, most=4)}: with time zones, and read as UTC, as are their parts"
+    yield from _other_rows(table, layout)
+    codes = [v.name for v in table.variables if _is_of_text(v) and _are_codes(v.states or ())]
     if codes:
         yield f"Text in {listed(codes, most=4)}: codes with leading zeros, or telephone numbers"
+
+
+_TOTALS = frozenset({
+    "sum", "sums", "total", "totals", "grand total", "summe", "gesamt", "gesamtsumme", "insgesamt", "somme", "totale",
+    "suma",
+})  # fmt: skip
+
+
+def _other_rows(table: Table, layout: Layout) -> Iterator[str]:
+    """Yield remarks on rows that are no observations: a second line of names, or units, and a line of totals."""
+    first_rows = dict(zip(layout.names, zip(*layout.rows, strict=False), strict=False))
+    found: dict[int, list[str]] = {}
+    for variable, codes, _ in table:
+        if not _is_of_text(variable):
+            continue
+        states: Sequence[Any] = variable.states or ()
+        if n := _n_above_numbers(first_rows.get(variable.name, ()), states):
+            found.setdefault(n, []).append(variable.name)
+        last = states[codes[-1]] if codes[-1] >= 0 else ""
+        if last.strip(" :").lower() in _TOTALS and np.count_nonzero(codes == codes[-1]) == 1 and table.n_rows > 2:
+            yield f"Last row: {last!r} in {variable.name!r}; if it is a total, delete the row"
+    for n, names in found.items():
+        where = "First row" if n == 1 else f"First {n} rows"
+        yield f"{where}: text above numbers in {listed(names, most=4)}; if these are names or units, delete them"
+
+
+def _n_above_numbers(first: Sequence[str], states: Sequence[str]) -> int:
+    """Return how many values, one or two, stand above the numbers, or dates, that all others of a column are."""
+    if len(first) <= _FEW_BELOW or not _DIGIT.search(first[-1]):
+        return 0
+    if is_odd(first[0]) or spelling_of(first[:1], Habits()) is not None:
+        return 0
+    for n in (1, 2):
+        if len(first) - n >= _FEW_BELOW and spelling_of(first[n:], Habits()) is not None:
+            return n if spelling_of([s for s in states if s not in first[:n]], Habits()) is not None else 0
+    return 0

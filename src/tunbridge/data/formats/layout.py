@@ -4,7 +4,7 @@ Only the first lines are looked at. A file is ordinary if its first line that is
 and the next rows have as many fields; everything else here is for the others:
 
 - Excel's first line ``sep=;``, and lines before the header, such as a title;
-- no header, which shows in numbers, or values of the rows, where names should be; the columns are ``x0``, ``x1``, …;
+- no header, which shows in more numbers, dates and values of the rows than names; the columns are ``x0``, ``x1``, …;
 - empty and repeated names, which become ``column_3`` and ``price_2``;
 - a delimiter at the end of every row, or a first column without a name in the header (row names of R, an index of
   pandas): such columns are left out if they hold nothing, or only number the rows.
@@ -34,7 +34,8 @@ _PREAMBLE = 30
 _SURE_ROWS = 3
 _SEP = re.compile(r'\ufeff?"?sep=([\t -~])"?\s*', re.IGNORECASE)
 _NUMBER = re.compile(r"\s*[-+]?[$€£]?\s*(?:\d[\d.,' ]*|[.,]\d+)(?:[eE][-+]?\d+)?\s*[%€]?\s*")
-_DATE = re.compile(r"\s*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T]\d{1,2}:\d{2}.*)?\s*")
+_DATE = re.compile(r"\s*(?:\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(:\d{2})?)\s*")
+_SPACED = re.compile(r"[-+]?[1-9]\d{0,2}(?: \d{3})+(?:[.,]\d+)?\s*")
 _YEARS = range(1900, 2101)
 _UNNAMED = re.compile(r"Unnamed: \d+(_level_\d+)?")
 
@@ -122,7 +123,11 @@ def find_layout(
     sizes = {choice: len(first.fields) for choice, first in firsts.items() if first is not None}
     if not sizes:
         raise FormatError(f"{source.named} must hold a table; it holds nothing but blank lines.")
-    chosen = max(sizes, key=lambda choice: sizes[choice])
+    n_comments = 0 if header is False else _comments(lines, choices)
+    if n_comments:
+        lines[:n_comments], n_comments = ["\n"] * n_comments, sum(map(bool, map(str.strip, lines[:n_comments])))
+        sizes = {choice: len(next(records(lines, choice)).fields) for choice in sizes}
+    chosen = _chosen(lines, sizes)
     if before is not None and sizes.get(before, 0) > 1:
         chosen = before
     if sizes[chosen] == 1 and sniffs and before in (None, " ") and _has_blanks(lines):
@@ -131,12 +136,17 @@ def find_layout(
     if not some[0].closed:
         raise unclosed(source, some[0].line)
     notes = ("First line: 'sep=' gives the delimiter",) if sep else ()
+    if n_comments:
+        notes = (*notes, f"Before the header: {counted(n_comments, 'line')} left out")
     rows = [record.fields for record in some[1:]]
-    if header is not False and (known is None or known.header) and _is_usual(some[0].fields, rows, header, known):
-        skipped = _lines_before(some, 1, lines) if sep else None
+    is_one = sizes[chosen] == 1 and sniffs and any(mark in line for line in lines for mark in _SNIFFED)
+    is_usual = not is_one and header is not False and (known is None or known.header)
+    if is_usual and _is_usual(some[0].fields, rows, header, known):
+        skipped = _lines_before(some, 1, lines) if sep or n_comments else None
         layout = Layout(tuple(some[0].fields), chosen, found, skipped, rows=rows, notes=notes)
     else:
         lines = _first_lines(source, found)[0]
+        lines[:n_comments] = ["\n"] * n_comments
         layout = _unusual(lines, (chosen, *(c for c in sizes if c != chosen)), found, header, known, notes)
     if _led(found, source.encoding, layout.delimiter):
         more = _sample(
@@ -144,6 +154,9 @@ def find_layout(
         )
         rows = [r.fields for r in more if r.line > (some[0].line if layout.skipped is None else layout.skipped)]
         layout = replace(layout, rows=rows, led=True)
+    if layout.header and header is None and known is None and (numbers := [*filter(_is_value, layout.names)]):
+        told = f"Header: {listed(numbers, most=3)} taken as names (header=False if they are values)"
+        layout = replace(layout, notes=(*layout.notes, told))
     is_news = layout.delimiter not in (",", "\t") and not sep and delimiter is None
     return replace(layout, notes=(f"Delimiter: {layout.delimiter!r}", *layout.notes)) if is_news else layout
 
@@ -256,8 +269,51 @@ def _sample(lines: list[str], delimiter: str, most: int) -> list[Record]:
     return found[:-1] if len(found) > 1 and not found[-1].closed else found
 
 
+def _comments(lines: list[str], choices: Sequence[str]) -> int:
+    """Return how many lines before the header start with a ``#``: none, if the first of them is the header itself."""
+    n = next((i for i, line in enumerate(lines[: _PREAMBLE + 1]) if not line.startswith("#") and line.strip()), 0)
+    if not any(line.startswith("#") for line in lines[:n]):
+        return 0
+    for choice in choices:
+        names, *rows = [record.fields for record in _sample(lines[n:], choice, _ROWS)]
+        if _looks_like_names(names) and _hold_numbers(rows):
+            return n
+    return 0
+
+
+def _chosen(lines: list[str], sizes: dict[str, int]) -> str:
+    """Return the delimiter: the one that cuts the header into the most fields, or the rows into as many as the header.
+
+    Where several cut all rows evenly, those that leave columns of numbers or dates come first; of these the comma comes
+    last, which is also in decimals and in names.
+    """
+    most = max(sizes, key=lambda choice: sizes[choice])
+    several = [choice for choice, size in sizes.items() if size > 1]
+    if len(several) < 2:
+        return most
+    found = {c: [r.fields for r in _sample(lines, c, max(3, min(_ROWS, _FIELDS // sizes[c])))] for c in several}
+    even = [c for c in several if len(found[c]) > 1 and {*map(len, found[c])} == {sizes[c]}]
+    typed = {c: sum(_are_values(column) for column in zip(*found[c][1:], strict=True)) / sizes[c] for c in even}
+    return max(even, key=lambda c: (typed[c] > 0, c != ",", typed[c], sizes[c])) if even else most
+
+
+def _are_values(column: Iterable[str]) -> bool:
+    some = [text for text in column if not is_odd(text)]
+    return bool(some) and all(map(_is_value, some))
+
+
+def _hold_numbers(rows: list[list[str]]) -> bool:
+    """Return whether one of the columns holds numbers, or dates, only."""
+    return any(map(_are_values, zip(*rows, strict=False)))
+
+
 def _has_blanks(lines: list[str]) -> bool:
-    """Return whether single blanks are the delimiter: as many in each line, with numbers in most columns."""
+    """Return whether single blanks are the delimiter: as many in each line, with numbers in most columns.
+
+    Blanks between thousands are not: ``12 345``.
+    """
+    if all(map(_SPACED.fullmatch, filter(str.strip, lines[1:_MANY_ROWS]))):
+        return False
     rows = [line.rstrip("\r\n").split(" ") for line in lines[:_MANY_ROWS] if line.strip()]
     width = len(rows[0]) if rows else 0
     if width < 2 or len(rows) <= _SURE_ROWS or any(len(row) != width or not all(row) for row in rows):
@@ -292,9 +348,11 @@ def _is_usual(names: list[str], rows: list[list[str]], header: bool | None, know
         return False
     if header or known:
         return True
-    if any(map(_NUMBER.fullmatch, names)):
+    if any(map(_is_value, names)):
         return _has_header(names, rows)
-    return len(rows) < _SURE_ROWS or not all(map(_holds, names, zip(*rows, strict=False)))
+    if len(rows) < _SURE_ROWS or not any(map(_holds, names, zip(*rows, strict=False))):
+        return True
+    return _has_header(names, rows)
 
 
 def _holds(name: str, values: tuple[str, ...]) -> bool:
@@ -333,9 +391,11 @@ def _table_start(lines: list[str], choices: Sequence[str], header: bool | None) 
     """Return the delimiter, the first records, and which of them is the header, or the first row."""
     many = {c: _sample(lines, c, _MANY_ROWS) for c in choices}
     chosen = choices[0]
+    starts = {c: at for c, found in many.items() if (at := _start(found, header, bare=c != ",")) is not None}
     if _is_even(many[chosen]):
-        return chosen, many[chosen], 0 if header is False else _padded_lines(many[chosen])
-    starts = {c: at for c, found in many.items() if (at := _start(found, header)) is not None}
+        starts = {c: at for c, at in starts.items() if _is_title(c, many[c], at)}
+        if not starts:
+            return chosen, many[chosen], 0 if header is False else _padded_lines(many[chosen])
     if starts:
         chosen = max(starts, key=lambda c: (len(many[c][-1].fields), -starts[c]))
         return chosen, many[chosen], starts[chosen]
@@ -372,15 +432,26 @@ def _integers(start: int, stop: int) -> list[str]:
     return [str(i) for i in range(start, stop)]
 
 
-def _start(found: list[Record], header: bool | None) -> int | None:
-    """Return which record is the header below other lines, which have other numbers of fields; None if none is."""
+def _start(found: list[Record], header: bool | None, *, bare: bool) -> int | None:
+    """Return which record is the header below other lines, which have other numbers of fields; None if none is.
+
+    If the table may be ``bare``, a row of numbers is the first one of a table without a header.
+    """
     sizes = [len(record.fields) for record in found]
     at = len(sizes) - 1
     while at and sizes[at - 1] == sizes[-1]:
         at -= 1
     if not 0 < at <= _PREAMBLE or sizes[-1] < 2 or len(sizes) - at < _SURE_ROWS or sizes[-1] in sizes[:at]:
         return None
-    return at if header is False or _looks_like_names(found[at].fields) else None
+    is_bare = bare and header is None and all(map(_is_value, found[at].fields))
+    return at if header is False or is_bare or _looks_like_names(found[at].fields) else None
+
+
+def _is_title(delimiter: str, found: list[Record], at: int) -> bool:
+    """Return whether lines above a header are a title, though they might be the name of the only column, or of some."""
+    if _hold_numbers([record.fields for record in found[at + 1 :]]):
+        return True
+    return delimiter != "," and len(found[0].fields) == 1 and len(found[at].fields) >= _SURE_ROWS
 
 
 def _padded_lines(found: list[Record]) -> int:
@@ -415,8 +486,9 @@ def _header_of(names: list[str], rows: list[list[str]], header: bool | None, kno
 def _has_header(names: list[str], rows: list[list[str]]) -> bool:
     """Return whether a first record holds names rather than values.
 
-    A number above numbers, or a text that the rows hold as well, is a value; a text above numbers, or above a few
-    categories to which it does not belong, is a name. Years and consecutive integers are names.
+    A number above numbers, a date above dates, or a text that the rows hold as well, is a value; a text above numbers,
+    which counts twice, or above a few categories to which it does not belong, is a name. The more votes win.
+    Years and consecutive integers are names, unless the rows hold the like.
     """
     rows = [row for row in rows if row != names]
     values = names_ = 0
@@ -424,29 +496,50 @@ def _has_header(names: list[str], rows: list[list[str]]) -> bool:
         some = [v for v in column if not is_odd(v)]
         if is_odd(name) or not some:
             continue
-        is_number, above = _is_value(name), all(map(_is_value, some))
-        if is_number:
-            values += above
-        elif above or (len(some) >= 2 * _SURE_ROWS and name not in some and len(set(some)) <= len(some) / 2):
+        if _is_value(name):
+            values += _are_values(some) and {_is_date(name)} == {*map(_is_date, some)}
+        elif _are_values(some):
+            names_ += 2
+        elif len(some) >= 2 * _SURE_ROWS and name not in some and len(set(some)) <= len(some) / 2:
             names_ += 1
         else:
             values += name in some and len(some) >= _SURE_ROWS
-    return values == 0 or names_ > 0 or _are_labels(names)
+    return values == 0 or names_ > values or _are_labels(names, rows)
 
 
 def _is_value(text: str) -> bool:
     return bool(_NUMBER.fullmatch(text) or _DATE.fullmatch(text))
 
 
-def _are_labels(names: list[str]) -> bool:
-    """Return whether the numbers among names are years, or count on."""
-    numbers = [name.strip() for name in names if _NUMBER.fullmatch(name)]
-    if not numbers or not all(number.isdigit() for number in numbers):
+def _is_date(text: str) -> bool:
+    return bool(_DATE.fullmatch(text))
+
+
+def _are_labels(names: list[str], rows: list[list[str]]) -> bool:
+    """Return whether the numbers among names are years, or three and more that count on, and the rows are not alike."""
+    places = [at for at, name in enumerate(names) if _is_value(name)]
+    found = _as_integers([names[at] for at in places])
+    if not found or len(set(found)) < len(found):
         return False
-    found = [int(number) for number in numbers]
-    steps = {b - a for a, b in pairwise(found)}
-    is_regular = steps == {1} or (len(steps) == 1 and steps != {0} and len(found) > 2)
-    return is_regular or (all(n in _YEARS for n in found) and len(set(found)) == len(found))
+    is_cross_table = places == [*range(1, len(names))] and not any(row[0] == names[0] for row in rows)
+    below = [_as_integers([row[at] for at in places if at < len(row)]) for row in rows]
+    if all(n in _YEARS for n in found) and not all(row and all(n in _YEARS for n in row) for row in below):
+        return True
+    if len(found) < 3 or not _count_on(found) or (any(map(_count_on, below)) and not is_cross_table):
+        return False
+    first, last = min(found), max(found)
+    in_range = all(row and all(2 * first - last <= n <= 2 * last - first for n in row) for row in below)
+    return not in_range or first == 0 or len(found) > 4 or is_cross_table
+
+
+def _as_integers(texts: list[str]) -> list[int]:
+    """Return texts as integers; nothing if one of them is none."""
+    return [int(text) for text in texts] if all(text.strip().isdecimal() for text in texts) else []
+
+
+def _count_on(numbers: list[int]) -> bool:
+    steps = {b - a for a, b in pairwise(numbers)}
+    return len(steps) == 1 and steps != {0}
 
 
 def _distinct(fields: list[str]) -> tuple[list[str], list[str], list[str]]:

@@ -19,7 +19,7 @@ from tunbridge._core.check import check_known
 from tunbridge.data.arrow import is_text
 from tunbridge.data.columns import Column, Kind, code_type, infer_column
 from tunbridge.data.formats.source import Source
-from tunbridge.data.formats.spelling import Spelling, date_words, known_spellings, parsed
+from tunbridge.data.formats.spelling import Spelling, date_words, known_spellings, misfit, parsed
 from tunbridge.data.frames import check_column_names, column_kinds
 from tunbridge.data.reading import DEFAULT_MISSING, Reading, is_odd
 from tunbridge.data.table import Table
@@ -181,15 +181,13 @@ def respelled(
         with suppress(pa.ArrowInvalid):
             return texts.cast(pa.timestamp("s") if spelling.date else pa.float64())
     if holds_text(found.type) and texts.null_count < len(texts):
-        raise _misspelled(name, texts, spelling, done)
+        raise misspelled(name, texts, spelling, done)
     return found
 
 
-def _misspelled(name: str, texts: pa.ChunkedArray | pa.Array, spelling: Spelling, done: int) -> DataError:
+def misspelled(name: str, texts: pa.ChunkedArray | pa.Array, spelling: Spelling, done: int) -> DataError:
     """Return the error that names the first value that is not written like the others."""
-    at = next(
-        i for i in range(len(texts)) if texts[i].is_valid and holds_text(parsed(texts.slice(i, 1), spelling).type)
-    )
+    at = misfit(texts, spelling)
     what = f"numbers with {spelling.numbers}" if spelling.numbers else f"dates as {date_words(spelling.date or '')}"
     return DataError(
         f"column {name!r} must hold {what}; row {done + at + 1} holds {texts[at].as_py()!r}. "

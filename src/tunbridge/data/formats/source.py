@@ -14,7 +14,7 @@ import gzip
 import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -56,6 +56,8 @@ _MARKS = {
 _CHUNK = 1 << 20
 _SIGNATURE = 64
 _HEAD = 4096
+_LONGEST_CODE = 20
+_BLOCK = 1 << 16  # which fits into the cache
 HEAD = 1 << 14
 """The first bytes of a text file, by which its layout is found."""
 _WORDS = re.compile(rb"[A-Za-z\x80-\xff]{3,}")
@@ -220,6 +222,52 @@ def scan(source: Source) -> Scan:
     if pending and encoding == "utf-8" and not _is_utf8(pending):
         encoding = _other_encoding(source, pending)
     return Scan(size, quotes, quoted_rows, encoding, head)
+
+
+def has_leading_zero(source: Source) -> bool:
+    """Return whether a text file has a field of digits that starts with a zero, and is no zero itself."""
+    tail = b"\n"
+    with reading(source), source.open() as stream:
+        while chunk := stream.read(_CHUNK):
+            if _in_chunk(tail + chunk):
+                return True
+            tail = chunk[-_LONGEST_CODE:]
+    return _in_chunk(tail + b"\n")
+
+
+def _in_chunk(chunk: bytes) -> bool:
+    """Return whether a field of digits, which another field or line follows, starts with a zero."""
+    data = np.frombuffer(chunk.replace(b"\0", b"") if b"\0" in chunk else chunk, np.uint8)
+    marks = [mark for mark in b";|" if mark in chunk[:_HEAD]]
+    for start in range(0, len(data), _BLOCK):
+        block = data[start : start + _BLOCK + 2]
+        found = block[1:-1] == ord("0")
+        found &= _ends_field(block[:-2], marks)
+        found &= block[2:] - np.uint8(ord("0")) < 10
+        if found.any() and _are_digits(data, np.flatnonzero(found) + start + 3):
+            return True
+    return False
+
+
+def _are_digits(data: np.ndarray, places: np.ndarray) -> bool:
+    """Return whether from one of the places on there are digits up to the end of a field."""
+    for _ in range(_LONGEST_CODE):
+        places = places[places < len(data)]
+        after = data[places]
+        if _ends_field(after, b";|").any():
+            return True
+        places = places[after - np.uint8(ord("0")) < 10] + 1
+        if not places.size:
+            break
+    return False
+
+
+def _ends_field(data: np.ndarray, marks: Iterable[int]) -> np.ndarray:
+    """Return where a field may end: at line ends, blanks, quotes, commas, tabs, and these marks."""
+    found: np.ndarray = data < ord("-")
+    for mark in marks:
+        found |= data == mark
+    return found
 
 
 def marked(source: Source) -> Source:

@@ -4,15 +4,15 @@ Arrow reads plain numbers and ISO dates. A column that it leaves as text is look
 read as numbers, or dates, if *all* of them are, apart from missing markers. Where a column can be read in two ways
 (``1,234``, ``03/04/2025``), the other columns of the file and its delimiter decide; the report says so.
 
-What only looks like numbers stays text: codes with leading zeros, telephone numbers, versions, integers of equal length
-with several separators.
+What only looks like numbers stays text: codes with leading zeros, telephone numbers, versions, network addresses,
+integers of equal length with several separators.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from tunbridge.data.reading import NumberForm, Reading, is_odd
 
 _UNIT = r"[€$£¥₹₽₺₩%‰]|US\$|EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|HUF|Kč|zł|kr\.?|Fr\.|R\$|Rs\.?"
+_EURO = frozenset({"€", "EUR"})
 _SPACE = "[ \u00a0\u202f\u2009]"
 _PARTS = re.compile(
     rf"(?P<open>\()?(?P<sign>[-−–+])?{_SPACE}?(?P<before>{_UNIT})?{_SPACE}?(?P<inner>[-−–])?"
@@ -72,11 +73,15 @@ class Spelling(NamedTuple):
 
 
 class Habits(NamedTuple):
-    """What the rest of a file says about how its numbers and dates are written; None is no evidence."""
+    """What the rest of a file says about how its numbers and dates are written; None is no evidence.
+
+    ``german`` says that there are dates such as 24.12.2025 between semicolons, beside which 1.234 is an integer.
+    """
 
     decimal: str | None = None
     day_first: bool | None = None
     delimiter: str = ","
+    german: bool = False
 
 
 def spelling_of(texts: Sequence[str], habits: Habits, *, guess_markers: bool = True) -> Spelling | None:
@@ -126,6 +131,16 @@ def known_spellings(known: Reading | None) -> dict[str, Spelling]:
     }
 
 
+def misfit(texts: pa.ChunkedArray | pa.Array, spelling: Spelling) -> int:
+    """Return the place of the first text that is not written like that; −1 if all are, or are null."""
+    good = (
+        _plain_numbers(texts, spelling.numbers)[1]
+        if spelling.numbers
+        else pc.coalesce(_as_times(texts, spelling.date or ""), _iso_times(texts)).is_valid()
+    )
+    return int(pc.index(pc.or_(good, texts.is_null()), False).as_py())
+
+
 def day_first(texts: Iterable[str]) -> bool | None:
     """Return whether dates have the day before the month; None if they do not tell."""
     found = [m for t in texts if (m := _NUMERIC_DATE.fullmatch(t.strip())) and len(m["a"]) <= 2]
@@ -157,22 +172,28 @@ def _numbers(texts: list[str], habits: Habits) -> Spelling | None:
     parts = [_PARTS.fullmatch(text.strip()) for text in texts]
     if not all(parts):
         return None
-    units = {unit for m in parts if m for unit in (m["before"], m["after"]) if unit}
+    with_unit = [unit for m in parts if m and (unit := m["before"] or m["after"])]
+    units = {*with_unit, *(m["after"] for m in parts if m and m["after"])}
     cores = [_plain(m["core"]) for m in parts if m]
+    is_amount = bool(units or habits.decimal == "," or any(m["sign"] or m["behind"] or m["open"] for m in parts if m))
     if (
         len(units) > 1
-        or _are_codes(cores)
+        or _are_codes(cores, is_amount)
         or any(m["sign"] == "+" and len(m["core"]) > _FEW_DIGITS for m in parts if m)
     ):
         return None
     if any((m["open"] is None) != (m["close"] is None) for m in parts if m):
         return None
     fitting = [pair for pair, form in _FORMS.items() if all(map(form.fullmatch, cores))]
-    pair, doubt = _chosen(fitting, cores, habits)
+    pair, doubt = _chosen(fitting, cores, habits, units)
+    if "%" in units and len(with_unit) < len(cores):
+        doubt = "; ".join(filter(None, [doubt, "values without % might be fractions"]))
     return pair and Spelling(NumberForm(*pair, units.pop() if units else ""), None, (), doubt)
 
 
-def _chosen(fitting: list[tuple[str, str]], cores: list[str], habits: Habits) -> tuple[tuple[str, str] | None, str]:
+def _chosen(
+    fitting: list[tuple[str, str]], cores: list[str], habits: Habits, units: Collection[str] = ()
+) -> tuple[tuple[str, str] | None, str]:
     """Return the decimal mark and the separator of thousands of numbers, and the other way to read them."""
     if not fitting or not any(mark in core for core in cores for mark in ".,' "):
         return (fitting[0], "") if fitting else (None, "")
@@ -181,7 +202,8 @@ def _chosen(fitting: list[tuple[str, str]], cores: list[str], habits: Habits) ->
         return fitting[0], ""
     grouped = (".", ",") if any("," in core for core in cores) else (",", ".")
     plain = (grouped[1], "")
-    by_delimiter = {",": ".", ";": ","}.get(habits.delimiter) if plain[0] == "," else "."
+    is_german = habits.delimiter == ";" and (habits.german or not _EURO.isdisjoint(units))
+    by_delimiter = {",": ".", ";": ","}.get(habits.delimiter) if plain[0] == "," else "," if is_german else "."
     decimal = habits.decimal or by_delimiter
     if decimal is None:
         return None, ""
@@ -193,16 +215,22 @@ def _chosen(fitting: list[tuple[str, str]], cores: list[str], habits: Habits) ->
     return (pair if pair in fitting else None), ("" if habits.decimal else doubt)
 
 
-def _are_codes(cores: list[str]) -> bool:
-    """Return whether numbers are codes: too long, with leading zeros, or of equal length and in several groups."""
+def _are_codes(cores: list[str], is_amount: bool) -> bool:
+    """Return whether numbers are codes: too long, with leading zeros, or all of them in several groups.
+
+    Groups between points or blanks are those of network addresses, versions and telephone numbers, too: they are codes,
+    unless a decimal mark, a sign or a unit shows amounts. Others are codes if they are of equal length.
+    """
     if any(len(core) > _MOST_DIGITS and core.isdigit() for core in cores):
         return True
     led = [core[0] == "0" and core[1:2].isdigit() for core in cores]
     digits = {sum(map(str.isdigit, core)) for core in cores}
     if any(led) and (all(led) or len(digits) == 1 or not all(map(str.isdigit, cores))):
         return True
-    grouped = all(len(re.findall("[., ']", core)) > 1 for core in cores)
-    return grouped and len(set(cores)) > 1 and len(digits) == 1 and max(digits) >= _FEW_DIGITS
+    if not all(len(re.findall("[., ']", core)) > 1 for core in cores) or len(set(cores)) == 1:
+        return False
+    marks = {mark for core in cores for mark in core if not mark.isdigit()}
+    return (len(digits) == 1 and max(digits) >= _FEW_DIGITS) or (not is_amount and marks in ({"."}, {" "}))
 
 
 def _plain(core: str) -> str:
@@ -211,6 +239,25 @@ def _plain(core: str) -> str:
 
 def _parsed_numbers(texts: pa.ChunkedArray | pa.Array, form: NumberForm) -> pa.ChunkedArray | pa.Array:
     """Return texts as integers or floats; the texts themselves if one of them is not of this form."""
+    plain, good = _plain_numbers(texts, form)
+    if not pc.all(good).as_py() and pc.any(good.is_valid()).as_py():
+        return texts
+    plain = pc.replace_substring(plain, form.thousands, "") if form.thousands else plain
+    plain = pc.replace_substring(pc.replace_substring(plain, ".", ""), ",", ".") if form.decimal == "," else plain
+    try:
+        whole = form.unit == "" and pc.all(pc.match_substring_regex(plain, r"^-?[0-9]{1,18}$")).as_py()
+        return plain.cast(pa.int64() if whole else pa.float64())
+    except pa.ArrowInvalid:
+        return texts
+
+
+def _plain_numbers(texts: pa.ChunkedArray | pa.Array, form: NumberForm) -> tuple[Any, Any]:
+    """Return texts without blanks, units and brackets, and which of them are numbers of this form.
+
+    Where decimals have commas, points may be between thousands, whether there were any so far or not.
+    """
+    core = _CORES[form.decimal, form.thousands]
+    core = f"(?:{core})|(?:{_CORES[',', '.']})" if (form.decimal, form.thousands) == (",", "") else core
     plain = pc.utf8_trim_whitespace(texts.cast(pa.string()))
     plain = pc.replace_substring_regex(plain, rf"{_UNIT}", "") if form.unit else plain
     plain = pc.utf8_trim_whitespace(pc.replace_substring_regex(plain, "[−–]", "-"))
@@ -219,17 +266,8 @@ def _parsed_numbers(texts: pa.ChunkedArray | pa.Array, form: NumberForm) -> pa.C
     plain = pc.replace_substring_regex(plain, rf"^([-+]?){_SPACE}+", r"\1")
     plain = pc.replace_substring_regex(pc.replace_substring(plain, "’", "'"), _SPACE, " ")
     plain = pc.replace_substring_regex(plain, r"^\+", "")
-    good = pc.match_substring_regex(plain, rf"^-?(?:{_CORES[form.decimal, form.thousands]})$")
-    empty = pc.match_substring_regex(plain, r"[0-9]")
-    if not pc.all(pc.and_(good, empty)).as_py() and pc.any(good.is_valid()).as_py():
-        return texts
-    plain = pc.replace_substring(plain, form.thousands, "") if form.thousands else plain
-    plain = pc.replace_substring(plain, ",", ".") if form.decimal == "," else plain
-    try:
-        whole = form.unit == "" and pc.all(pc.match_substring_regex(plain, r"^-?[0-9]{1,18}$")).as_py()
-        return plain.cast(pa.int64() if whole else pa.float64())
-    except pa.ArrowInvalid:
-        return texts
+    good = pc.match_substring_regex(plain, rf"^-?(?:{core})$")
+    return plain, pc.and_(good, pc.match_substring_regex(plain, r"[0-9]"))
 
 
 # Dates
@@ -245,6 +283,8 @@ def _dates(texts: list[str], habits: Habits) -> Spelling | None:
         return None
     if form is None:
         return None
+    if "%y" in form:
+        doubt = "; ".join(filter(None, [doubt, "the years 00 to 68 are taken as 2000 to 2068"]))
     known = _as_times(pa.array(texts, pa.string()), form)
     return None if known.null_count else Spelling(None, form, (), doubt)
 

@@ -82,5 +82,5 @@ def test_coded_integers_are_the_same_as_text(seed, n_features):
     y = rng.integers(0, 2, n)
     numbers = tb.NaiveBayesClassifier(categorical="all").fit(X, y).predict_proba(X)
     text = {f"c{j}": X[:, j].astype(str).tolist() for j in range(n_features)}
-    words = tb.NaiveBayesClassifier().fit(text, y).predict_proba(text)
+    words = tb.NaiveBayesClassifier(categorical="all").fit(text, y).predict_proba(text)
     np.testing.assert_allclose(numbers, words, rtol=1e-10, atol=0)

@@ -111,9 +111,9 @@ def test_networks_are_learned_and_fitted(run, file, rows):
         (
             ["query", "-t", "Sex", "--given", "Weight=heavy"],
             1,
-            "--given must give a number for 'Weight', which is continuous; got 'heavy'.",
+            "--given must give a number such as 12.5 for 'Weight', which is continuous; got 'heavy'.",
         ),
-        (["query", "-t", "Sex", "--given", "Weight=inf"], 1, "--given must give a number for 'Weight'"),
+        (["query", "-t", "Sex", "--given", "Weight=inf"], 1, "--given must give a number such as 12.5 for 'Weight'"),
         (
             ["query", "-t", "Sex", "--given", "Weight"],
             2,

@@ -222,6 +222,18 @@ class TestNoVeto:
         p = clf.predict_proba({"x": [1e9, -1e9 if numeric != "log-gaussian" else 1e12]})
         np.testing.assert_allclose(p, [[0.25, 0.75]] * 2, atol=0.02)
 
+    def test_a_row_that_stands_alone_says_little(self):
+        rng = np.random.default_rng(0)
+        values = [np.append(rng.gamma(2.0, 500.0, 150), lone) for lone in (8_000.0, 12_000.0)]
+        points = tuple(points_of(v, np.ones(len(v))) for v in values)
+        logs = curve_of(points, 0.0).log_density(np.array([8_000.0, 12_000.0, 800.0, 50_000.0]))
+        odds = np.exp(logs[0] - logs[1])
+        assert 2.0 < odds[0] < 8.0
+        assert 2.0 < 1.0 / odds[1] < 8.0
+        assert 0.8 < odds[3] < 1.25
+        many = tuple(points_of(np.append(v, np.full(30, v[-1])), np.ones(len(v) + 30)) for v in values)
+        assert np.exp(np.ptp(curve_of(many, 0.0).log_density(np.array([8_000.0])), axis=0)).item() > 50.0
+
     def test_densities_integrate_to_one(self):
         rng = np.random.default_rng(0)
         x, y = rng.normal(size=200), rng.integers(0, 2, 200)

@@ -6,7 +6,9 @@ the n rows of a column one is added that may lie anywhere, with a broad density 
     p(x | c) = (n f_c(x) + b(x)) / (n + 1)
 
 Of kernel densities b is half a Cauchy density about all values and half the mean of f_c over the K classes. So the
-log-odds of two classes are at most log(1 + 2 K n), whatever the value. Of normal densities b has the height of the
+log-odds of two classes are at most log(1 + 2 K n), whatever the value. Between the least and the greatest value each
+width of a kernel gets a quarter of a row more for each class, as Laplace's rule adds to every bin: few rows say little.
+Of normal densities b has the height of the
 narrowest class at its centre, falls like a normal density of three times the variance, and no lower than that height /
 (n + 1). The larger term stands for the sum, so that no logarithm is taken for a value. The log-odds are at most
 2 log(n + 1).
@@ -26,6 +28,7 @@ from tunbridge.probability.kernel_density import Points, bandwidth, log_density,
 _BROAD = 3.0  # times the variance of a number: that of the broad normal density
 _LEAST_KNOTS, _MOST_KNOTS, _CELLS = 1024, 8192, 1 << 16  # of a curve; knots × classes
 _CACHED = 1 << 14  # terms of densities
+_SPREAD_OUT = 0.25  # of a row, for each class in each width of a kernel
 _PRECISION = 0.03  # of a curve's log-densities
 _AWAY = np.array([-10, -8, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 8, 10])  # bandwidths from a point to knots
 
@@ -200,12 +203,28 @@ def _thinned(knots: np.ndarray, most: int) -> np.ndarray:
 def soft_kernel(points: tuple[Points, ...], step: float, added: float, x: np.ndarray) -> np.ndarray:
     """Return the logarithms of kernel densities without a veto, by class and value; 0 where missing."""
     known = ~np.isnan(x)
-    own = np.array([_in_pieces(x[known], p, h) for p, h in _with_bandwidths(points, step)])
+    several = _with_bandwidths(points, step)
+    own = np.array([_in_pieces(x[known], p, h) for p, h in several])
     n = max(sum(p.total for p in points), np.finfo(float).tiny)
-    broad = np.logaddexp(np.logaddexp.reduce(own, axis=0) - np.log(len(own)), _broad(points, x[known])) - np.log(2.0)
+    width = np.sqrt(2.0 * np.pi) * float(np.exp(np.mean([np.log(h) for _, h in several])))
+    even, breadth = _even(points, width, x[known])
+    n_even = _SPREAD_OUT * len(own) / width
+    mean = np.logaddexp.reduce(own, axis=0) - np.log(len(own))
+    broad = np.logaddexp(mean, _broad(points, x[known])) - np.log(2.0)
+    common = np.log(added) + np.logaddexp(broad, np.log(n_even) + even)
     found = np.zeros((len(own), len(x)))
-    found[:, known] = np.logaddexp(own + np.log(n), broad + np.log(added)) - np.log(n + added)
+    found[:, known] = np.logaddexp(own + np.log(n), common) - np.log(n + added * (1.0 + n_even * breadth))
     return found
+
+
+def _even(points: tuple[Points, ...], width: float, x: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the logarithm of what is one between the least and the greatest point and falls outside; its integral."""
+    values = [p.values for p in points if p.values.size]
+    if not values:
+        return np.zeros(len(x)), 1.0
+    low, high = min(v[0] for v in values), max(v[-1] for v in values)
+    beyond = np.maximum(np.maximum(low - x, x - high), 0.0)
+    return -2.0 * np.log(np.hypot(1.0, beyond / width)), float(high - low + np.pi * width)
 
 
 def _in_pieces(x: np.ndarray, points: Points, h: float) -> np.ndarray:

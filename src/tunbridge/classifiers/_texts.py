@@ -6,9 +6,10 @@ joint distribution of the other columns it counts with a weight,
     log P(c | x, t) = log P(x, c) + Σ_t w_t s(t, c) + const.
 
 The words of a text depend on each other, so that a weight of 1 counts the same evidence several times. The weights are
-those that maximise Σ log P(c | x, t) of held-out rows: rows are dealt to folds; in each the classifier of the other
-columns and that of the texts learn from the other folds. A log-normal prior keeps weights finite where all rows are
-separated. The score of a class is linear in the words, so an explanation lists words and columns together.
+those that maximise Σ log P(c | x, t) of held-out rows: rows are dealt to folds, those that share a text to the same
+one; in each the classifier of the other columns and that of the texts learn from the other folds. A log-normal prior
+keeps weights finite where all rows are separated. The score of a class is linear in the words, so an explanation lists
+words and columns together.
 
 References
 ----------
@@ -18,11 +19,12 @@ D. H. Wolpert (1992). Stacked generalization. Neural Networks 5, 241–259.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from tunbridge._core.check import did_you_mean, shortened
@@ -57,6 +59,7 @@ _FOLDS, _ROWS = 4, 4000  # the folds in which weights are found, and the rows th
 _WEIGHTS = np.geomspace(0.01, 32.0, 49)  # the weights that are tried
 _LIKELY, _OF_LINEAR, _SPREAD = 0.3, 1.0, 0.5  # median of the weight's prior; that of models whose words are learned
 # together; and the standard deviation of the logarithm
+_LEAST = -1e6  # of a logarithm of a probability
 _SWEEPS = 3  # over the columns, whose weights are found in turn
 _DEFAULTS = {"counts": "log", "length": "unit", "idf": True, "smoothing": 0.1}
 """Of the classifier of texts: on the SMS and newsgroup texts of the benchmark they had the least log-loss of the models
@@ -116,6 +119,9 @@ class TableWithTexts(Table):
 def texts_apart(estimator: Any, table: Table) -> Table:
     """Return training rows with the columns of free text as documents: the table itself, where it has none."""
     if not hasattr(estimator, "feature_names_in_"):
+        asked = estimator.text_setting()
+        if asked and not _is_auto(asked):
+            raise DataError("text must name columns of the data; these have no names. Pass a frame.", parameter="text")
         return table
     makers = _makers(estimator, table)
     if not makers:
@@ -129,14 +135,34 @@ def texts_apart(estimator: Any, table: Table) -> Table:
 def with_documents(texts: Sequence[TextColumn], table: Table, X: Frame) -> TableWithTexts:
     """Return rows for what was learned: the documents are those of columns of X."""
     one = is_one_row(X)
-    found = X if isinstance(X, Table | Mapping) or is_known_frame(X) else frame_columns(X)
+    row: Any = X
+    found: Any = dict(row.items()) if one else columns_of(X)
     documents = {}
     for each in texts:
         values = _values(found, each.name, one=one)
-        if values is None:
-            values = [None] * table.n_rows
-        documents[each.name] = each.model.reader().known(each.model, values)
+        texts_of_rows = pa.nulls(table.n_rows, pa.large_string()) if values is None else _as_text(values)
+        documents[each.name] = each.model.reader().known(each.model, texts_of_rows)
     return TableWithTexts.beside(table, documents, {each.name: each.position for each in texts})
+
+
+def columns_of(X: Frame) -> Any:
+    """Return what columns can be taken from more than once: a frame, or the columns of a stream."""
+    return X if isinstance(X, Table | Mapping) or is_known_frame(X) else frame_columns(X)
+
+
+def _as_text(values: Any) -> Any:
+    """Return values as texts: numbers and dates as they are written, and nothing at all where all are missing."""
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        array = values
+    else:
+        try:
+            array = pa.array(values, from_pandas=True)
+        except (pa.ArrowException, TypeError, ValueError, UnicodeEncodeError):
+            return values  # the reader says what is wrong with them
+    if array.null_count == len(array):
+        return pa.nulls(len(array), pa.large_string())
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_temporal, pa.types.is_boolean)
+    return array.cast(pa.large_string()) if any(holds(array.type) for holds in kinds) else array
 
 
 def _values(X: Any, name: str, *, one: bool) -> Any:
@@ -155,7 +181,7 @@ def _makers(estimator: Any, table: Table) -> dict[str, BayesClassifier]:
     asked = estimator.text_setting()
     if asked is None:
         return {}
-    if asked == AUTO:
+    if _is_auto(asked):
         kept = categorical_mask(estimator.categorical_columns(), table.names)
         chosen = {n for n, yes in zip(table.names, kept, strict=True) if yes}
         asked = [name for name in text_columns(table) if name not in chosen]
@@ -164,8 +190,8 @@ def _makers(estimator: Any, table: Table) -> dict[str, BayesClassifier]:
         if name not in table:
             hint = did_you_mean(name, table.names)
             raise DataError(f"text must name columns of the data; got {name!r}. {hint}", parameter="text")
-        if table.variable(name).is_continuous:
-            raise DataError(f"text must name columns of texts; column {name!r} holds numbers.", parameter="text")
+        if not all(isinstance(state, str) for state in table.variable(name).states or (None,)):
+            raise DataError(f"text must name columns of texts; column {name!r} holds none.", parameter="text")
     return {name: _maker(given[name], estimator.n_jobs) for name in table.names if name in given}
 
 
@@ -177,9 +203,10 @@ def _maker(given: Any, n_jobs: int | None) -> BayesClassifier:
 
 def check_text_columns(asked: TextColumns) -> None:
     """Raise unless a parameter says which columns are text."""
-    if asked is None or (isinstance(asked, str) and asked == AUTO):
+    if asked is None or _is_auto(asked):
         return
-    if isinstance(asked, str) or not isinstance(asked, Iterable) or not all(isinstance(n, str) for n in asked):
+    names = isinstance(asked, Sequence | Set | Mapping) and not isinstance(asked, str)
+    if not names or not all(isinstance(name, str) for name in asked):
         rule = "text must be 'auto', None, a list of columns, or a mapping of columns to classifiers of texts"
         hint = f" For one column give a list: text=[{asked!r}]." if isinstance(asked, str) else ""
         raise DataError(f"{rule}; got {shortened(repr(asked))}.{hint}", parameter="text")
@@ -189,6 +216,10 @@ def check_text_columns(asked: TextColumns) -> None:
             raise DataError(f"{rule}; got {shortened(repr(model))}.", parameter="text")
         if model is not None:
             model.check_parameters()
+
+
+def _is_auto(asked: object) -> bool:
+    return isinstance(asked, str) and asked == AUTO
 
 
 # What is kept
@@ -323,9 +354,11 @@ def _weights(
     estimator: Any, examples: Examples, makers: Mapping[str, BayesClassifier]
 ) -> dict[str, tuple[float, dict[str, float]]]:
     """Return the weight of each column of texts, and what it tells about the class, found in folds."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TunbridgeWarning)  # all rows together give the same warnings
-        held = _held_out(estimator, _some(examples), makers)
+    held = None
+    if np.count_nonzero(examples.class_weight) > 1:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TunbridgeWarning)  # all rows together give the same warnings
+            held = _held_out(estimator, _some(examples), makers)
     if held is None:
         return {name: (_likely(maker), {}) for name, maker in makers.items()}
     return {name: (weight, held.importance(name)) for name, weight in held.weights().items()}
@@ -398,15 +431,55 @@ class _HeldOut:
         return float(logs @ self.mass / self.mass.sum())
 
 
+def splits(examples: Examples, n_folds: int) -> Iterator[tuple[Examples, Examples]]:
+    """Yield for each fold the rows to learn from and those held out: rows that share a text are in one fold.
+
+    The folds do not depend on the order of the rows. The only text of a class is never held out. Texts that half of the
+    rows share are rather categories, and rows are dealt one by one.
+    """
+    keys = _shared_keys(examples.rows)
+    groups, inverse = np.unique(keys, return_inverse=True)
+    if 2 * np.bincount(inverse).max(initial=0) > len(inverse):
+        yield from examples.splits(n_folds, 0)
+        return
+    label = np.full(len(groups), examples.target.n_states, np.int64)
+    np.minimum.at(label, inverse, examples.classes)
+    fold = np.empty(len(groups), np.int64)
+    fold[np.lexsort((groups, label))] = np.arange(len(groups)) % n_folds
+    fold[np.bincount(label)[label] < 2] = -1
+    for k in range(n_folds):
+        held = fold[inverse] == k
+        if held.any():
+            yield examples.take(np.flatnonzero(~held)), examples.take(np.flatnonzero(held))
+
+
+def _shared_keys(rows: TableWithTexts) -> np.ndarray:
+    """Return a key for each row that is the same for rows that share a text, directly or by others between them."""
+    found = rows.keys(0)
+    each = []
+    for documents in rows.documents.values():
+        keys = documents.keys(0)
+        known = np.diff(documents.starts) > 0
+        each.append(np.unique(np.where(known, keys, found), return_inverse=True)[1])
+    while True:
+        before = found
+        for groups in each:
+            least = np.full(groups.max(initial=-1) + 1, np.iinfo(np.uint64).max, np.uint64)
+            np.minimum.at(least, groups, found)
+            found = least[groups]
+        if np.array_equal(found, before):
+            return found
+
+
 def _held_out(estimator: Any, examples: Examples, makers: Mapping[str, BayesClassifier]) -> _HeldOut | None:
     """Return what classifiers say of rows that they did not learn from; None where no row can be held out."""
     parts: list[tuple[Examples, np.ndarray, dict[str, np.ndarray]]] = []
     log_prior = np.log((examples.class_weight + 1e-9) / (examples.class_weight + 1e-9).sum())
-    for train, held in examples.splits(_FOLDS, 0):
+    for train, held in splits(examples, _FOLDS):
         inner = unfitted_copy(estimator)
         model = inner.adopt(inner.collect(train, None), None).model_
         joint = model.joint(held.rows.as_known_to(train.rows), lambda joint: joint, estimator.n_jobs)
-        joint = np.where(np.isfinite(joint.max(axis=1, keepdims=True)), np.maximum(joint, -1e6), log_prior)
+        joint = np.maximum(_possible(joint, log_prior), _LEAST)
         documents = held.rows.documents
         scores = {name: _scores(_learned(makers[name], train, name), documents[name]) for name in makers}
         parts.append((held, joint, scores))
@@ -422,6 +495,11 @@ def _held_out(estimator: Any, examples: Examples, makers: Mapping[str, BayesClas
     )
 
 
+def _possible(joint: np.ndarray, log_prior: np.ndarray) -> np.ndarray:
+    """Return log P(x, c) with the prior in rows that the columns make impossible: the texts still tell."""
+    return np.where(np.isfinite(joint.max(axis=1, keepdims=True)), joint, log_prior)
+
+
 # The model
 
 
@@ -434,9 +512,10 @@ class ModelWithTexts(TableModel):
 
     inner: TableModel
     texts: tuple[TextColumn, ...]
+    class_log_prior: np.ndarray
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("inner", "texts") or name.startswith("__"):
+        if name in ("inner", "texts", "class_log_prior") or name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.inner, name)
 
@@ -454,7 +533,7 @@ class ModelWithTexts(TableModel):
         """Return ``finish(log P(x, c))`` for each row; rows without texts have none."""
         if not isinstance(rows, TableWithTexts):
             return self.inner.joint(rows, finish, n_jobs)
-        total = self.inner.joint(rows, lambda joint: joint, n_jobs)
+        total = _possible(self.inner.joint(rows, lambda joint: joint, n_jobs), self.class_log_prior)
         return finish(self._with_scores(total, rows).T).T
 
     def _with_scores(self, joint: np.ndarray, rows: Table) -> np.ndarray:
@@ -492,9 +571,11 @@ def with_words(
     reasons = {each.name: each.model.reasons(rows.documents[each.name], without) for each in texts}
     done = []
     for i, explained in enumerate(found):
-        shown = {each.name: reasons[each.name][i].scaled(each.weight) for each in texts}
-        words = [Evidence(name, _word(e), e.weight) for name, told in shown.items() for e in told.evidence]
-        evidence = tuple(sorted([*explained.evidence, *words], key=lambda e: -abs(e.weight)))
+        told = {each.name: reasons[each.name][i].scaled(each.weight) for each in texts}
+        shown = {name: each for name, each in told.items() if each.text}
+        words = [Evidence(name, _word(e), e.weight) for name, each in shown.items() for e in each.evidence]
+        words += [Evidence(name, None, 0.0) for name in told.keys() - shown.keys()]
+        evidence = tuple(sorted([*explained.evidence, *words], key=lambda e: (-abs(e.weight), e.feature)))
         done.append(replace(explained, evidence=evidence, texts=shown))
     return done
 

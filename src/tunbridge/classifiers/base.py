@@ -39,7 +39,7 @@ from tunbridge.classifiers._classes import (
 )
 from tunbridge.classifiers._estimator import Estimator, available_if
 from tunbridge.classifiers._parameters import parameters_content, parameters_of
-from tunbridge.classifiers._reading import TableReader, is_known_frame, table_tags
+from tunbridge.classifiers._reading import TableReader, is_one_row, table_tags
 from tunbridge.classifiers._rows import (
     Categorical,
     ClassPrior,
@@ -60,6 +60,7 @@ from tunbridge.classifiers._texts import (
     Texts,
     all_names,
     check_text_columns,
+    columns_of,
     texts_apart,
     texts_of,
     with_documents,
@@ -70,7 +71,6 @@ from tunbridge.classifiers.explanation.contributions import Compared, compared_r
 from tunbridge.classifiers.explanation.importance import importance_of
 from tunbridge.classifiers.explanation.what_if import Changeable, changes
 from tunbridge.data import State, Table, Variable, encode
-from tunbridge.data.frames import frame_columns
 from tunbridge.data.reading import Reading
 from tunbridge.data.remarks import number_ranges
 from tunbridge.data.table import check_weights
@@ -218,8 +218,8 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
     ) -> Self:
         """Learn from further rows, which may have new categories and new classes.
 
-        The first batch fixes which columns are categorical, how numeric ones are modelled, and their bins: if it is
-        small, say with ``categorical`` what its columns are.
+        The first batch fixes which columns are categorical or free text, how numeric ones are modelled, and their bins:
+        if it is small, say with ``categorical`` and ``text`` what its columns are.
 
         Parameters
         ----------
@@ -265,9 +265,13 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         """Return the statistics of what was learned before and of X together, and the name of the target."""
         reader = self.reader()
         X, y, weights, target_name = reader.split(X, y, weights, target_name)
+        if texts_of(before):
+            X = columns_of(X)
         rows = reader.learned(self, X, before)
-        if isinstance(rows, Table):
-            rows = self._with_texts(rows, X) if texts_of(before) else texts_apart(self, rows)
+        if texts_of(before):
+            rows = self._with_texts(rows, X)
+        elif before is None and isinstance(rows, Table):
+            rows = texts_apart(self, rows)
         if not rows.n_rows and before is None:
             raise DataError("X must have at least one row to learn from; got none.", parameter="X")
         if target_name is None and before is None:
@@ -307,7 +311,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         self.class_log_prior_ = self.log_prior(statistics)
         self._model = self.derive(statistics, self.class_log_prior_)
         if texts := texts_of(statistics):
-            self._model = ModelWithTexts(self._model, texts)
+            self._model = ModelWithTexts(self._model, texts, self.class_log_prior_)
         self.statistics_, self.target_name_ = statistics, target_name
         self.classes_, self.class_count_ = np.array(statistics.target.states), statistics.class_weight
         self.variables_ = statistics.variables
@@ -578,8 +582,8 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
 
     def _rows(self, X: Frame) -> Any:
         check_fitted(self)
-        if self.text_columns_ and not (isinstance(X, Mapping) or is_known_frame(X)):
-            X = X if isinstance(X, Table) else frame_columns(X)  # once: it may be a stream
+        if self.text_columns_ and not is_one_row(X):
+            X = columns_of(X)
         rows = self.reader().known(self, X)
         return self._with_texts(rows, X) if self.text_columns_ else rows
 
@@ -646,6 +650,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
 
         Equal rows have equal keys, other rows nearly never. It takes one pass over the values.
         """
+        X = columns_of(X)
         table = encode(X, self.variables_)[0] if self.variables_ else Table.of_valid([])
         if self.text_columns_:
             table = self._with_texts(table, X)

@@ -12,6 +12,7 @@ import numpy as np
 
 from tunbridge._core.check import counted, listed
 from tunbridge.data.arrow import Frame
+from tunbridge.data.columns import Column
 from tunbridge.data.discretisation import mdl_cuts
 from tunbridge.data.frames import as_table, with_classes
 from tunbridge.data.table import Table
@@ -143,8 +144,17 @@ def text_columns(table: Table) -> list[str]:
     >>> text_columns(tb.as_table({"note": [f"It was day {i} of the trial." for i in range(40)]}))
     ['note']
     """
-    many = [c.variable for c in table if c.variable.n_states > max(_FEWEST_TEXTS, table.n_rows / _ROWS_A_TEXT)]
-    return [v.name for v in many if _mean_words((v.states or ())[:_LOOKED_AT]) >= _WORDS]
+    return [column.variable.name for column in table if _holds_texts(column)]
+
+
+def _holds_texts(column: Column) -> bool:
+    states = list(column.variable.states or ())
+    if len(states) <= _FEWEST_TEXTS or not isinstance(states[0], str) or not isinstance(states[-1], str):
+        return False
+    codes = column.values[column.values >= 0]
+    if len(states) <= len(codes) / _ROWS_A_TEXT or _mean_words(states[:: 1 + len(states) // _LOOKED_AT]) < _WORDS:
+        return False
+    return len(np.unique(codes)) > max(_FEWEST_TEXTS, len(codes) / _ROWS_A_TEXT)
 
 
 def _mean_words(states: Sequence[State]) -> float:

@@ -22,7 +22,15 @@ from tunbridge._core.check import check_choice, check_fitted, check_number, did_
 from tunbridge._core.memory import check_memory
 from tunbridge.classifiers._classes import encode_target
 from tunbridge.classifiers._estimator import Estimator, unfitted_copy
-from tunbridge.classifiers._reading import is_frame, known_table, learn_table, numbers_of, split_target, table_tags
+from tunbridge.classifiers._reading import (
+    categorical_mask,
+    is_frame,
+    known_table,
+    learn_table,
+    numbers_of,
+    split_target,
+    table_tags,
+)
 from tunbridge.classifiers._rows import Categorical, Frame, Labels, SampleWeight
 from tunbridge.data import Column, State, Table, Variable, as_table
 from tunbridge.data.columns import infer_column
@@ -296,7 +304,12 @@ class Coded(Estimator):
         check_number("class_share", self.class_share, low=0, high=1)
         X, y, sample_weight, name = split_target(X, y, sample_weight, None)
         rows = learn_table(self, X, categorical=self.categorical, known=None, n_jobs=None)
-        rows = rows.drop(text_columns(rows)) if hasattr(self, "feature_names_in_") else rows
+        if hasattr(self, "feature_names_in_"):
+            kept = categorical_mask(self.categorical, rows.names)
+            asked = {name for name, yes in zip(rows.names, kept, strict=True) if yes}
+            rows = rows.drop([name for name in text_columns(rows) if name not in asked])
+            if not rows.n_columns:
+                raise DataError("models of scikit-learn must have a column that is no free text; got none.")
         target, classes = encode_target(y, None, name or "class", rows.n_rows)
         weights = None if sample_weight is None else check_weights(np.asarray(sample_weight), rows.n_rows)
         self.target_name_, self.variables_ = name, rows.variables

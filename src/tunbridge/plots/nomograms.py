@@ -117,6 +117,10 @@ def nomogram(
     sheet = Sheet(found, shown, 100.0 / (max(s.length for s in shown) or 1.0), _left(shown), most_weight)
     axes = new_axes(ax, _WIDTH, 1.0)
     _draw(axes, sheet, own=ax is None)
+    if texts := getattr(classifier, "text_columns_", ()):
+        axes.set_title(
+            f"{_title(found)}, without the words of {listed(texts)}", fontsize=10, loc="left", parse_math=False
+        )
     return axes
 
 

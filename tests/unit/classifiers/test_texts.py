@@ -11,6 +11,8 @@ import pytest
 from scipy.special import logsumexp
 
 import tunbridge as tb
+from tunbridge.classifiers._rows import Examples
+from tunbridge.classifiers._texts import splits, texts_apart
 from tunbridge.errors import DataError
 
 WORDS = {
@@ -120,6 +122,82 @@ class TestWhatTextsAdd:
         assert losses[0] < least + 0.02
         assert losses[1] < least + 0.02
 
+    def test_the_weight_is_that_of_an_oracle(self):
+        """Learned again by hand in every fold, of the weights that are tried the one of the least loss and prior."""
+        X, y = messages(300, seed=5)
+        X["note"] = [f"{t} {s} second column {i}" for i, (t, s) in enumerate(zip(y[::-1], X["sender"], strict=True))]
+        model = tb.NaiveBayesClassifier(numeric="gaussian").fit(X, y)
+        rows = texts_apart(tb.NaiveBayesClassifier().fit(X, y), tb.as_table(X))
+        target = tb.Variable("class", ["ham", "spam"])
+        examples = Examples(rows, (y == "spam").astype(int), target)
+        base, scores, classes = [], {"message": [], "note": []}, []
+        for train, held in splits(examples, 4):
+            labels = np.array(["ham", "spam"])[train.classes]
+            frame, new = ({n: part.rows.column(n) for n in ("sender", "length")} for part in (train, held))
+            inner = tb.NaiveBayesClassifier(numeric="gaussian").fit(frame, labels)
+            base.append(inner.predict_joint_log_proba(new))
+            classes.append(held.classes)
+            for name, found in scores.items():
+                alone = tb.TextClassifier(counts="log", length="unit", idf=True, smoothing=0.1, class_prior="uniform")
+                learn, judge = ([p.rows.documents[name].text(i) for i in range(p.n_rows)] for p in (train, held))
+                found.append(alone.fit(learn, labels).predict_joint_log_proba(judge))
+        base, classes = np.concatenate(base), np.concatenate(classes)
+        scores = {name: np.concatenate(found) for name, found in scores.items()}
+        tried = np.geomspace(0.01, 32.0, 49)
+        weights = dict.fromkeys(scores, 0.3)
+        for _ in range(3):
+            for name, rest in (("message", "note"), ("note", "message")):
+                joint = base + weights[rest] * scores[rest]
+                losses = []
+                for w in tried:
+                    logs = joint + w * scores[name]
+                    lost = logsumexp(logs, axis=1) - logs[np.arange(len(classes)), classes]
+                    losses.append(lost.sum() + 0.5 * (np.log(w / 0.3) / 0.5) ** 2)
+                weights[name] = float(tried[np.argmin(losses)])
+        assert {each.name: each.weight for each in model.model_.texts} == pytest.approx(weights)
+
+    def test_copies_of_a_text_are_in_one_fold(self):
+        rng = np.random.default_rng(0)
+        words = np.array([f"w{i}" for i in range(400)])
+        texts = [" ".join(rng.choice(words, 8)) for _ in range(200)] * 4
+        y = np.tile(rng.choice(["ham", "spam"], 200), 4)
+        X = {"message": texts, "x": rng.normal(size=800).tolist()}
+        assert tb.NaiveBayesClassifier().fit(X, y).model_.texts[0].weight < 0.15
+        rows = texts_apart(tb.NaiveBayesClassifier().fit(X, y), tb.as_table(X))
+        examples = Examples(rows, (y == "spam").astype(int), tb.Variable("class", ["ham", "spam"]))
+        held = []
+        for train, test in splits(examples, 4):
+            both = [{part.rows.documents["message"].text(i) for i in range(part.n_rows)} for part in (train, test)]
+            assert not both[0] & both[1]
+            held.append(test.n_rows)
+        assert sum(held) == 800
+        assert max(held) < 250
+
+    def test_texts_that_a_column_repeats_weigh_less(self):
+        X, y = messages(500, seed=2)
+        alone = tb.NaiveBayesClassifier().fit(X, y).model_.texts[0].weight
+        told = np.array([sum(w in WORDS["spam"] for w in t.split()) for t in X["message"]], float)
+        beside = tb.NaiveBayesClassifier().fit(X.assign(told=told), y).model_.texts[0].weight
+        assert beside < alone
+
+    def test_weights_are_replication(self):
+        X, y = messages(120)
+        weights = np.where(np.arange(120) < 40, 3.0, 1.0)
+        twice = np.repeat(np.arange(120), weights.astype(int))
+        a = tb.NaiveBayesClassifier().fit(X, y, sample_weight=weights)
+        b = tb.NaiveBayesClassifier().fit(X.iloc[twice], y[twice])
+        assert a.model_.texts[0].weight == b.model_.texts[0].weight
+        np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), rtol=1e-9)
+
+    def test_rows_that_columns_make_impossible_keep_their_words(self):
+        X, y = messages()
+        X["a"], X["b"] = np.where(y == "spam", "u", "v"), np.where(y == "spam", "u", "v")
+        model = tb.NaiveBayesClassifier(smoothing=0).fit(X, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tb.TunbridgeWarning)
+            p = model.predict_proba({"a": "u", "b": "v", "message": "win win prize cash"})
+        assert p[0, 1] > 0.9
+
     def test_the_weight_is_the_best_of_held_out_rows(self):
         """A weight found elsewhere on new rows is not far better."""
         X, y = messages(600, seed=3)
@@ -149,20 +227,20 @@ class TestInvariance:
         model = tb.NaiveBayesClassifier().fit(X[:180], y[:180])
         expected = model.predict_proba(X[180:])
         arrow = pa.Table.from_pandas(X[180:].reset_index(drop=True))
-        others = [
-            arrow,
-            arrow.to_reader(),
-            tb.as_table(arrow),
-            {n: X[n][180:].tolist() for n in X},
-            X[180:][[*X][::-1]],
-        ]
-        for other in others[:-1]:
+        others = [arrow, arrow.to_reader(), tb.as_table(arrow), {n: X[n][180:].tolist() for n in X}]
+        for other in others:
             np.testing.assert_array_equal(model.predict_proba(other), expected)
         for train in (tb.as_table(X[:180]), {n: X[n][:180].tolist() for n in X}):
             again = tb.NaiveBayesClassifier().fit(train, y[:180])
             np.testing.assert_array_equal(again.predict_proba(X[180:]), expected)
-        one = model.predict_proba(X.iloc[200].to_dict())
-        np.testing.assert_array_equal(one, expected[20:21])
+        for one in (X.iloc[200].to_dict(), X.iloc[200]):
+            np.testing.assert_array_equal(model.predict_proba(one), expected[20:21])
+            assert model.explain(one).texts
+        for empty in (np.nan, None):
+            np.testing.assert_array_equal(
+                model.predict_proba(X[:3].assign(message=empty)), model.predict_proba(X[:3].assign(message=""))
+            )
+        assert model.predict_proba(X[:3].assign(message=1)).shape == (3, 2)
 
     def test_the_order_of_rows_and_columns_does_not_matter(self):
         X, y = messages()
@@ -180,6 +258,39 @@ class TestInvariance:
         np.testing.assert_allclose(
             text.scores(model._rows(X)), text.weight * alone.predict_joint_log_proba(X["message"]), rtol=1e-9
         )
+
+    def test_kinds_stay_those_of_the_first_batch(self):
+        X, y = messages(100)
+        model = tb.NaiveBayesClassifier(numeric="gaussian", categorical=["message"]).partial_fit(X[:8], y[:8])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tb.TunbridgeWarning)
+            model.partial_fit(X[8:], y[8:])
+        assert model.text_columns_ == ()
+        short = tb.NaiveBayesClassifier(numeric="gaussian").partial_fit(X[:8], y[:8])
+        assert short.text_columns_ == ()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tb.TunbridgeWarning)
+            short.partial_fit(X[8:], y[8:])
+        assert len(short.variables_) == 3
+
+    def test_streams_are_read_once(self):
+        X, y = messages(200)
+        model = tb.NaiveBayesClassifier(numeric="gaussian").partial_fit(X[:160], y[:160])
+        model.partial_fit(pa.Table.from_pandas(X[160:]).to_reader(), y[160:])
+        assert model.class_count_.sum() == 200
+
+    def test_averages_of_models(self):
+        X, y = messages(200)
+        members = {"a": tb.NaiveBayesClassifier(), "b": tb.TANClassifier()}
+        model = tb.BayesOptimalClassifier(members).fit(X[:150], y[:150])
+        assert model.score(X[150:], y[150:]) > 0.85
+        assert model.estimators_["a"].predict_proba(X[150:]).shape == (50, 2)
+        with pytest.raises(DataError, match="must take the same columns as text; 'a' has text='auto', 'b' has None"):
+            tb.BayesOptimalClassifier({**members, "b": tb.TANClassifier(text=None)}).fit(X, y)
+        fitted = [(n, m.fit(X, y)) for n, m in members.items()]
+        with pytest.raises(DataError, match="prefit must have no free text; 'a' learned from 'message'"):
+            tb.BayesOptimalClassifier(fitted, prefit=True).fit(X, y)
+        assert tb.classify(X[["message"]], y, ["nb", "bayes-optimal"]).name == "nb"
 
     def test_a_later_batch_may_have_a_new_class(self, tmp_path):
         X, y = messages()
@@ -234,6 +345,16 @@ class TestWhichColumns:
             assert len(model.variables_) == 3
         assert tb.NaiveBayesClassifier(text=["sender"]).fit(X, y).text_columns_ == ("sender",)
 
+    def test_comments_that_are_mostly_empty(self):
+        X, y = messages(1000)
+        X.loc[np.arange(1000) % 7 > 0, "message"] = None
+        assert tb.NaiveBayesClassifier().fit(X, y).text_columns_ == ("message",)
+
+    def test_what_has_no_names(self):
+        X, y = messages(60)
+        with pytest.raises(DataError, match="text must name columns of the data; these have no names"):
+            tb.NaiveBayesClassifier(text=["x1"]).fit(X.to_numpy(object), y)
+
     def test_a_classifier_for_a_column(self):
         X, y = messages()
         for kind in ("nb-svm", "bernoulli"):
@@ -245,7 +366,7 @@ class TestWhichColumns:
         [
             ("message", "got 'message'. For one column give a list: text=\\['message'\\]"),
             (["mesage"], "text must name columns of the data; got 'mesage'. Did you mean 'message'"),
-            (["length"], "text must name columns of texts; column 'length' holds numbers"),
+            (["length"], "text must name columns of texts; column 'length' holds none"),
             ({"message": "nb-svm"}, "the classifier of the text 'message' must be a TextClassifier; got 'nb-svm'"),
             (3, "text must be 'auto', None, a list of columns, or a mapping"),
             ({"message": tb.TextClassifier("nb")}, "model must be"),
@@ -302,6 +423,12 @@ class TestExplanations:
         (to_contact,) = [c for c in found.changes if c.feature == "sender" and c.new_value == "contact"]
         p = model.predict_proba({**case, "sender": "contact"})[0]
         assert to_contact.probability == pytest.approx(p[model.classes_.tolist().index(to_contact.label)])
+
+    def test_a_nomogram_says_what_it_leaves_out(self):
+        X, y = messages()
+        tb.plots.draw_off_screen()
+        axes = tb.plots.nomogram(tb.NaiveBayesClassifier().fit(X, y))
+        assert axes.get_title(loc="left") == "spam rather than ham, without the words of 'message'"
 
     def test_describe(self):
         X, y = messages()

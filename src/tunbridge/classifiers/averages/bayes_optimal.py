@@ -188,6 +188,7 @@ class BayesOptimalClassifier(BayesClassifier[Statistics]):
 
     has_joint = False
 
+    needs_columns = True
     parts = (Hypotheses,)
 
     estimators: Estimators = None
@@ -256,8 +257,17 @@ class BayesOptimalClassifier(BayesClassifier[Statistics]):
         return asked[first]
 
     def text_setting(self) -> TextColumns:
-        """Return which columns are free text, as the first hypothesis says it; none where all were fitted before."""
-        return None if self.prefit else next(iter(named_estimators(self.estimators).values())).text_setting()
+        """Return which columns are free text, for all hypotheses alike; none where these were fitted before."""
+        if self.prefit:
+            return None
+        asked = {name: m.text_setting() for name, m in named_estimators(self.estimators).items()}
+        first, *others = asked
+        for name in others:
+            if repr(asked[name]) != repr(asked[first]):
+                one, other = (shortened(repr(asked[n])) for n in (first, name))
+                rule = "estimators must take the same columns as text"
+                raise DataError(f"{rule}; {first!r} has text={one}, {name!r} has {other}.")
+        return asked[first]
 
     @staticmethod
     def _same_kinds(members: Mapping[str, BayesClassifier]) -> dict[str, bool]:
@@ -265,6 +275,9 @@ class BayesOptimalClassifier(BayesClassifier[Statistics]):
         for name, member in members.items():
             if not hasattr(member, "statistics_"):
                 raise DataError(f"estimators must have been fitted where prefit is True; {name!r} has not.")
+            if member.text_columns_:
+                columns = listed(member.text_columns_)
+                raise DataError(f"estimators that are prefit must have no free text; {name!r} learned from {columns}.")
         kinds = {name: {v.name: v.is_categorical for v in m.variables_} for name, m in members.items()}
         first, *others = kinds
         for name in others:
@@ -318,7 +331,8 @@ class BayesOptimalClassifier(BayesClassifier[Statistics]):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TunbridgeWarning)  # all rows together give the same warnings
             for train, held_out in examples.splits(self.folds, entropy_of(self.random_state)):
-                total += self._log_likelihoods(held_out, [unfitted_copy(m).fit_examples(train) for m in makers])
+                learned = [unfitted_copy(m).adopt(m.collect(train, None), None) for m in makers]  # without texts
+                total += self._log_likelihoods(held_out, learned)
         return total
 
     def _log_likelihoods(self, examples: Examples, fitted: Sequence[BayesClassifier]) -> np.ndarray:
@@ -371,7 +385,7 @@ class BayesOptimalClassifier(BayesClassifier[Statistics]):
         for each in self.model_.fitted:
             each.target_name_ = target_name
             if hasattr(self, "feature_names_in_"):
-                each.feature_names_in_ = self.feature_names_in_
+                each.feature_names_in_ = np.array([v.name for v in statistics.variables], object)
         return self
 
     def _described(self) -> dict[str, str]:

@@ -91,6 +91,11 @@ class WrapperClassifier(BayesClassifier[W]):
         """Return which columns the estimator takes as categorical."""
         return self.unfitted().categorical_columns()
 
+    @property
+    def needs_columns(self) -> bool:  # type: ignore[override]
+        """Whether the estimator must have a column beside those of free text."""
+        return self.unfitted().needs_columns
+
     def text_setting(self) -> TextColumns:
         """Return which columns the estimator takes as text."""
         return self.unfitted().text_setting()

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunbridge._core.check import check_number, shortened
+from tunbridge._core.check import check_number, listed, shortened
 from tunbridge.errors import DataError
 from tunbridge.plots.axes import (
     AGAINST,

@@ -141,6 +141,7 @@ from tunbridge.network import (
     example_network as example_network,
     read_network as read_network,
 )
+from tunbridge.plots.networks import draw as draw
 from tunbridge.probability import (
     CPT as CPT,
     ConditionalTable as ConditionalTable,
@@ -163,6 +164,7 @@ from tunbridge.reasoning import (
     VersionSpace as VersionSpace,
     bayes_rule as bayes_rule,
 )
+from tunbridge.report.report import DataReport as DataReport, report as report
 from tunbridge.sequences import (
     SequenceClassifier as SequenceClassifier,
     SequenceExplanation as SequenceExplanation,

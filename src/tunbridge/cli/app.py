@@ -42,7 +42,8 @@ _MEANT = {
     "show": "describe", "fit": "learn", "fill": "impute", "cv": "evaluate", "infer": "query", "posterior": "query",
 }  # fmt: skip
 _PICTURES = (
-    "Pictures: --plot of evaluate, explain, bayes and test, and explain --nomogram. Use tunbridge describe for text."
+    "Pictures: network draw, --plot of evaluate, explain, bayes and test, and explain --nomogram. "
+    "Use tunbridge describe for text."
 )
 _LEAST_ADDRESSES = 2**30
 _FRUGAL = {"ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

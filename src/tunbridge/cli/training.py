@@ -17,8 +17,8 @@ from tunbridge.cli.files import check_table
 from tunbridge.cli.options import Reading, check_column
 from tunbridge.cli.output import amount, counted, lines, shortlist
 from tunbridge.data import Table, as_table, remarks
-from tunbridge.data.columns import Kind, column_to_arrow, infer_column
-from tunbridge.data.discretisation import discretise, equal_frequency
+from tunbridge.data.columns import Kind
+from tunbridge.data.discretisation import equal_frequency, with_bins
 from tunbridge.data.frames import with_classes as coded_classes
 from tunbridge.data.readers import iter_batches, read_table
 from tunbridge.data.remarks import IDENTIFIER, ONE_VALUE, useless_columns
@@ -286,7 +286,7 @@ class Material:
             raise _still_numbers(numbers)
         cut = read
         if numbers and cuts is not None and cuts != "none":
-            cut = _with_bins(read, numbers, cuts, target, n_bins)
+            cut = with_bins(read, numbers, cuts, target, n_bins)  # type: ignore[arg-type]
             flat = [name for name in numbers if cut.variable(name).n_states < 2]
             gone |= dict.fromkeys(flat, "has no cut that separates the classes")
             cut, read = cut.drop(flat), read.drop(flat)
@@ -315,16 +315,6 @@ class Material:
             for v, n in present
             if n < _FEW_ROWS * v.n_states
         ]
-
-
-def _with_bins(table: Table, numbers: list[str], method: str, target: str | None, n_bins: int) -> Table:
-    """Return columns of numbers in bins; each value is a state if they are few integers."""
-    for name in numbers if method != "mdl" else ():
-        distinct = np.unique(table.floats(name))
-        distinct = distinct[~np.isnan(distinct)]
-        if len(distinct) <= n_bins and (distinct == np.round(distinct)).all():
-            table = table.with_column(infer_column(name, column_to_arrow(table.column(name)), "categorical"))
-    return discretise(table, method, target=target, n_bins=n_bins)[0]  # type: ignore[arg-type]
 
 
 def _still_numbers(names: list[str]) -> DataError:

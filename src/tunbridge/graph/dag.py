@@ -343,6 +343,11 @@ class DAG(NamedGraph):
     def __reduce__(self) -> tuple[Any, ...]:
         return DAG, (self.nodes, self.arcs)
 
+    def _repr_svg_(self) -> str:
+        from tunbridge.graph.drawing import Node, drawn, lines_of, svg_of
+
+        return svg_of(drawn([Node(name) for name in self.nodes], lines_of(self)))
+
     def __repr__(self) -> str:
         shown = f": {joined_pairs(self.arcs)}" if self.arcs else ""
         return f"DAG({counted(self.n_nodes, 'node')}, {counted(self.n_arcs, 'arc')}{shown})"
@@ -471,6 +476,11 @@ class CPDAG(NamedGraph):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CPDAG, (self.nodes, self.arcs, self.edges)
+
+    def _repr_svg_(self) -> str:
+        from tunbridge.graph.drawing import Node, drawn, lines_of, svg_of
+
+        return svg_of(drawn([Node(name) for name in self.nodes], lines_of(self)))
 
     def __repr__(self) -> str:
         arcs = f": {joined_pairs(self.arcs)}" if self.arcs else ""

@@ -734,7 +734,8 @@ class BayesianNetwork:
 
     def _repr_html_(self) -> str:
         more = f" (the first {_SHOWN})" if len(self.variables) > _SHOWN else ""
-        return html_grid(_HEADER, self._rows(_SHOWN), caption=f"{self!r}{more}")
+        table = html_grid(_HEADER, self._rows(_SHOWN), caption=f"{self!r}{more}")
+        return f"{self.dag._repr_svg_()}<details><summary>variables</summary>{table}</details>"
 
     def _rows(self, n: int) -> list[list[object]]:
         """Return states and parents of the first n variables, as text."""

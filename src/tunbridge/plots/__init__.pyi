@@ -14,7 +14,13 @@ from tunbridge.plots.hypotheses import (
     evolution as evolution,
     updates as updates,
 )
+from tunbridge.plots.networks import Drawing as Drawing, draw as draw, network as network
 from tunbridge.plots.nomograms import nomogram as nomogram
 from tunbridge.plots.predictive import predictive_values as predictive_values
+from tunbridge.plots.probabilities import (
+    cpt as cpt,
+    posterior as posterior,
+    strength_matrix as strength_matrix,
+)
 from tunbridge.plots.regions import boundaries as boundaries, decision_regions as decision_regions
 from tunbridge.plots.traces import iterations as iterations, strengths as strengths, trace as trace

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tunbridge._core.check import counted
+from tunbridge._core.check import check_number, counted
 from tunbridge.errors import DataError
 from tunbridge.evaluation.curves import Thresholds
 from tunbridge.plots.axes import COLOURS, NEUTRAL, hide_spines, matplotlib, new_axes, plain_labels
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Probabilities = ArrayLike | Mapping[str, ArrayLike]
+_SAMPLES = 200  # of the rows, for a band
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 
 
@@ -28,6 +29,7 @@ def roc(
     ax: Axes | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    band: float | None = None,
 ) -> Axes:
     """Draw ROC curves, the share of the positive rows found against that of false alarms, and return the axes.
 
@@ -41,6 +43,8 @@ def roc(
         Where to draw; default: a new figure.
     sample_weight : array-like of shape (n_rows,), optional
         A weight for each row.
+    band : float, optional
+        The level of pointwise confidence bands, such as 0.95, from 200 bootstrap samples of the rows.
 
     Returns
     -------
@@ -60,6 +64,7 @@ def roc(
     for style, name, curve in _curves(came_true, probabilities, sample_weight):
         label = f"{name}area {curve.auc:.3f}"
         axes.plot(curve.false_positive_rate, curve.recall, label=label, **style)
+        _draw_band(axes, curve, band, style["color"], lambda c, at: np.interp(at, c.false_positive_rate, c.recall))
     return _framed(axes, "false positive rate", "recall (true positive rate)", "lower right")
 
 
@@ -69,12 +74,13 @@ def precision_recall(
     ax: Axes | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    band: float | None = None,
 ) -> Axes:
     """Draw precision–recall curves, and return the axes.
 
     Parameters
     ----------
-    came_true, probabilities, ax, sample_weight
+    came_true, probabilities, ax, sample_weight, band
         As in :func:`roc`.
 
     Returns
@@ -94,6 +100,7 @@ def precision_recall(
     for style, name, curve in _curves(came_true, probabilities, sample_weight):
         label = f"{name}average {curve.average_precision:.3f}"
         axes.plot(curve.recall[1:], curve.precision[1:], label=label, **style)
+        _draw_band(axes, curve, band, style["color"], lambda c, at: np.interp(at, c.recall[1:], c.precision[1:]))
     axes.axhline(curve.positives / (curve.positives + curve.negatives), color=NEUTRAL, linewidth=0.8, linestyle=":")
     return _framed(axes, "recall", "precision", "lower left")
 
@@ -293,6 +300,26 @@ def _curves(
     for i, (name, p) in enumerate(given.items()):
         style = {"color": COLOURS[i], "linestyle": _DASHES[i], "linewidth": 1.4, "zorder": 2}
         yield style, f"{name}: " if name else "", Thresholds.of(came_true, p, weights)
+
+
+def _draw_band(
+    axes: Axes, curve: Thresholds, band: float | None, colour: str, at: Callable[[Thresholds, np.ndarray], np.ndarray]
+) -> None:
+    """Draw between which values a curve lies in most of 200 bootstrap samples, in which each row counts Poisson(1)."""
+    if band is None:
+        return
+    level = check_number("band", band, above=0, high=1)
+    rng, grid = np.random.default_rng(0), np.linspace(0.0, 1.0, 101)
+    steps = [np.diff(side, prepend=0.0) for side in (curve.true_positives, curve.false_positives)]
+    several = []
+    for _ in range(_SAMPLES):
+        tp, fp = (np.cumsum(rng.poisson(step)).astype(np.float64) for step in steps)
+        if tp[-1] > 0 and fp[-1] > 0:
+            several.append(at(Thresholds(curve.thresholds, tp, fp), grid))
+    if not several:
+        return
+    low, high = np.quantile(several, [0.5 - 0.5 * level, 0.5 + 0.5 * level], axis=0)
+    axes.fill_between(grid, low, high, color=colour, alpha=0.15, linewidth=0, zorder=1)
 
 
 def _framed(axes: Axes, x: str, y: str, place: Any) -> Axes:

@@ -42,3 +42,29 @@ def test_bad_input():
         tb.plots.roc(Y, {str(i): P for i in range(8)})
     with pytest.raises(DataError, match="matrix must have a row and a column for each of 2 classes"):
         tb.plots.confusion([[1]], ["a", "b"])
+
+
+def test_confidence_bands_hold_the_curve():
+    rng = np.random.default_rng(0)
+    true = rng.random(300) < 0.4
+    p = np.clip(0.5 * true + 0.6 * rng.random(300), 0, 1)
+    for draw in (tb.plots.roc, tb.plots.precision_recall):
+        axes = draw(true, p, band=0.95)
+        (band,) = axes.collections
+        low, high = band.get_datalim(axes.transData).intervaly
+        assert -0.01 <= low < high <= 1.01
+        narrow = draw(np.tile(true, 20), np.tile(p, 20), band=0.95).collections[0]
+        assert _width(narrow) < 0.5 * _width(band)
+    with pytest.raises(tb.errors.DataError, match="band must be"):
+        tb.plots.roc(true, p, band=95)
+
+
+def _width(band):
+    """Return the mean width of a band."""
+    path = band.get_paths()[0].vertices
+    grid = np.linspace(0.05, 0.95, 50)
+    half = len(path) // 2
+    lower, upper = path[:half], path[half:]
+    order = [np.argsort(side[:, 0], kind="stable") for side in (lower, upper)]
+    found = [np.interp(grid, side[o, 0], side[o, 1]) for side, o in zip((lower, upper), order, strict=True)]
+    return float(np.abs(found[1] - found[0]).mean())

@@ -1,0 +1,379 @@
+"""Pictures of graphs and networks: marginals as bars, evidence, strengths of arcs, differences between graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from tunbridge._core.check import check_choice, did_you_mean, listed
+from tunbridge._core.replacing import replacing
+from tunbridge.errors import DataError
+from tunbridge.graph import CPDAG, DAG
+from tunbridge.graph.drawing import (
+    ARROW,
+    FONT,
+    Label,
+    Line,
+    Node,
+    Picture,
+    drawn,
+    lines_of,
+    parts_of,
+    short_name,
+    svg_of,
+    with_tip,
+)
+from tunbridge.network import BayesianNetwork
+from tunbridge.plots.axes import FOR, NEUTRAL, matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+INFORMATION = "information"
+
+_MARGIN = 8.0
+_LARGEST = 4000.0  # of a picture in pixels, at 96 an inch
+_COLOURS = {"arc": NEUTRAL, "edge": NEUTRAL, "added": FOR, "missing": "#b35900", "reversed": "#a3307d"}
+
+SUFFIXES = (".svg", ".html", ".dot", ".png", ".pdf")
+_PAGE = """<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
+<style>:root{{color-scheme:light dark}}body{{margin:1rem;background:Canvas}}</style></head>
+<body>
+{svg}
+</body>
+</html>
+"""
+_DOT_STYLES = {
+    "edge": "dir=none, style=dashed",
+    "added": 'color="#0072b2"',
+    "missing": 'color="#b35900", style=dashed',
+    "reversed": 'color="#a3307d"',
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A picture of a graph, which notebooks show; :meth:`save` writes it to a file.
+
+    Parameters
+    ----------
+    picture : Picture
+        Nodes and lines with their places.
+    title : str
+        What it shows.
+    """
+
+    picture: Picture
+    title: str
+
+    @cached_property
+    def svg(self) -> str:
+        """The picture as SVG, light or dark as the page around it."""
+        return svg_of(self.picture, title=self.title)
+
+    def to_dot(self) -> str:
+        """Return the graph in the DOT language of Graphviz."""
+        lines = [f"  {_quoted(node.name)};" for node in self.picture.nodes]
+        for line in self.picture.lines:
+            style = [_DOT_STYLES[line.kind]] if line.kind in _DOT_STYLES else []
+            style += [] if line.strength is None else [f"penwidth={line.width:.2f}"]
+            shown = f" [{', '.join(style)}]" if style else ""
+            lines.append(f"  {_quoted(line.start)} -> {_quoted(line.end)}{shown};")
+        return "\n".join(["digraph {", "  node [shape=box, style=rounded];", *lines, "}", ""])
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the picture to a .svg, .html, .dot, .png or .pdf file; the last two need Matplotlib."""
+        place = Path(path)
+        suffix = place.suffix.lower()
+        if suffix not in SUFFIXES:
+            raise DataError(
+                f"a picture of a network must go to a file that ends in {listed(SUFFIXES)}; got {place.name!r}.",
+                parameter="path",
+            )
+        if suffix in (".png", ".pdf"):
+            figure: Any = network(self, ax=_axes_for(self.picture)).figure
+            with replacing(place) as file:
+                figure.savefig(file, format=suffix[1:], dpi=150)
+            return
+        texts = {".svg": self.svg, ".dot": self.to_dot()}
+        text = texts.get(suffix) or _PAGE.format(title=_escaped(self.title), svg=self.svg)
+        with replacing(place) as file:
+            file.write_text(text, encoding="utf-8")
+
+    write = save
+    """The same as :meth:`save`."""
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return f"Drawing: {self.title}"
+
+
+def draw(
+    graph: DAG | CPDAG | BayesianNetwork,
+    *,
+    evidence: Mapping[str, Any] | None = None,
+    monitors: bool | None = None,
+    strengths: str | Mapping[tuple[str, str], float] | None = None,
+    against: DAG | CPDAG | BayesianNetwork | None = None,
+    target: str | None = None,
+    labels: bool | None = None,
+    before: Drawing | None = None,
+) -> Drawing:
+    """Return a picture of a graph or a network.
+
+    Parameters
+    ----------
+    graph : DAG, CPDAG or BayesianNetwork
+        What to draw. Edges without a direction are dashed.
+    evidence : mapping, optional
+        For a network: what is known. Its nodes are highlighted, and all show their posterior.
+    monitors : bool, optional
+        Whether nodes show the probabilities of their states, and means of numbers; default: if there is evidence.
+    strengths : "information" or mapping of (parent, child) to float, optional
+        How wide arcs are: by the mutual information of the two variables in the network, or numbers, the largest of
+        which is the widest.
+    against : DAG, CPDAG or BayesianNetwork, optional
+        A graph to compare with: arcs that it does not have are blue, those that it has beside these are dashed and
+        orange, and reversed ones are purple.
+    target : str, optional
+        A node to emphasise.
+    labels : bool, optional
+        Whether nodes show their names; default: up to a hundred nodes. Tooltips always do.
+    before : Drawing, optional
+        A picture of a similar graph, whose order of nodes is kept.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> picture = tb.draw(tb.example_network("asia"), evidence={"xray": "yes"})
+    >>> picture
+    Drawing: network with 8 nodes and 8 arcs, given xray = yes
+    >>> picture.svg.startswith("<svg")
+    True
+    """
+    net = graph if isinstance(graph, BayesianNetwork) else None
+    plain = _graph_of("graph", graph)
+    names = plain.nodes
+    if target is not None and target not in names:
+        hint = did_you_mean(target, names)
+        raise DataError(f"target must name a node; got {target!r}. {hint}", parameter="target")
+    if net is None and (evidence or monitors or isinstance(strengths, str)):
+        raise DataError("evidence, monitors and strengths='information' must come with a network; got a graph.")
+    known = dict(evidence or {})
+    wanted = bool(known) if monitors is None else monitors
+    nodes = [Node(name, mark="evidence" if name in known else "target" if name == target else "") for name in names]
+    if net is not None and wanted:
+        nodes = list(_monitored(net, known, nodes))
+    values = _strengths(net, strengths)
+    lines = _compared(plain, _graph_of("against", against), values) if against is not None else lines_of(plain, values)
+    kind = "graph" if net is None else "network"
+    given = f", given {', '.join(f'{n} = {_text(v)}' for n, v in known.items())}" if known else ""
+    title = f"{kind} with {len(names)} nodes and {len(plain.arcs) + len(getattr(plain, 'edges', ()))} arcs{given}"
+    layout = None if before is None else before.picture.layout
+    return Drawing(drawn(nodes, lines, labels=labels, before=layout), title)
+
+
+def network(graph: DAG | CPDAG | BayesianNetwork | Drawing, *, ax: Axes | None = None, **how: Any) -> Axes:
+    """Draw a graph or a network with Matplotlib.
+
+    Parameters
+    ----------
+    graph : DAG, CPDAG, BayesianNetwork or Drawing
+        What to draw.
+    ax : Axes, optional
+        Where to draw; default: a new figure as large as the picture.
+    **how
+        As in :func:`tunbridge.draw`: ``evidence``, ``monitors``, ``strengths``, ``against``, ``target``, ``labels``.
+
+    Returns
+    -------
+    Axes
+    """
+    drawing = graph if isinstance(graph, Drawing) else draw(graph, **how)
+    picture = drawing.picture
+    axes = _axes_for(picture) if ax is None else ax
+    layout = picture.layout
+    axes.set_xlim(-_MARGIN, layout.width + _MARGIN)
+    axes.set_ylim(layout.height + _MARGIN, -_MARGIN)
+    axes.set_aspect("equal")
+    axes.axis("off")
+    axes.figure.canvas.draw_idle()
+    points = _points_per_unit(axes)
+    for line in picture.lines:
+        _draw_line(axes, line, layout.routes[line.start, line.end], points)
+    for node in picture.nodes:
+        _draw_node(axes, node, picture, points)
+    return axes
+
+
+def _graph_of(what: str, graph: object) -> DAG | CPDAG:
+    if isinstance(graph, BayesianNetwork):
+        return graph.dag
+    if isinstance(graph, DAG | CPDAG):
+        return graph
+    found = getattr(graph, "network", None) or getattr(graph, "dag", None)
+    if isinstance(found, BayesianNetwork | DAG):
+        return _graph_of(what, found)
+    raise DataError(f"{what} must be a graph or a network; got {type(graph).__name__}.", parameter=what)
+
+
+def _text(value: object) -> str:
+    return short_name(str(value), 40)
+
+
+# Monitors
+
+
+def _monitored(net: BayesianNetwork, evidence: Mapping[str, Any], nodes: list[Node]) -> Iterator[Node]:
+    """Yield the nodes with the posteriors of their states, or mean and standard deviation."""
+    found: Any = net.posteriors(evidence)
+    for node in nodes:
+        posterior, states = found[node.name], net.variable(node.name).states
+        if states is not None:
+            shares = np.asarray(posterior.probabilities, float).ravel().tolist()
+            yield replace(node, bars=tuple(zip(map(str, states), shares, strict=True)))
+        else:
+            spread = f" ± {posterior.std:.3g}" if posterior.std > 0.0 else ""
+            yield replace(node, note=f"{posterior.mean:.4g}{spread}")
+
+
+# Lines
+
+
+def _strengths(
+    net: BayesianNetwork | None, strengths: str | Mapping[tuple[str, str], float] | None
+) -> dict[tuple[str, str], float] | None:
+    """Return how strong arcs are, the strongest 1."""
+    if strengths is None:
+        return None
+    if isinstance(strengths, str):
+        check_choice("strengths", strengths, (INFORMATION,))
+        if net is None:
+            _no_network()
+        found = {arc: arc_information(net, *arc) for arc in net.arcs}
+    else:
+        found = {(a, b): float(value) for (a, b), value in strengths.items()}
+    largest = max(found.values(), default=0.0)
+    return {arc: value / largest if largest > 0 else 0.0 for arc, value in found.items()}
+
+
+def _no_network() -> NoReturn:
+    raise DataError("strengths='information' must come with a network; got a graph.")
+
+
+def arc_information(net: BayesianNetwork, parent: str, child: str) -> float:
+    """Return the mutual information of two variables of a network, in nats; 0 where one is a number.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> round(arc_information(tb.example_network("asia"), "smoke", "bronc"), 4)
+    0.0462
+    """
+    if not (net.variable(parent).is_categorical and net.variable(child).is_categorical):
+        return 0.0
+    joint = np.asarray(net.posterior([parent, child]).probabilities, float)
+    outer = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+    some = joint > 0.0
+    return max(0.0, float(np.sum(joint[some] * np.log(joint[some] / outer[some]))))
+
+
+def _compared(graph: DAG | CPDAG, other: DAG | CPDAG, strengths: Mapping[tuple[str, str], float] | None) -> list[Line]:
+    """Return the lines of both graphs: common, added, missing and reversed ones."""
+    if set(graph.nodes) != set(other.nodes):
+        odd = sorted(set(graph.nodes) ^ set(other.nodes))
+        raise DataError(f"two graphs that are compared must have the same nodes; {listed(odd, most=4)} differ.")
+    theirs = {(line.start, line.end): line for line in lines_of(other)}
+    found = []
+    for line in lines_of(graph, strengths):
+        pair, turned = (line.start, line.end), (line.end, line.start)
+        same = pair in theirs and theirs[pair].kind == line.kind
+        same = same or (line.kind == "edge" and turned in theirs and theirs[turned].kind == "edge")
+        joined = pair in theirs or turned in theirs
+        kind = line.kind if same else "reversed" if joined else "added"
+        found.append(Line(*pair, kind, line.strength, "" if same else kind))
+    ours = {pair for line in found for pair in ((line.start, line.end), (line.end, line.start))}
+    return found + [Line(*pair, "missing", None, "missing") for pair in theirs if pair not in ours]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def _escaped(text: str) -> str:
+    from html import escape
+
+    return escape(text)
+
+
+# With Matplotlib
+
+
+def _axes_for(picture: Picture) -> Axes:
+    """Return the axes of a new figure as large as a picture, at 96 units an inch; of a large one, smaller."""
+    width, height = picture.layout.width + 2 * _MARGIN, picture.layout.height + 2 * _MARGIN
+    scale = min(1.0, _LARGEST / max(width, height))
+    figure = matplotlib("matplotlib.figure").Figure(figsize=(scale * width / 96, scale * height / 96))
+    return figure.add_axes((0.0, 0.0, 1.0, 1.0))
+
+
+def _points_per_unit(axes: Axes) -> float:
+    """Return how many points (1/72 inch) a unit of the picture has."""
+    box = axes.get_window_extent()
+    (x0, x1), (y1, y0) = axes.get_xlim(), axes.get_ylim()
+    pixels = min(box.width / abs(x1 - x0), box.height / abs(y1 - y0))
+    return float(72.0 * pixels / axes.figure.dpi)
+
+
+def _draw_line(axes: Axes, line: Line, points: Any, unit: float) -> None:
+    path, patches = matplotlib("matplotlib.path"), matplotlib("matplotlib.patches")
+    colour, dashed = _COLOURS[line.kind], line.kind in ("edge", "missing")
+    corners = None
+    if line.kind != "edge":
+        points, corners = with_tip(points, ARROW + line.width)
+    steps: list[tuple[float, float]] = [points[0]]
+    codes = [path.Path.MOVETO]
+    for a, b in pairwise(points):
+        middle = 0.5 * (a[1] + b[1])
+        steps += [(a[0], middle), (b[0], middle), b]
+        codes += [path.Path.CURVE4] * 3
+    style = {"linestyle": (0, (4, 3))} if dashed else {}
+    curve = path.Path(steps, codes)
+    axes.add_patch(patches.PathPatch(curve, fill=False, edgecolor=colour, linewidth=line.width * unit, **style))
+    if corners is not None:
+        axes.add_patch(patches.Polygon(corners, closed=True, facecolor=colour, edgecolor="none"))
+
+
+def _draw_node(axes: Axes, node: Node, picture: Picture, unit: float) -> None:
+    patches = matplotlib("matplotlib.patches")
+    (x, y), (width, height) = picture.layout.centres[node.name], picture.layout.sizes[node.name]
+    edge = {"evidence": "#b35900", "target": FOR}.get(node.mark, NEUTRAL)
+    face = "#fdf0d5" if node.mark == "evidence" else "white"
+    box = patches.FancyBboxPatch(
+        (x - 0.5 * width, y - 0.5 * height), width, height, boxstyle="round,pad=0,rounding_size=6",
+        facecolor=face, edgecolor=edge, linewidth=(2.0 if node.mark else 1.0) * unit,
+    )  # fmt: skip
+    axes.add_patch(box)
+    if not picture.has_labels:
+        return
+    for part in parts_of(node, picture.layout):
+        if isinstance(part, Label):
+            weight = "bold" if part.is_head else "normal"
+            axes.text(
+                part.x, part.y, part.text, ha=part.anchor, va="baseline", fontsize=FONT * unit, fontweight=weight,
+                parse_math=False,
+            )  # fmt: skip
+        else:
+            colour = "#e9e9e9" if part.is_rail else "#b35900" if node.mark == "evidence" else FOR
+            axes.add_patch(patches.Rectangle((part.x, part.y), part.width, part.height, facecolor=colour))

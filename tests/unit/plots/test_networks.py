@@ -1,0 +1,193 @@
+"""Pictures of networks: what is in the SVG, in every look; and other formats."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+import tunbridge as tb
+from tunbridge.errors import DataError
+
+SVG = "{http://www.w3.org/2000/svg}"
+HOSTILE = [
+    "<script>alert(1)</script>",
+    'quo"te & <b>',
+    "ש".join("שלום עולם"),
+    "x" * 200,
+    " ",
+    "line\nbreak",
+    "\x01bell",
+]
+
+
+@pytest.fixture(scope="module")
+def asia():
+    return tb.example_network("asia")
+
+
+def parsed(drawing):
+    return ElementTree.fromstring(drawing.svg)
+
+
+def groups(root, kind):
+    return [g for g in root.iter(f"{SVG}g") if kind in g.get("class", "").split()]
+
+
+def titles(root, kind):
+    return [g.find(f"{SVG}title").text for g in groups(root, kind)]
+
+
+def test_the_picture_holds_nodes_and_arcs(asia):
+    root = parsed(tb.draw(asia))
+    assert titles(root, "node") == list(asia.nodes)
+    assert titles(root, "arc") == [f"{a} → {b}" for a, b in asia.arcs]
+    assert [t.text for t in root.iter(f"{SVG}text")] == list(asia.nodes)
+    assert root.find(f"{SVG}title").text == "network with 8 nodes and 8 arcs"
+    assert len(list(root.iter(f"{SVG}rect"))) == 8
+
+
+def test_monitors_show_posteriors_and_evidence(asia):
+    evidence = {"xray": "yes", "smoke": "no"}
+    root = parsed(tb.draw(asia, evidence=evidence))
+    assert {t.partition(";")[0] for t in titles(root, "evidence")} == set(evidence)
+    posteriors = asia.posteriors(evidence)
+    for group in groups(root, "node"):
+        name, *states = group.find(f"{SVG}title").text.split("; ")
+        shares = [float(s.split()[-2]) for s in states]
+        expected = [1.0, 0.0] if name == "xray" else [0.0, 1.0] if name == "smoke" else posteriors[name].probabilities
+        assert shares == pytest.approx([100 * p for p in expected], abs=0.051)
+        bars = [r for r in group.iter(f"{SVG}rect") if r.get("class") == "bar"]
+        widths = [float(r.get("width")) for r in bars]
+        assert widths == pytest.approx([64 * p for p in expected], abs=0.051)
+
+
+def test_numbers_have_a_mean_and_a_deviation():
+    rows = {"a": ["x", "y"] * 20, "v": [float(i % 7 + 3 * (i % 2)) for i in range(40)]}
+    net = tb.fit_parameters(tb.DAG(arcs=[("a", "v")]), rows)
+    found = net.posteriors({"a": "x"})["v"]
+    (title,) = [t for t in titles(parsed(tb.draw(net, evidence={"a": "x"})), "node") if t.startswith("v")]
+    assert title == f"v; {found.mean:.4g} ± {found.std:.3g}"
+    assert "v; 2.5" in titles(parsed(tb.draw(net, evidence={"v": 2.5})), "evidence")
+
+
+def test_strengths_are_widths(asia):
+    def widths(drawing):
+        return {
+            tuple(g.find(f"{SVG}title").text.split(" → ")): float(g.find(f"{SVG}path").get("stroke-width"))
+            for g in groups(parsed(drawing), "arc")
+        }
+
+    found = widths(tb.draw(asia, strengths="information"))
+    assert found["bronc", "dysp"] == max(found.values())
+    assert found["asia", "tub"] == min(found.values())
+    given = widths(tb.draw(asia, strengths={("asia", "tub"): 2.0, ("smoke", "lung"): 1.0}))
+    assert given["asia", "tub"] > given["smoke", "lung"] > 0.6
+
+
+def test_differences_between_graphs(asia):
+    other = asia.dag.reverse_arc("asia", "tub").remove_arc("smoke", "lung").add_arc("smoke", "dysp")
+    root = parsed(tb.draw(other, against=asia))
+    assert titles(root, "added") == ["smoke → dysp: added"]
+    assert titles(root, "missing") == ["smoke → lung: missing"]
+    assert titles(root, "reversed") == ["tub → asia: reversed"]
+    assert len(titles(root, "arc")) == 6
+    with pytest.raises(DataError, match="must have the same nodes; 'extra' differ"):
+        tb.draw(asia.dag.add_nodes(["extra"]), against=asia)
+
+
+def test_undecided_directions_have_no_tip(asia):
+    root = parsed(tb.draw(asia.dag.cpdag()))
+    edges = groups(root, "edge")
+    assert len(edges) == asia.dag.cpdag().n_edges > 0
+    assert not any(path.get("class") == "tip" for group in edges for path in group)
+    assert asia.dag.cpdag()._repr_svg_() == tb.draw(asia.dag.cpdag()).svg
+
+
+@pytest.mark.parametrize("form", ["svg", "html", "dot"])
+def test_hostile_names_are_texts(tmp_path, form):
+    dag = tb.DAG(HOSTILE, [(HOSTILE[0], name) for name in HOSTILE[1:]])
+    drawing = tb.draw(dag)
+    root = parsed(drawing)
+    assert len(groups(root, "node")) == len(HOSTILE)
+    assert HOSTILE[0] in titles(root, "node")
+    drawing.save(tmp_path / f"g.{form}")
+    text = (tmp_path / f"g.{form}").read_text(encoding="utf-8")
+    if form != "dot":
+        assert "<script" not in text
+    else:
+        assert text.count(" -> ") == len(HOSTILE) - 1
+        assert '"quo\\"te & <b>"' in text
+
+
+def test_many_nodes_are_an_overview():
+    arcs = [(f"n{(i - 1) // 3}", f"n{i}") for i in range(1, 150)]
+    root = parsed(tb.draw(tb.DAG(arcs=arcs)))
+    assert not list(root.iter(f"{SVG}text"))
+    assert len(groups(root, "node")) == 150
+    assert len(list(parsed(tb.draw(tb.DAG(arcs=arcs), labels=True)).iter(f"{SVG}text"))) == 150
+
+
+def test_many_states_are_abridged():
+    net = tb.BayesianNetwork({"v": [f"s{i}" for i in range(30)]}, [], {"v": [1 / 30] * 30})
+    shown = [t.text for t in parsed(tb.draw(net, monitors=True)).iter(f"{SVG}text")]
+    assert shown[-1] == "… 23 others"
+    assert len(shown) == 1 + 2 * 7 + 1
+
+
+def test_degenerate_graphs():
+    assert "graph with 0 nodes" in tb.draw(tb.DAG()).svg
+    assert "graph with 1 nodes and 0 arcs" in tb.draw(tb.DAG(["x"])).svg
+
+
+def test_notebooks_show_pictures(asia):
+    assert asia.dag._repr_svg_().startswith("<svg")
+    assert tb.draw(asia)._repr_svg_().startswith("<svg")
+    assert asia._repr_html_().startswith("<svg")
+    assert "<details>" in asia._repr_html_()
+
+
+def test_the_style_is_that_of_the_page(asia):
+    svg = tb.draw(asia).svg
+    assert "prefers-color-scheme:dark" in svg
+    assert not re.search(r"(?:href|src|url\()", svg)
+
+
+@pytest.mark.parametrize("suffix", ["png", "pdf"])
+def test_pictures_for_print(asia, tmp_path, suffix):
+    tb.draw(asia, evidence={"xray": "yes"}, target="lung").save(tmp_path / f"asia.{suffix}")
+    head = (tmp_path / f"asia.{suffix}").read_bytes()[:4]
+    assert head == {"png": b"\x89PNG", "pdf": b"%PDF"}[suffix]
+
+
+def test_on_axes(asia):
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    assert tb.plots.network(asia, ax=axes, monitors=True) is axes
+    texts = [t.get_text() for t in axes.texts]
+    assert set(asia.nodes) <= set(texts)
+    assert tb.plots.network(asia.dag).patches
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"target": "lungs"}, "target must name a node; got 'lungs'. Did you mean 'lung'"),
+        ({"strengths": "width"}, "strengths must be"),
+        ({"evidence": {"xray": "maybe"}}, "maybe"),
+    ],
+)
+def test_wrong_settings(asia, how, message):
+    with pytest.raises(tb.errors.TunbridgeError, match=message):
+        tb.draw(asia, **how)
+
+
+def test_what_needs_a_network(asia, tmp_path):
+    with pytest.raises(DataError, match="must come with a network; got a graph"):
+        tb.draw(asia.dag, evidence={"xray": "yes"})
+    with pytest.raises(DataError, match="graph must be a graph or a network; got int"):
+        tb.draw(3)
+    with pytest.raises(DataError, match=r"must go to a file that ends in '.svg'.*; got 'x.jpg'"):
+        tb.draw(asia).save(tmp_path / "x.jpg")

@@ -41,7 +41,7 @@ from numpy.typing import ArrayLike
 from tunbridge._core.check import as_list, check_choice, check_number
 from tunbridge._core.memory import check_memory
 from tunbridge.data.arrow import Frame, Values
-from tunbridge.data.columns import Column, interval_codes, to_floats
+from tunbridge.data.columns import Column, column_to_arrow, infer_column, interval_codes, to_floats
 from tunbridge.data.frames import as_table
 from tunbridge.data.mdl import mdl_gaps
 from tunbridge.data.table import Table, check_weights
@@ -315,6 +315,25 @@ def discretise(
     }
     parts = [done.get(column.variable.name, column) for column in table]
     return table.with_columns(parts), found
+
+
+def with_bins(table: Table, numbers: Iterable[str], method: Method, target: str | None, n_bins: int) -> Table:
+    """Return columns of numbers as states for a network: in bins; each value is a state if they are few integers.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> rows = tb.as_table({"rooms": [1, 2, 3, 2, 1, 3], "rent": [400.0, 510.5, 760.0, 530.0, 450.0, 900.0]})
+    >>> found = with_bins(rows, rows.names, "frequency", None, 3)
+    >>> found.variable("rooms").states, found.variable("rent").states
+    ((1, 2, 3), ('≤ 480.2', '480.2 – 645', '> 645'))
+    """
+    for name in numbers if method != "mdl" else ():
+        distinct = np.unique(table.floats(name))
+        distinct = distinct[~np.isnan(distinct)]
+        if len(distinct) <= n_bins and (distinct == np.round(distinct)).all():
+            table = table.with_column(infer_column(name, column_to_arrow(table.column(name)), "categorical"))
+    return discretise(table, method, target=target, n_bins=n_bins)[0]
 
 
 # Checks

@@ -1,0 +1,99 @@
+"""The gallery: every plot, drawn when the pages are built, with its call below it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from mkdocs.structure.files import File, Files
+
+_CALLS = {
+    "network": "tb.plots.network(net, evidence={'xray': 'yes'})",
+    "cpt": "tb.plots.cpt(net, 'dysp')",
+    "posterior": "tb.plots.posterior(net.posterior('lung', {'xray': 'yes'}), prior=net.posterior('lung'))",
+    "strength_matrix": "tb.plots.strength_matrix(tb.bootstrap_structure(table))",
+    "strengths": "tb.plots.strengths(tb.bootstrap_structure(table))",
+    "trace": "tb.plots.trace(tb.learn_structure(table))",
+    "explanation": "tb.plots.explanation(model.explain(day))",
+    "importance": "tb.plots.importance(model.importance())",
+    "nomogram": "tb.plots.nomogram(model)",
+    "roc": "tb.plots.roc(came_true, {'naive Bayes': p, 'TAN': q})",
+    "precision_recall": "tb.plots.precision_recall(came_true, {'naive Bayes': p, 'TAN': q})",
+    "lift": "tb.plots.lift(came_true, {'naive Bayes': p, 'TAN': q})",
+    "cost_curve": "tb.plots.cost_curve(came_true, {'naive Bayes': p, 'TAN': q}, false_negative=5)",
+    "reliability": "tb.plots.reliability(came_true, {'naive Bayes': p, 'TAN': q})",
+    "confusion": "tb.plots.confusion(matrix, classes)",
+}
+
+
+def on_files(files: Files, *, config: Any) -> Files:
+    """Add the pictures to the site."""
+    for name, content in _pictures().items():
+        files.append(File.generated(config, f"images/{name}.svg", content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Return a page with the pictures of the gallery in their place."""
+    if "{gallery}" not in markdown:
+        return markdown
+    shown = [f"### {n}\n\n![{n}](images/gallery-{n}.svg)\n\n`{_CALLS[n]}`\n" for n in _drawings()]
+    return markdown.replace("{gallery}", "\n".join(shown))
+
+
+@cache
+def _pictures() -> dict[str, bytes]:
+    import tunbridge as tb
+
+    net = tb.example_network("asia")
+    seen = tb.draw(net, evidence={"xray": "yes"}, strengths="information", target="lung")
+    learned = tb.learn_structure(net.sample(500, random_state=0), random_state=0)
+    found = {"network-evidence": seen.svg.encode(), "network-against": tb.draw(learned, against=net).svg.encode()}
+    return found | {f"gallery-{name}": _svg(draw()) for name, draw in _drawings().items()}
+
+
+@cache
+def _drawings() -> dict[str, Callable[[], Any]]:
+    import tunbridge as tb
+
+    plots = tb.plots
+    plots.draw_off_screen()
+    net = tb.example_network("asia")
+    table = net.sample(1000, random_state=0)
+    tennis = tb.NaiveBayesClassifier().fit(tb.datasets.play_tennis(), "play")
+    day = {"outlook": "Sunny", "temperature": "Cool", "humidity": "High", "wind": "Strong"}
+    later = net.sample(2000, random_state=1)
+    true = np.array([table.variable("lung").states[c] == "yes" for c in later.codes("lung")])
+    shares = {
+        name: model.fit(table, "lung").predict_proba(later.drop(["lung"]))[:, list(model.classes_).index("yes")]
+        for name, model in {"naive Bayes": tb.NaiveBayesClassifier(), "TAN": tb.TANClassifier()}.items()
+    }
+    votes = tb.bootstrap_structure(table, 50, random_state=0)
+    called = shares["TAN"] >= 0.5
+    matrix = [[int(np.sum(row & column)) for column in (~called, called)] for row in (~true, true)]
+    return {
+        "network": lambda: plots.network(net, evidence={"xray": "yes"}),
+        "cpt": lambda: plots.cpt(net, "dysp"),
+        "posterior": lambda: plots.posterior(net.posterior("lung", {"xray": "yes"}), prior=net.posterior("lung")),
+        "strength_matrix": lambda: plots.strength_matrix(votes),
+        "strengths": lambda: plots.strengths(votes),
+        "trace": lambda: plots.trace(tb.learn_structure(table, search=tb.Tabu(restarts=0)), skip=5),
+        "explanation": lambda: plots.explanation(tennis.explain(day)),
+        "importance": lambda: plots.importance(tennis.importance()),
+        "nomogram": lambda: plots.nomogram(tennis),
+        "roc": lambda: plots.roc(true, shares),
+        "precision_recall": lambda: plots.precision_recall(true, shares),
+        "lift": lambda: plots.lift(true, shares),
+        "cost_curve": lambda: plots.cost_curve(true, shares, false_negative=5),
+        "reliability": lambda: plots.reliability(true, shares, n_bins=5),
+        "confusion": lambda: plots.confusion(matrix, ["no", "yes"]),
+    }
+
+
+def _svg(axes: Any) -> bytes:
+    stream = io.BytesIO()
+    axes.figure.savefig(stream, format="svg", bbox_inches="tight")
+    return stream.getvalue()

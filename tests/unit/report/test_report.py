@@ -1,0 +1,327 @@
+"""The report: which parts a page has, that hostile names stay text, and what is said where a part is missing."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tunbridge as tb
+from tunbridge.data.datasets import flu_malaria_fever, play_tennis
+from tunbridge.errors import DataError
+from tunbridge.report import page
+
+HOSTILE = ["<script>alert(1)</script>", "</script><!--", "\"'&amp;", "שלום \u200fabc", "__proto__", "x" * 200]
+
+
+class Parsed(HTMLParser):
+    """The elements of a page with their attributes, and the text of each section."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, str] = {}
+        self.where = self.script = ""
+        self.scripts: dict[str, str] = {}
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.elements.append((tag, found))
+        if tag == "section":
+            self.where = found["id"] or ""
+        self.script = (found.get("id") or "script") if tag == "script" else ""
+
+    def handle_data(self, data: str) -> None:
+        if self.script:
+            self.scripts[self.script] = self.scripts.get(self.script, "") + data
+        else:
+            self.texts[self.where] = self.texts.get(self.where, "") + data + " "
+
+    def all(self, tag: str, **wanted: str) -> list[dict[str, str | None]]:
+        names = {key.rstrip("_").replace("_", "-"): value for key, value in wanted.items()}
+        return [found for name, found in self.elements if name == tag and names.items() <= found.items()]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.scripts["facts"])
+        return found
+
+
+@pytest.fixture(scope="module")
+def fever() -> tb.DataReport:
+    return tb.report(flu_malaria_fever(), "fever", progress=False)
+
+
+@pytest.fixture(scope="module")
+def parsed(fever: tb.DataReport) -> Parsed:
+    return Parsed(fever.html)
+
+
+def hostile_table(n: int = 60) -> dict[str, list[str]]:
+    names = ["plain", *HOSTILE]
+    return {name: [HOSTILE[(i + k) % (2 + k % 3)] for i in range(n)] for k, name in enumerate(names)}
+
+
+def plain(html: str) -> str:
+    return re.sub(r'<time id="made">[^<]*</time>', "", html)
+
+
+# What is there
+
+
+def test_a_page_has_its_sections(parsed):
+    assert [s["id"] for s in parsed.all("section")] == ["data", "network", "classes", "rows", "recipe"]
+    assert len(parsed.all("h1")) == 1
+    assert parsed.all("html", lang="en")
+
+
+def test_the_network_has_a_control_for_every_state(fever, parsed):
+    net = fever.network
+    expected = [(str(v), str(s)) for v, each in enumerate(net.variables) for s in range(each.n_states)]
+    in_picture = [(g["data-v"], g["data-s"]) for g in parsed.all("g", role="button") if "data-s" in g]
+    in_list = [(b["data-v"], b["data-s"]) for b in parsed.all("button", class_="state")]
+    assert sorted(in_picture) == sorted(in_list) == sorted(expected)
+    for g in parsed.all("g", role="button"):
+        assert g["tabindex"] == "0"
+        assert g["aria-label"]
+    assert [v["name"] for v in parsed.facts["network"]["variables"]] == list(net.nodes)
+    assert len(parsed.all("template")) == len(net.nodes)
+    assert parsed.facts["target"] == net.nodes.index("fever")
+
+
+def test_the_classifiers_have_a_table_charts_and_a_matrix(fever, parsed):
+    assert fever.choice.reason in parsed.texts["classes"]
+    labels = [str(svg["aria-label"]) for svg in parsed.all("svg", class_="chart")]
+    assert labels[0].startswith("ROC curve: yes")
+    assert labels[1].startswith("Calibration of")
+    assert parsed.all("table", class_="matrix")
+    costs = parsed.facts["costs"]
+    assert len(costs["thresholds"]) == len(costs["recall"]) == len(costs["falseAlarms"])
+    assert costs["recall"][0] == 0.0
+    assert costs["recall"][-1] == 1.0
+
+
+def test_everything_needed_to_make_it_again_is_there(parsed):
+    told = parsed.texts["recipe"]
+    for part in ("target='fever'", "random_state=0", "tunbridge 0.", "Python 3.", "NumPy", "100 rows, 3 columns"):
+        assert part in told
+
+
+def test_nothing_is_loaded_from_anywhere(fever, parsed):
+    assert set(re.findall(r"https?://[^\"' <)]*", fever.html)) <= {"http://www.w3.org/2000/svg"}
+    for _, attributes in parsed.elements:
+        assert not {"src", "srcset", "action", "formaction", "ping"} & set(attributes)
+        assert not any(name.startswith("on") for name in attributes)
+        assert str(attributes.get("href", "#")).startswith("#")
+    policy = parsed.all("meta", http_equiv="Content-Security-Policy")
+    assert [each["content"] for each in policy] == [page.POLICY]
+    assert page.POLICY.startswith("default-src 'none'")
+
+
+def test_equal_seeds_give_equal_pages(fever):
+    again = tb.report(flu_malaria_fever(), "fever", progress=False)
+    assert plain(again.html) == plain(fever.html)
+    assert again.html != plain(again.html)
+
+
+def test_a_file_is_named_with_its_size_and_how_it_was_read(tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("a;b;n\n" + "x;u;1,5\ny;v;2,25\n" * 20)
+    found = Parsed(tb.report(path, output=tmp_path / "out.html", progress=False).html)
+    assert "Report: visits.csv" in found.texts[""]
+    assert "Delimiter: ';'" in found.texts["data"]
+    assert f"visits.csv, {path.stat().st_size} bytes" in found.texts["recipe"]
+    assert (tmp_path / "out.html").read_text("utf-8").startswith("<!doctype html>")
+
+
+def test_a_given_network_is_shown():
+    net = tb.example_network("asia")
+    found = tb.report(net.sample(50, random_state=0), network=net, progress=False)
+    assert found.network is net
+    assert Parsed(found.html).facts["network"]["variables"][0]["name"] == net.nodes[0]
+
+
+def test_it_is_shown_in_notebooks_and_named_in_a_line(fever):
+    assert repr(fever).startswith("DataReport: 0.0")
+    shown = fever._repr_html_()
+    assert shown.startswith('<iframe sandbox="allow-scripts"')
+    assert "<!doctype" not in shown
+
+
+def test_the_package_is_its_function_whatever_was_imported_before():
+    code = "import tunbridge.report, tunbridge as tb; print(callable(tb.report), callable(tunbridge.report))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True"]
+
+
+def test_progress_goes_from_0_to_1():
+    steps: list[float] = []
+    tb.report(play_tennis(), "play", progress=lambda _, share: steps.append(share))
+    assert steps == sorted(steps)
+    assert 0.0 <= steps[0] < 0.1
+    assert 0.9 < steps[-1] <= 1.0
+
+
+# Names
+
+
+def test_hostile_names_stay_text():
+    found = tb.report(hostile_table(), "plain", title="<b>&", progress=False)
+    parsed = Parsed(found.html)
+    assert len(parsed.all("script")) == 3
+    assert not parsed.all("b")
+    assert "<script>alert" not in found.html
+    assert [v["name"] for v in parsed.facts["network"]["variables"]] == list(found.network.nodes)
+    assert "\u200f" not in re.sub(r'<script type="application/json".*?</script>', "", found.html)
+
+
+@pytest.mark.parametrize("text", ["</script>", "<!--<script>", "]]>", "&lt;", '"><img src=x>'])
+def test_names_cannot_end_the_element_that_holds_the_facts(text):
+    table = {"a": [text, "x"] * 20, text: ["u", "v", "v", "u"] * 10}
+    found = Parsed(tb.report(table, progress=False).html)
+    assert text in json.dumps(found.facts["network"]["variables"], ensure_ascii=False).replace('\\"', '"')
+    assert not found.all("img")
+
+
+def test_attributes_are_escaped_and_may_be_left_out():
+    assert page.tag("p", "x", title='"<', hidden=False, data_v=None) == '<p title="&quot;&lt;">x</p>'
+
+
+# Parts that are missing
+
+
+def sections(data: Any, target: str | None = None, **how: Any) -> tuple[str, str]:
+    found = Parsed(tb.report(data, target, progress=False, **how).html)
+    return found.texts["network"], found.texts["classes"]
+
+
+def test_without_a_target_there_is_no_comparison():
+    assert "No target was named" in sections(play_tennis())[1]
+
+
+@pytest.mark.parametrize(
+    ("data", "target", "network", "classes"),
+    [
+        ({"a": ["x"], "b": ["u"]}, "b", "two columns and two rows at least", "at least two classes"),
+        ({"a": ["x", "y"] * 10}, "a", "there are 1 column and 20 rows", "a column to learn from"),
+        ({"a": [None] * 20, "b": ["x", "y"] * 10}, "b", "a (has only missing values)", "least log-loss"),
+        ({"a": ["x", "y"] * 10, "b": [None] * 20}, "b", "b (has only missing values)", "every cell of column 'b'"),
+        ({"a": ["x", "y"] * 20, "b": np.arange(40) / 7}, "b", "Click a state", "holds numbers that are not integers"),
+        ({"a": ["x", "y"] * 20, "b": ["k"] * 40, "c": ["u", "v"] * 20}, "b", "Click", "at least two classes"),
+    ],
+)
+def test_small_and_odd_tables_have_reasons(data, target, network, classes):
+    found = sections(data, target)
+    assert network in found[0]
+    assert classes in found[1]
+
+
+def test_a_table_without_rows_is_reported():
+    empty = tb.as_table({"a": ["x", "y"], "b": ["u", "v"]}).take(slice(0, 0))
+    assert "2 columns and 0 rows" in sections(empty, "b")[0]
+
+
+def test_columns_that_cannot_be_learned_from_are_named():
+    rng = np.random.default_rng(0)
+    table = {
+        "id": [f"p{i}" for i in range(200)],
+        "ticket": [f"t{i}" for i in rng.integers(0, 120, 200)],
+        "note": [f"It was day {i} of the trial." for i in range(200)],
+        "a": ["x", "y"] * 100,
+        "b": ["u", "u", "v", "v"] * 50,
+    }
+    told = sections(tb.as_table(table))[0]
+    for part in ("id (looks like an identifier)", "ticket (has ", "note ("):
+        assert part in told
+
+
+def test_a_wide_table_has_a_network_of_its_most_informative_columns():
+    rng = np.random.default_rng(0)
+    signal = rng.integers(0, 2, 300)
+    copy = np.where(rng.random(300) < 0.9, signal, 1 - signal)
+    columns = {f"n{i}": rng.integers(0, 2, 300) for i in range(150)} | {"y": signal, "copy": copy}
+    table = {name: np.where(values == 1, "yes", "no") for name, values in columns.items()}
+    found = tb.report(table, max_columns=10, progress=False)
+    assert len(found.network.nodes) == 10
+    assert {"y", "copy"} <= set(found.network.nodes)
+    parsed = Parsed(found.html)
+    assert "10 of 152 columns" in parsed.texts["network"]
+    assert "32 further columns" in parsed.texts["data"]
+
+
+def test_a_network_that_is_too_large_for_a_page_is_shown_without_evidence(monkeypatch):
+    monkeypatch.setattr("tunbridge.report.export.MOST_ENTRIES", 3)
+    found = Parsed(tb.report(flu_malaria_fever(), progress=False).html)
+    assert "Evidence cannot be set in this page" in found.texts["network"]
+    assert "These are the probabilities without evidence." in found.texts["network"]
+    assert found.facts["network"] is None
+    assert not [g for g in found.all("g", role="button") if "data-s" in g]
+    assert not found.all("button", id="clear")
+
+
+def test_a_large_table_of_probabilities_is_abridged():
+    net = tb.BayesianNetwork(
+        {name: [f"s{i}" for i in range(n)] for name, n in (("a", 10), ("b", 10), ("c", 2))},
+        [("a", "c"), ("b", "c")],
+        {"a": [0.1] * 10, "b": [0.1] * 10, "c": np.full((10, 10, 2), 0.5)},
+    )
+    found = tb.report(net.sample(20, random_state=0), network=net, progress=False)
+    assert "… and 52 more lines" in found.html
+
+
+def test_probabilities_of_the_page_are_those_of_the_network(fever):
+    labels = [str(g["aria-label"]) for g in Parsed(fever.html).all("g", role="button") if "data-s" in g]
+    posteriors = fever.network.posteriors({})
+    for label in labels:
+        name, state, share = re.fullmatch(r"(.*): (.*), (.*) %", label).groups()
+        assert float(share) == pytest.approx(100 * posteriors[name][state], abs=0.051)
+
+
+# Rows
+
+
+def test_far_values_and_repeated_rows_are_named():
+    rng = np.random.default_rng(0)
+    values = rng.normal(40.0, 5.0, 100)
+    values[17] = 4000.0
+    table = {"age": values.tolist() + values[:1].tolist(), "b": ["x", "y"] * 50 + ["x"]}
+    told = Parsed(tb.report(table, progress=False).html).texts["rows"]
+    assert "Row 18: age = 4000" in told
+    assert "1 row (0.99 %) equals an earlier one" in told
+
+
+def test_worst_mistakes_are_counted_in_rows_of_the_data():
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 2, 200)
+    labels = np.where(x == 1, "yes", "no").tolist()
+    labels[:20] = [None] * 20
+    labels[150] = "no" if x[150] else "yes"
+    table = {"x": np.where(x == 1, "p", "q"), "z": ["u", "v", "w", "v"] * 50, "y": labels}
+    told = Parsed(tb.report(table, "y", progress=False).html)
+    assert "Row 151:" in told.texts["rows"]
+    assert "Row 151:" in told.texts["classes"]
+
+
+# Errors
+
+
+def test_a_target_that_is_not_there_is_an_error():
+    with pytest.raises(DataError, match=r"target must name a column of the data; got 'plai'. Did you mean 'play'\?"):
+        tb.report(play_tennis(), "plai")
+
+
+def test_the_output_is_an_html_file(tmp_path):
+    with pytest.raises(DataError, match=r"a report must go to a file that ends in '\.html'; got 'x\.pdf'\."):
+        tb.report(play_tennis(), output=tmp_path / "x.pdf")
+
+
+def test_a_network_has_two_columns_at_least():
+    with pytest.raises(DataError, match="max_columns must be"):
+        tb.report(play_tennis(), max_columns=1)

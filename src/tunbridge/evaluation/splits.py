@@ -153,7 +153,7 @@ def copies_note(table: Table, splits: Splits) -> str:
     if n <= max(_SURPRISING * chance, _FEW) * held:
         return ""
     what = f"{n} of {counted(held, 'held-out row')} equal a training row in all columns"
-    return f"{what}, which makes the scores too good; remove duplicates, or keep them together by groups"
+    return f"{what}: if they are copies, the scores are too good; remove them, or keep them together by groups"
 
 
 def _chance_of_copy(table: Table) -> float:

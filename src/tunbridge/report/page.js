@@ -241,8 +241,9 @@
     byId("cost-text").textContent = `Least cost if ${rule}: ${found}; cost per row ${plain(cost[best])}.`;
     const dot = byId("roc-dot");
     if (dot) {
-      dot.setAttribute("cx", 40 + 220 * falseAlarms[best]);
-      dot.setAttribute("cy", 12 + 220 * (1 - recall[best]));
+      const { x, y, width, height } = dot.ownerSVGElement.querySelector(".frame");
+      dot.setAttribute("cx", x.baseVal.value + width.baseVal.value * falseAlarms[best]);
+      dot.setAttribute("cy", y.baseVal.value + height.baseVal.value * (1 - recall[best]));
     }
   }
 

@@ -39,6 +39,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 _MOST_LINES = 48  # of a conditional table that is shown
 _MARGIN, _LINE = 8.0, 17.0
+_SIDE, _LEFT, _TOP = 220.0, 40.0, 12.0  # of a chart
 
 Point = tuple[float, float]
 
@@ -451,40 +452,43 @@ def _classes(found: Classes | str) -> str:
 
 
 def _chart(chart: Chart) -> str:
-    """Return curves and points on the unit square, with axes."""
-    side, left, top = 220.0, 40.0, 12.0
-
-    def at(point: Sequence[float]) -> str:
-        return f"{left + side * point[0]:.1f},{top + side * (1 - point[1]):.1f}"
-
-    ticks = "".join(
-        f'<text class="tick" x="{left + side * t:.0f}" y="{top + side + 16:.0f}" text-anchor="middle">{t:g}</text>'
-        f'<text class="tick" x="{left - 6:.0f}" y="{top + side * (1 - t) + 4:.0f}" text-anchor="end">{t:g}</text>'
-        for t in (0.0, 0.5, 1.0)
-    )
-    frame = f'<rect class="frame" x="{left}" y="{top}" width="{side}" height="{side}"/>'
-    diagonal = f'<path class="guide" d="M{at((0, 0))}L{at((1, 1))}"/>'
+    """Return curves and points on the unit square, with axes and, of several curves, a legend."""
     curves = "".join(
-        f'<path class="curve c{i}" d="M{"L".join(map(at, points))}"><title>{safe(name)}</title></path>'
+        f'<path class="curve c{i}" d="M{"L".join(map(_at, points))}"><title>{safe(name)}</title></path>'
         for i, (name, points) in enumerate(chart.curves)
     )
-    dots = "".join(
-        f'<circle class="dot" cx="{left + side * x:.1f}" cy="{top + side * (1 - y):.1f}" r="{r:.1f}"/>'
-        for x, y, r in chart.points
-    )
-    if chart.mark:
-        dots += f'<circle id="{chart.mark}" class="dot" r="5" cx="-9" cy="-9"/>'
-    names = (
-        f'<text x="{left + side / 2}" y="{top + side + 34}" text-anchor="middle">{safe(chart.x)}</text>'
-        f'<text transform="translate(12,{top + side / 2}) rotate(-90)" text-anchor="middle">{safe(chart.y)}</text>'
-    )
-    picture = tag(
-        "svg", frame, diagonal, ticks, curves, dots, names, class_="chart", viewBox="0 0 280 270", role="img",
-        aria_label=chart.title,
-    )  # fmt: skip
+    dots = "".join(_dot(x, y, r) for x, y, r in chart.points)
+    mark = _dot(0.0, 0.0, 5.0, id=chart.mark) if chart.mark else ""
+    inside = [_axes(chart), curves, dots, mark]
+    picture = tag("svg", *inside, class_="chart", viewBox="0 0 280 270", role="img", aria_label=chart.title)
     keys = [tag("li", tag("span", class_=f"key c{i}"), name_of(name)) for i, (name, _) in enumerate(chart.curves)]
     legend = tag("ul", *keys, class_="legend") if len(keys) > 1 else ""
     return tag("figure", tag("figcaption", safe(chart.title)), picture, legend)
+
+
+def _at(point: Sequence[float]) -> str:
+    return f"{_LEFT + _SIDE * point[0]:.1f},{_TOP + _SIDE * (1.0 - point[1]):.1f}"
+
+
+def _dot(x: float, y: float, r: float, **attributes: object) -> str:
+    cx, cy = _at((x, y)).split(",")
+    return tag("circle", class_="dot", cx=cx, cy=cy, r=f"{r:.1f}", **attributes)
+
+
+def _axes(chart: Chart) -> str:
+    """Return the frame of a chart with its diagonal, ticks and names of axes."""
+    foot, middle = _TOP + _SIDE, _LEFT + _SIDE / 2
+    ticks = "".join(
+        f'<text class="tick" x="{_LEFT + _SIDE * t:.0f}" y="{foot + 16:.0f}" text-anchor="middle">{t:g}</text>'
+        f'<text class="tick" x="{_LEFT - 6:.0f}" y="{foot - _SIDE * t + 4:.0f}" text-anchor="end">{t:g}</text>'
+        for t in (0.0, 0.5, 1.0)
+    )
+    return (
+        f'<rect class="frame" x="{_LEFT}" y="{_TOP}" width="{_SIDE}" height="{_SIDE}"/>'
+        f'<path class="guide" d="M{_at((0, 0))}L{_at((1, 1))}"/>{ticks}'
+        f'<text x="{middle}" y="{foot + 34}" text-anchor="middle">{safe(chart.x)}</text>'
+        f'<text transform="translate(12,{foot - _SIDE / 2}) rotate(-90)" text-anchor="middle">{safe(chart.y)}</text>'
+    )
 
 
 def _costs(costs: dict[str, Any]) -> str:

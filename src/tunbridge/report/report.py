@@ -86,6 +86,9 @@ class DataReport:
         with replacing(path) as file:
             file.write_text(self.html, encoding="utf-8")
 
+    write = save
+    """The same as :meth:`save`."""
+
     def _repr_html_(self) -> str:
         from html import escape
 
@@ -387,24 +390,29 @@ def _classified(
     try:
         coded, present = with_classes(table, target, hint="Put it into bins, such as with --target-bins 3.")
         step("classifiers", 0.3)
-        models = next((some for most, some in _WIDE.items() if table.n_columns > most), None)
-        choice = classify(
-            table,
-            target,
-            models,
-            budget=budget,
-            random_state=seed,
-            progress=lambda what, share: step(what, 0.3 + 0.4 * share),
-        )
+        coded, gone = _with_features(coded, target)
+        models = next((some for most, some in _WIDE.items() if coded.n_columns > most), None)
+        choice = classify(coded, target, models, budget=budget, random_state=seed, progress=_part(step, 0.3, 0.7))
         rows = _sample(np.flatnonzero(present), seed)
         found = compare_classifiers(
             coded.take(rows), target, choice.name, folds=5, keep_predictions=True, n_mistakes=_MISTAKES,
-            random_state=seed, progress=lambda what, share: step(what, 0.7 + 0.25 * share),
+            random_state=seed, progress=_part(step, 0.7, 0.95),
         )  # fmt: skip
     except TunbridgeError as error:
         return f"There is no comparison of classifiers: {error}", None, None
     predictions = found.predictions()
-    return _classes(choice, found, predictions, coded, rows), choice, (predictions, rows)
+    return _classes(choice, found, predictions, coded, rows, gone), choice, (predictions, rows)
+
+
+def _part(step: Reporting, low: float, high: float) -> Reporting:
+    """Return a function that reports a share of a part of the work."""
+    return lambda what, share: step(what, low + (high - low) * share)
+
+
+def _with_features(coded: Table, target: str) -> tuple[Table, dict[str, str]]:
+    """Return the columns that classifiers learn from, and why the others were left out; all if none would remain."""
+    gone = useless_columns(coded, keep=[target, *text_columns(coded.drop([target]))])
+    return (coded, {}) if len(gone) == coded.n_columns - 1 else (coded.drop(gone), gone)
 
 
 def _sample(rows: np.ndarray, seed: int) -> np.ndarray:
@@ -414,7 +422,14 @@ def _sample(rows: np.ndarray, seed: int) -> np.ndarray:
     return np.sort(np.random.default_rng(seed).choice(rows, _HELD_OUT, replace=False))
 
 
-def _classes(choice: ClassifierChoice, found: Comparison, p: Predictions, table: Table, rows: np.ndarray) -> Classes:
+def _classes(
+    choice: ClassifierChoice,
+    found: Comparison,
+    p: Predictions,
+    table: Table,
+    rows: np.ndarray,
+    gone: dict[str, str],
+) -> Classes:
     """Return what is shown of the classifiers."""
     header, lines = choice.comparison.rows()
     kept = [i for i, name in enumerate(header) if name not in ("fit", "predict")]  # times differ from run to run
@@ -424,8 +439,9 @@ def _classes(choice: ClassifierChoice, found: Comparison, p: Predictions, table:
     n = len(p.classes)
     matrix = np.zeros((n, n))
     np.add.at(matrix, (p.true, p.predicted), p.weights)
+    left_out = [_left_out(gone)] if gone else []
     return Classes(
-        (*texts, about),
+        (*texts, *left_out, about),
         shown,
         (*_roc(p), _reliability(p)),
         (tuple(map(str, p.classes)), matrix) if n <= _MOST_CLASSES else None,

@@ -242,6 +242,14 @@ def test_columns_that_cannot_be_learned_from_are_named():
         assert part in told
 
 
+def test_classifiers_leave_out_identifiers_too():
+    table = {"id": [f"p{i}" for i in range(60)], "x": ["u", "v", "v"] * 20, "y": ["a", "b", "b", "b", "a", "b"] * 10}
+    found = tb.report(table, "y", progress=False)
+    assert "id (looks like an identifier)" in Parsed(found.html).texts["classes"]
+    assert "p17" not in Parsed(found.html).texts["classes"]
+    assert list(found.choice.feature_names_in_) == ["x"]
+
+
 def test_a_wide_table_has_a_network_of_its_most_informative_columns():
     rng = np.random.default_rng(0)
     signal = rng.integers(0, 2, 300)

@@ -154,13 +154,16 @@ def tracked(steps: Iterable[T], what: str, *, total: int | None = None, hidden: 
 
 
 @contextmanager
-def reporting(what: str, *, shares: bool = False) -> Iterator[Callable[[str, float], None] | Literal[False]]:
+def reporting(
+    what: str, *, shares: bool = False, keeps: bool = True
+) -> Iterator[Callable[[str, float], None] | Literal[False]]:
     """Give the function to which long work reports, which shows a line in a terminal; elsewhere False.
 
     It is called with a text and the present score or, with ``shares``, the share of the work that is done. Work that
-    ends here although it was interrupted has a result, which there will be time to save.
+    ends here although it was interrupted has a result, which there will be time to save; ``keeps`` is false for work
+    that never has one.
     """
-    shown: AbstractContextManager[Any] = _reporting(what, shares) if sys.stderr.isatty() else nullcontext(False)
+    shown: AbstractContextManager[Any] = _reporting(what, shares, keeps) if sys.stderr.isatty() else nullcontext(False)
     with shown as report:
         yield report
     if received() is not None:
@@ -168,7 +171,7 @@ def reporting(what: str, *, shares: bool = False) -> Iterator[Callable[[str, flo
 
 
 @contextmanager
-def _reporting(what: str, shares: bool) -> Iterator[Callable[[str, float], None]]:
+def _reporting(what: str, shares: bool, keeps: bool) -> Iterator[Callable[[str, float], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
@@ -187,7 +190,9 @@ def _reporting(what: str, shares: bool) -> Iterator[Callable[[str, float], None]
                 task,
                 description=f"{what}: {step}{shown}",
                 completed=value if shares else None,
-                hint=hint if abs(last - before) < PATIENCE else "",  # a longer step is ended without its result
+                hint=hint
+                if keeps and abs(last - before) < PATIENCE
+                else "",  # a longer step is ended without its result
             )
 
         yield report

@@ -26,6 +26,7 @@ from tunbridge.graph.drawing import (
     parts_of,
     percent,
     safe,
+    short_name,
     shown_states,
     svg_line,
     svg_of,
@@ -423,8 +424,8 @@ def _cpt(net: BayesianNetwork, name: str) -> str:
         given = [name_of((p.states or ())[int(k)]) for p, k in zip(cpt.parents, codes, strict=True)]
         rows.append([*given, *(number_text(p, 4) for p in line)])
     more = tag("p", f"… and {n - _MOST_LINES} more lines") if n > _MOST_LINES else ""
-    parents = f"given {', '.join(p.name for p in cpt.parents)}" if cpt.parents else "without parents"
-    caption = f"Probabilities of {name_of(name)} {safe(parents)}"
+    parents = f"given {', '.join(short_name(p.name, 40) for p in cpt.parents)}" if cpt.parents else "without parents"
+    caption = f"Probabilities of {name_of(short_name(name, 40))} {safe(parents)}"
     return table_of(header, rows, label="probabilities", caption=caption, left=len(cpt.parents)) + more
 
 

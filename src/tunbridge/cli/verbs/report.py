@@ -69,7 +69,7 @@ def report(data: DataFile, *, about: About, columns: Columns, reading: Reading) 
     check_output(path, [data], (".html", ".htm"))
     network = None if about.network is None else load_network(about.network, None)
     table = read_columns(data, columns.split(data, reading), reading, about.target)
-    with reporting("report", shares=True) as progress:
+    with reporting("report", shares=True, keeps=False) as progress:
         found = tb.report(
             table,
             about.target,

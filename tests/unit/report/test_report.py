@@ -169,6 +169,14 @@ def test_progress_goes_from_0_to_1():
     assert 0.9 < steps[-1] <= 1.0
 
 
+@pytest.mark.shared
+def test_a_page_with_alarm_is_small(shared_data):
+    rows = tb.read_network(shared_data / "networks" / "alarm.bif").sample(10_000, random_state=0)
+    found = tb.report(rows, progress=False)
+    assert len(found.network.nodes) == 37
+    assert len(found.html.encode()) < 1_000_000
+
+
 # Names
 
 

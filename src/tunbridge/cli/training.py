@@ -401,8 +401,7 @@ def missing_lines(table: Table) -> list[str]:
 _OPTIONS = {
     "giveaway": " by --ignore {column}",
     "spelling": " (--merge-categories)",
-    "suspected": "; --missing={value} reads it so",
-}
+} | dict.fromkeys(remarks.SUSPECTED, "; --missing={value} reads it so")
 """The options that do something about a remark, by its kind."""
 
 

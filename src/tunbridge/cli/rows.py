@@ -30,7 +30,8 @@ from tunbridge.cli.options import Described, Reading
 from tunbridge.cli.output import note
 from tunbridge.cli.usage import near_hint, refuse
 from tunbridge.data import Variable
-from tunbridge.data.readers import iter_batches, iter_typed
+from tunbridge.data.formats.places import several
+from tunbridge.data.readers import dialect_of, iter_batches, iter_typed
 from tunbridge.data.remarks import far_values
 from tunbridge.data.variable import date_text
 from tunbridge.errors import DataError, DataWarning
@@ -194,6 +195,15 @@ def _absent_features(model: BayesClassifier | NetworkTarget, path: Path, names: 
         plural = "" if len(absent) == 1 else "s"
         warn_user(f"{path.name} has no column{plural} {missed}: treated as missing values.", DataWarning)
     return absent
+
+
+def dialect_of_rows(
+    path: Path, reading: Reading, model: BayesClassifier | NetworkTarget | None = None
+) -> tuple[str, str] | None:
+    """Return the delimiter and the decimal mark of the rows; None where they are not delimited text."""
+    if is_loose(path, reading) or several(path) is not None:
+        return None
+    return dialect_of(path, reading=None if model is None else reading_of(model), **reading.how)
 
 
 def iter_verbatim(

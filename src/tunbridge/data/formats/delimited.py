@@ -87,7 +87,7 @@ class CSV:
     @staticmethod
     def read(source: Source, request: Request) -> Table:
         """Return the table in a file."""
-        source, layout = _laid_out(source, request)
+        source, layout = laid_out(source, request)
         columns = request.choose(layout.names)
         kinds = request.kinds_of(columns)
         as_text = request.as_text(columns) | _text_first(layout, request)
@@ -114,7 +114,7 @@ class CSV:
     @staticmethod
     def batches(source: Source, request: Request) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a file."""
-        source, layout = _laid_out(source, request)
+        source, layout = laid_out(source, request)
         numbers = [name for name in layout.names if name in request.numbers]
         spellings = _batch_spellings(source, layout, numbers, request)
         floats = [name for name in numbers if name not in spellings]
@@ -134,7 +134,7 @@ class TSV(CSV):
     """Text with a header and fields delimited by tabs."""
 
 
-def _laid_out(source: Source, request: Request) -> tuple[Source, Layout]:
+def laid_out(source: Source, request: Request) -> tuple[Source, Layout]:
     """Return the layout of a file, and the file with its encoding."""
     found = scan(source)
     if found.encoding != source.encoding:
@@ -146,6 +146,16 @@ def _laid_out(source: Source, request: Request) -> tuple[Source, Layout]:
     if source.detects and not source.encoding.startswith("utf-8"):
         layout = replace(layout, notes=(f"Encoding: {source.encoding}, because the file is not UTF-8", *layout.notes))
     return source, layout
+
+
+def dialect(source: Source, request: Request) -> tuple[str, str]:
+    """Return the delimiter of a file, and the decimal mark that its first rows or another file show."""
+    layout = laid_out(source, request)[1]
+    known = request.reading
+    mark = known.decimal if known is not None and known.delimiter == layout.delimiter else None
+    if request.decimal or mark:
+        return layout.delimiter, str(request.decimal or mark)
+    return layout.delimiter, "," if layout.delimiter != "," and layout.columns_where(_have_decimal_commas) else "."
 
 
 def read_delimited(

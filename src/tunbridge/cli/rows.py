@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from tunbridge._core.check import listed, warn_user
+from tunbridge._core.grid import plain_number
 from tunbridge.cli.documents import (
     BATCH_ROWS as DOCUMENT_ROWS,
     READ,
@@ -27,7 +28,7 @@ from tunbridge.cli.documents import (
 )
 from tunbridge.cli.networks import NetworkTarget, check_some_columns
 from tunbridge.cli.options import Described, Reading
-from tunbridge.cli.output import note
+from tunbridge.cli.output import counted, note
 from tunbridge.cli.usage import near_hint, refuse
 from tunbridge.data import Variable
 from tunbridge.data.formats.places import several
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from tunbridge.data.reading import Reading as Record
 
 BATCH_ROWS = 65536
+_SHOWN_ROWS = 3
 _ANSWERS = 2**24  # probabilities of a batch: rows × classes
 COLUMN_RULE = "--column must come with a model of texts or sequences; this one reads several columns."
 OtherColumn = Annotated[
@@ -103,33 +105,36 @@ class FarValues:
         self.ranges: Mapping[str, tuple[float, float]] = getattr(model, "ranges_", {})
         self.dates = {variable.name for variable in model.variables_ if variable.dates}
         self.seen = self.n = 0
-        self.first = ""
+        self.first: list[str] = []
 
     def add(self, rows: pa.Table) -> None:
         """Look at the rows of a batch."""
-        far = np.zeros(rows.num_rows, bool)
+        found: dict[str, np.ndarray] = {}
         for name in self.ranges:
             if name in rows.column_names and pa.types.is_floating(rows.schema.field(name).type):
-                values = rows[name].to_numpy()
-                found = far_values(name, values, self.ranges)
-                if found.any() and not self.first:
-                    low, high = self.ranges[name]
-                    i = int(found.argmax())
-                    where = f"in row {self.seen + i + 1} " if self.seen + rows.num_rows > 1 else ""
-                    value, least, most = (self._shown(name, number) for number in (values[i], low, high))
-                    self.first = f"{where}{name} is {value}, learned were {least} to {most}"
-                far |= found
+                found[name] = far_values(name, rows[name].to_numpy(), self.ranges)
+        far = np.logical_or.reduce([np.zeros(rows.num_rows, bool), *found.values()])
+        for i in np.flatnonzero(far)[: _SHOWN_ROWS - len(self.first)].tolist():
+            where = f"in row {self.seen + i + 1} " if self.seen + rows.num_rows > 1 else ""
+            told = [self._told(name, rows[name][i].as_py()) for name, is_far in found.items() if is_far[i]]
+            self.first.append(where + " and ".join(told))
         self.n += int(far.sum())
         self.seen += rows.num_rows
 
+    def _told(self, name: str, value: float) -> str:
+        """Return a value with the range that was learned."""
+        shown, least, most = (self._shown(name, number) for number in (value, *self.ranges[name]))
+        return f"{name} is {shown}, learned were {least} to {most}"
+
     def _shown(self, name: str, number: float) -> str:
-        return date_text(float(number)) if name in self.dates else f"{number:.6g}"
+        return date_text(float(number)) if name in self.dates else plain_number(number)
 
     def say(self) -> None:
         """Print a note about them, if there are any."""
         if self.n:
             holds = "row holds a number" if self.n == 1 else "rows hold numbers"
-            note(f"Note: {self.n} {holds} far outside of what was learned: {self.first}.")
+            more = f"; and {counted(self.n - len(self.first), 'more row')}" if self.n > len(self.first) else ""
+            note(f"Note: {self.n} {holds} far outside of what was learned: {'; '.join(self.first)}{more}.")
 
 
 def row_of(

@@ -111,7 +111,7 @@ def described(column: Column, facts: Facts) -> tuple[str, str, str]:
     variable = column.variable
     name = _shown_text(variable.name, _NAME_WIDTH)
     if variable.is_continuous:
-        return name, "continuous", _span(column, facts)
+        return name, "date" if variable.dates else "continuous", _span(column, facts)
     states = ", ".join(_shown_text(state) for state in (variable.states or ())[:_SHOWN_STATES])
     more = f", … ({variable.n_states} states)" if variable.n_states > _SHOWN_STATES else ""
     return name, "categorical", shortened(states, _STATES_WIDTH) + more if states else "no states"

@@ -190,12 +190,13 @@ def _absent_features(model: BayesClassifier | NetworkTarget, path: Path, names: 
     features = feature_names(model)
     absent = [name for name in features if name not in names]
     others = [name for name in names if name not in features and name != model.target_name_]
-    missed = listed(absent)
-    hint = next((h for name in absent if (h := near_hint(name, others))), "")
-    if hint or 2 * len(absent) > len(features):
-        rule = f"{path.name} must have the columns that the model was learned from"
+    rule, missed = f"{path.name} must have the columns that the model was learned from", listed(absent)
+    for name in absent:
+        if hint := near_hint(name, others):
+            raise DataError(f"{rule}; {name!r} is not there.{hint}")
+    if 2 * len(absent) > len(features):
         are = "is" if len(absent) == 1 else "are"
-        raise DataError(f"{rule}; {missed} {are} not there.{hint or f' It has {listed(names)}.'}")
+        raise DataError(f"{rule}; {missed} {are} not there. It has {listed(names)}.")
     if absent:
         plural = "" if len(absent) == 1 else "s"
         warn_user(f"{path.name} has no column{plural} {missed}: treated as missing values.", DataWarning)

@@ -342,3 +342,17 @@ def test_predictions_are_written_like_the_rows(run, tmp_path):
     (tmp_path / "plain.csv").write_text("größe,a\n0.5,u\n")
     run("predict", "m.tb", "plain.csv", "-o", "p.csv", "--proba")
     assert (tmp_path / "p.csv").read_bytes().startswith("größe,a,prediction,P(p),P(q)\n0.5,u,".encode())
+
+
+def test_a_column_of_nearly_the_same_name_is_the_only_one_named(run, tmp_path):
+    rows = [f"{'ab'[i % 2]},{i % 7},{i % 5},{'pq'[i % 3 % 2]}" for i in range(40)]
+    (tmp_path / "d.csv").write_text("\n".join(["tarif,age,n,y", *rows]) + "\n")
+    run("learn", "d.csv", "-t", "y", "--model", "nb", "-o", "m.tb")
+    (tmp_path / "rows.csv").write_text("age,tarrif\n3,a\n")
+    told = run("predict", "m.tb", "rows.csv", code=1).stderr
+    assert told.endswith("the model was learned from; 'tarif' is not there. Did you mean 'tarrif'?\n")
+
+
+def test_an_option_that_begins_another_one(run, tennis):
+    told = run("learn", tennis, "-t", "play", "--merge", code=2).stderr
+    assert told == "tunbridge: no such option: --merge. Did you mean --merge-categories? See tunbridge learn --help.\n"

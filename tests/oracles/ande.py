@@ -89,11 +89,11 @@ class Average:
         return {f: v for f, v in x.items() if f not in dropped}
 
     def joint(self, row, *, n_parents, min_count=0, weighted=False, least=None):
-        """Return P(x, c) for each class, averaged over single super-parents or pairs of them."""
+        """Return P(x, c) for each class, averaged over single super-parents or pairs; one with one state is none."""
         x = self.told(row, least)
         for size in range(n_parents, 0, -1):
             voters = {}
-            for parents in combinations(x, size):
+            for parents in combinations([f for f in x if len(self.states[f]) > 1], size):
                 count = self.n({f: x[f] for f in parents})
                 weight = self.information(parents) if weighted else 1.0
                 if count > 0 and count >= min_count and weight > 0:

@@ -45,6 +45,17 @@ def grid_lines(
     ]
 
 
+def plain_number(number: float) -> str:
+    """Return a number with six digits; a large one in groups of three digits, not with an exponent.
+
+    Examples
+    --------
+    >>> plain_number(12.3456789), plain_number(1e8), plain_number(99999999.0), plain_number(1e300)
+    ('12.3457', '100 000 000', '99 999 999', '1e+300')
+    """
+    return f"{number:,.0f}".replace(",", " ") if 1e6 <= abs(number) < 1e15 else f"{number:.6g}"
+
+
 def html_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[int] | None = (0,)) -> str:
     """Return a table as HTML, everything escaped; ``left`` as in :func:`grid_lines`.
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -22,11 +23,12 @@ from tunbridge.classifiers._classes import as_given
 from tunbridge.classifiers._rows import Categorical, Frame, Labels, Learned, SampleWeight, Split
 from tunbridge.counts.moments import block_of
 from tunbridge.data import Column, Kind, State, Table, Variable, encode
-from tunbridge.data.arrow import is_text
+from tunbridge.data.arrow import as_arrow, is_text
 from tunbridge.data.columns import code_type, column_to_arrow, encode_column, infer_column
 from tunbridge.data.frames import check_column_names, frame_columns
 from tunbridge.data.table import warn_number_texts, warn_unseen
 from tunbridge.data.variable import is_missing
+from tunbridge.decisions import Evidence
 from tunbridge.errors import DataError
 
 if TYPE_CHECKING:
@@ -109,6 +111,26 @@ def known_table(estimator: Any, X: Frame, variables: Sequence[Variable], n_jobs:
         table, unseen = encode(_frame_of(_by_position(estimator, data, variables)), variables, n_jobs=n_jobs)
     warn_unseen(unseen)
     return table
+
+
+def with_unseen(found: list[Any], X: Frame, rows: Table) -> list[Any]:
+    """Return explanations in which unseen categories of the rows, which count as missing, are named as such."""
+    lost = {v.name: codes < 0 for v, codes, _ in rows if v.is_categorical and (codes < 0).any()}
+    columns: Mapping[str, Any] = {}
+    with suppress(DataError):  # values without names
+        columns = frame_columns(X.select([n for n in lost if n in X]) if isinstance(X, Table) else X) if lost else {}
+    unseen = {}
+    for name, where in lost.items():
+        values = as_arrow(name, columns[name]).to_pylist() if name in columns else []
+        for i in np.flatnonzero(where[: len(values)]).tolist():
+            if not is_missing(values[i]):
+                unseen[i, name] = f"{values[i]} (unseen)"
+    for i in {i for i, _ in unseen}:
+        evidence = [
+            Evidence(e.feature, unseen.get((i, e.feature), e.value), e.weight, e.given) for e in found[i].evidence
+        ]
+        found[i] = replace(found[i], evidence=tuple(evidence))
+    return found
 
 
 # The values of a table

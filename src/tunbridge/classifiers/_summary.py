@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tunbridge._core.check import counted, listed, shortened
-from tunbridge._core.grid import grid_lines, html_table
+from tunbridge._core.grid import grid_lines, html_table, plain_number
 from tunbridge.classifiers._statistics import inner_statistics
 from tunbridge.classifiers._texts import all_names, texts_of
 from tunbridge.data import Variable
@@ -79,7 +79,9 @@ def _features(model: BayesClassifier[Any]) -> list[tuple[str, str, str]]:
     found = [_feature(model, j) for j in range(len(model.variables_))]
     for each in texts_of(inner_statistics(model.statistics_)):
         words = counted(each.model.statistics_.amounts.shape[0], "different word")
-        found.insert(each.position, (shortened(each.name, _NAME), "text", f"{words}, weight {each.weight:.2g}"))
+        found.insert(
+            each.position, (shortened(each.name, _NAME), "text", f"{words}, weight {each.weight:.2g} of naive Bayes")
+        )
     return found
 
 
@@ -95,9 +97,8 @@ def _feature(model: BayesClassifier[Any], j: int) -> tuple[str, str, str]:
         binned = cuts[j].variable(variable.name, dates=variable.dates)
         return name, f"{'date' if variable.dates else 'number'}, {counted(binned.n_states, 'bin')}", _states(binned)
     ends = getattr(model, "ranges_", {}).get(variable.name)
-    if variable.dates and ends is not None:
-        return name, "date", " … ".join(map(date_text, ends))
-    return name, "date" if variable.dates else "number", ""
+    shown = date_text if variable.dates else plain_number
+    return name, "date" if variable.dates else "number", "" if ends is None else " … ".join(map(shown, ends))
 
 
 def _states(variable: Variable) -> str:

@@ -39,7 +39,7 @@ from tunbridge.classifiers._classes import (
 )
 from tunbridge.classifiers._estimator import Estimator, available_if
 from tunbridge.classifiers._parameters import parameters_content, parameters_of
-from tunbridge.classifiers._reading import TableReader, is_one_row, table_tags
+from tunbridge.classifiers._reading import TableReader, is_one_row, table_tags, with_unseen
 from tunbridge.classifiers._rows import (
     Categorical,
     ClassPrior,
@@ -457,6 +457,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         size = max(1, _TERMS_AT_ONCE // max(1, len(self.variables_) * len(self.classes_)))
         pieces = [rows.take(np.arange(start, stop)) for start, stop in row_pieces(rows.n_rows, size)]
         found = [each for piece in pieces for each in self._explained(piece, label, against)]
+        found = with_unseen(found, X, rows) if isinstance(rows, Table) else found
         return found[0] if self.reader().is_one(X) else found
 
     def _explained(self, rows: Rows, label: State | None, against: State | None) -> list[Any]:
@@ -497,12 +498,12 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         >>> print(clf.what_if(day, features=["outlook", "humidity"]))
         no: P(no) = 0.72. 2 of 5 single changes give another class.
         <BLANKLINE>
-        feature   value  instead   class  probability
-        outlook   Sunny  Overcast  yes          0.722  flips
-        humidity  High   Normal    yes           0.63  flips
-        outlook   Sunny  unknown   yes          0.437
-        humidity  High   unknown   yes          0.433
-        outlook   Sunny  Rain      yes          0.409
+        feature   value  instead   other class  probability
+        outlook   Sunny  Overcast  yes                0.722  flips
+        humidity  High   Normal    yes                 0.63  flips
+        outlook   Sunny  unknown   yes                0.437
+        humidity  High   unknown   yes                0.433
+        outlook   Sunny  Rain      yes                0.409
         """
         check_fitted(self)
         if len(self.classes_) < 2:

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 
 import tunbridge as tb
 from tunbridge._core.check import listed
+from tunbridge._core.hashing import text_key
 from tunbridge.cli.files import check_exists, check_table, suffix_of
 from tunbridge.cli.options import MISSING, Reading, check_column
 from tunbridge.cli.output import note, tracked
@@ -155,6 +156,13 @@ def _known_column(model: BayesClassifier, path: Path, batch: pa.Table, column: s
     return _chosen_column(path, others, kind, column, names)
 
 
+def key_of(model: BayesClassifier, features: pa.Table) -> int:
+    """Return a key of what a model reads of some rows, whatever their order; those of batches may be added."""
+    if READ not in features.column_names:
+        return model.key_of_rows(features)
+    return sum(text_key(str(text)) for text in features[READ].to_pylist())
+
+
 # Files
 
 
@@ -268,6 +276,8 @@ class Corpus:
         How the file is read.
     folder : pyarrow.Table, optional
         What a folder holds, which is read at once.
+    others : tuple of str
+        The columns of a table that are not read.
     """
 
     path: Path
@@ -276,6 +286,7 @@ class Corpus:
     classes: Training
     reading: Reading
     folder: pa.Table | None = None
+    others: tuple[str, ...] = ()
 
     @property
     def can_be_streamed(self) -> bool:
@@ -350,7 +361,7 @@ def find_corpus(
     if is_loose(path, reading):
         rule = "what is learned from must be a table, or a folder with a subfolder for each class"
         raise DataError(f"{rule}; got the text file {path.name!r}.")
-    chosen = _training_column(path, target, kind, column, columns, reading)
+    chosen, others = _training_column(path, target, kind, column, columns, reading)
     kinds = {target: _CATEGORICAL} if target in columns.categorical else {}
     found = read_table(
         path, columns=[target], kinds=kinds, weights=columns.weights, **reading.missing_marks, **reading.how
@@ -358,7 +369,7 @@ def find_corpus(
     classes = _with_classes(found, target)
     if target in text_columns(classes.whole):
         raise DataError(f"--target must name the column of the classes; {target!r} holds texts.")
-    return Corpus(path, kind, chosen, classes, reading)
+    return Corpus(path, kind, chosen, classes, reading, others=others)
 
 
 def _folder(path: Path, target: str | None, kind: str, reading: Reading) -> Corpus:
@@ -387,8 +398,10 @@ def _with_classes(classes: Table, target: str) -> Training:
     return with_classes(classes.with_column(texts), target)
 
 
-def _training_column(path: Path, target: str, kind: str, column: str | None, columns: Columns, reading: Reading) -> str:
-    """Return the column of the documents, after a look at the options and the first rows."""
+def _training_column(
+    path: Path, target: str, kind: str, column: str | None, columns: Columns, reading: Reading
+) -> tuple[str, tuple[str, ...]]:
+    """Return the column of the documents, and those that are not read, after a look at options and first rows."""
     first = next(iter(iter_batches(path, missing=(), batch_rows=_FIRST_ROWS, **reading.how)))
     names, ignored, weights = first.column_names, columns.ignore, [columns.weights] if columns.weights else []
     for option, some in (("--target", [target]), ("--ignore", ignored), ("--weights", weights)):
@@ -404,7 +417,7 @@ def _training_column(path: Path, target: str, kind: str, column: str | None, col
     chosen = _chosen_column(path, others, kind, column, names)
     if _are_numbers(first[chosen], kind):
         raise _no_texts(path, chosen, kind, "it holds numbers. Name another one with --column")
-    return chosen
+    return chosen, tuple(name for name in others.column_names if name != chosen)
 
 
 def _no_texts(path: Path, column: str, kind: str, reason: str) -> DataError:

@@ -9,6 +9,7 @@ line end.
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import gzip
 import os
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from tunbridge.network import BayesianNetwork
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
+_WRITTEN = (";", "|")  # delimiters of CSV files that are written like the input, beside the comma
+_WORKBOOKS = (".xlsx", ".xls", ".ods")
 _PICTURES = (".png", ".svg", ".pdf")
 _PARQUET = (".parquet", ".pq")
 _TABLES = (*_DELIMITERS, *_PARQUET)
@@ -82,7 +85,8 @@ def check_output(path: Path, inputs: Iterable[Path] = (), suffixes: Iterable[str
     if path.is_dir():
         check_place(path)
     if suffixes and _ending(path) not in suffixes:
-        raise DataError(f"the name of the output must end in {listed(suffixes)}; got {path.name!r}.")
+        hint = " Excel opens .csv files." if _ending(path) in _WORKBOOKS else ""
+        raise DataError(f"the name of the output must end in {listed(suffixes)}; got {path.name!r}.{hint}")
     for file in inputs:
         if path.exists() and file.exists() and path.samefile(file):
             raise DataError(f"the output must not replace the input; got {str(path)!r} for both. Name another file.")
@@ -291,11 +295,17 @@ def table_output(path: Path | None, inputs: Iterable[Path]) -> Path | None:
     return path
 
 
-def write_batches(path: Path | None, batches: Iterator[pa.Table]) -> None:
-    """Write batches of equal columns to a file, by its suffix, or as CSV to stdout."""
+def write_batches(path: Path | None, batches: Iterator[pa.Table], dialect: tuple[str, str] | None = None) -> None:
+    """Write batches of equal columns to a file, by its suffix, or as CSV to stdout.
+
+    ``dialect`` is the delimiter and the decimal mark of the file from which columns come: a CSV file gets them, too,
+    and a mark by which Excel knows UTF-8, unless the delimiter is a comma.
+    """
+    delimiter, decimal = dialect or (",", ".")
+    delimiter, decimal = (delimiter, decimal) if delimiter in _WRITTEN else (",", ".")
     if path is None:
         sys.stdout.flush()
-        _write_text(sys.stdout.buffer, batches, ",")
+        _write_text(sys.stdout.buffer, batches, delimiter, decimal)
         sys.stdout.buffer.flush()
         return
     with replacing(path) as file:
@@ -303,7 +313,11 @@ def write_batches(path: Path | None, batches: Iterator[pa.Table]) -> None:
             _write_parquet(file, batches)
         else:
             with open(file, "wb") as stream, _packed(stream, path) as out:
-                _write_text(out, batches, _DELIMITERS[_ending(path)])
+                is_csv = _ending(path).startswith(".csv") and delimiter != ","
+                if is_csv:
+                    out.write(codecs.BOM_UTF8)
+                how = (delimiter, decimal) if is_csv else (_DELIMITERS[_ending(path)], ".")
+                _write_text(out, batches, *how)
 
 
 def is_typed(path: Path | None) -> bool:
@@ -328,12 +342,22 @@ def null_if_blank(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
 
 
-def _write_text(stream: BinaryIO, batches: Iterator[pa.Table], delimiter: str) -> None:
+def _write_text(stream: BinaryIO, batches: Iterator[pa.Table], delimiter: str, decimal: str) -> None:
     for n, batch in enumerate(batches):
+        batch = batch if delimiter in ",\t" else _with_short_numbers(batch, decimal)
         if n == 0:
             header = pa.table({f"c{j}": [name] for j, name in enumerate(batch.column_names)})
             stream.write(text_lines(header, delimiter))
         stream.write(text_lines(batch, delimiter))
+
+
+def _with_short_numbers(batch: pa.Table, decimal: str) -> pa.Table:
+    """Return a table with its floats as texts of six digits with this decimal mark."""
+    for j, column in enumerate(batch.columns):
+        if pa.types.is_floating(column.type):
+            texts = [None if x is None else f"{x:.6g}".replace(".", decimal) for x in column.to_pylist()]
+            batch = batch.set_column(j, batch.column_names[j], pa.array(texts, pa.string()))
+    return batch
 
 
 def text_lines(batch: pa.Table, delimiter: str = ",") -> bytes:

@@ -155,8 +155,8 @@ class Choosing:
     Parameters
     ----------
     models, --model : NAME
-        The classifier: {classifier}. auto (default) chooses the best of five by cross-validation, A,B,… the best of
-        these.
+        The classifier: {classifier}. auto chooses the best of five by cross-validation, A,B,… the best of these.
+        Default: auto, or nb if one of its options, such as --numeric, is given.
     folds : N >= 2
         The folds of that cross-validation (default: 5).
     """
@@ -241,6 +241,13 @@ class Racing(TableChoosing):
     def asked(self) -> list[str]:
         """The models that were named; without, the best one, or naive Bayes if settings of it were given."""
         return self.models or [_USUAL[""] if self.settings else AUTO]
+
+    @property
+    def why_one(self) -> str:
+        """Why models were not compared although none was named, in words; empty if they were."""
+        options = [option_names.get()[parameter] for parameter in self.settings]
+        one = f"{' and '.join(options)} {'is an option' if len(options) == 1 else 'are options'} of it"
+        return f", because {one}" if options else ""
 
     def with_default(self, name: str) -> Racing:
         """Return the same with a model where none was named."""

@@ -604,6 +604,24 @@ class Reading:
         return "".join(f" {option} {quote(mark)}" for option, mark in given)
 
 
+def options_of(known: Record) -> str:
+    """Return the options by which a file is read as another one was, where they are not detected anyway.
+
+    Examples
+    --------
+    >>> from tunbridge.data.reading import DEFAULT_MISSING, Reading as Record
+    >>> options_of(Record(missing=(*DEFAULT_MISSING, "-99", "-99.0"), spellings={"sex": {"f": ("F",)}}))
+    ' --missing=-99 --merge-categories'
+    """
+    further = [mark for mark in known.missing if mark not in MISSING]
+    shorter = [mark.rstrip("0").rstrip(".,") if mark.endswith("0") else mark for mark in further]
+    marks = [mark for mark, start in zip(further, shorter, strict=True) if start == mark or start not in further]
+    found = [f" --missing={quote(mark)}" for mark in marks]
+    found += [f" --not-missing={quote(mark)}" for mark in MISSING if mark not in known.missing]
+    found += [" --merge-categories"] if known.spellings else []
+    return "".join([*found, *([" --dates parts"] if known.date_parts else [])])
+
+
 def check_column(option: str, name: str, path: Path, names: Collection[str]) -> None:
     """Raise unless an option names a column of a file."""
     if name not in names:

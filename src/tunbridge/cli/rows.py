@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from tunbridge._core.check import listed, warn_user
+from tunbridge._core.grid import plain_number
 from tunbridge.cli.documents import (
     BATCH_ROWS as DOCUMENT_ROWS,
     READ,
@@ -27,10 +28,11 @@ from tunbridge.cli.documents import (
 )
 from tunbridge.cli.networks import NetworkTarget, check_some_columns
 from tunbridge.cli.options import Described, Reading
-from tunbridge.cli.output import note
+from tunbridge.cli.output import counted, note
 from tunbridge.cli.usage import near_hint, refuse
 from tunbridge.data import Variable
-from tunbridge.data.readers import iter_batches, iter_typed
+from tunbridge.data.formats.places import several
+from tunbridge.data.readers import dialect_of, iter_batches, iter_typed
 from tunbridge.data.remarks import far_values
 from tunbridge.data.variable import date_text
 from tunbridge.errors import DataError, DataWarning
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from tunbridge.data.reading import Reading as Record
 
 BATCH_ROWS = 65536
+_SHOWN_ROWS = 3
 _ANSWERS = 2**24  # probabilities of a batch: rows × classes
 COLUMN_RULE = "--column must come with a model of texts or sequences; this one reads several columns."
 OtherColumn = Annotated[
@@ -102,33 +105,36 @@ class FarValues:
         self.ranges: Mapping[str, tuple[float, float]] = getattr(model, "ranges_", {})
         self.dates = {variable.name for variable in model.variables_ if variable.dates}
         self.seen = self.n = 0
-        self.first = ""
+        self.first: list[str] = []
 
     def add(self, rows: pa.Table) -> None:
         """Look at the rows of a batch."""
-        far = np.zeros(rows.num_rows, bool)
+        found: dict[str, np.ndarray] = {}
         for name in self.ranges:
             if name in rows.column_names and pa.types.is_floating(rows.schema.field(name).type):
-                values = rows[name].to_numpy()
-                found = far_values(name, values, self.ranges)
-                if found.any() and not self.first:
-                    low, high = self.ranges[name]
-                    i = int(found.argmax())
-                    where = f"in row {self.seen + i + 1} " if self.seen + rows.num_rows > 1 else ""
-                    value, least, most = (self._shown(name, number) for number in (values[i], low, high))
-                    self.first = f"{where}{name} is {value}, learned were {least} to {most}"
-                far |= found
+                found[name] = far_values(name, rows[name].to_numpy(), self.ranges)
+        far = np.logical_or.reduce([np.zeros(rows.num_rows, bool), *found.values()])
+        for i in np.flatnonzero(far)[: _SHOWN_ROWS - len(self.first)].tolist():
+            where = f"in row {self.seen + i + 1} " if self.seen + rows.num_rows > 1 else ""
+            told = [self._told(name, rows[name][i].as_py()) for name, is_far in found.items() if is_far[i]]
+            self.first.append(where + " and ".join(told))
         self.n += int(far.sum())
         self.seen += rows.num_rows
 
+    def _told(self, name: str, value: float) -> str:
+        """Return a value with the range that was learned."""
+        shown, least, most = (self._shown(name, number) for number in (value, *self.ranges[name]))
+        return f"{name} is {shown}, learned were {least} to {most}"
+
     def _shown(self, name: str, number: float) -> str:
-        return date_text(float(number)) if name in self.dates else f"{number:.6g}"
+        return date_text(float(number)) if name in self.dates else plain_number(number)
 
     def say(self) -> None:
         """Print a note about them, if there are any."""
         if self.n:
             holds = "row holds a number" if self.n == 1 else "rows hold numbers"
-            note(f"Note: {self.n} {holds} far outside of what was learned: {self.first}.")
+            more = f"; and {counted(self.n - len(self.first), 'more row')}" if self.n > len(self.first) else ""
+            note(f"Note: {self.n} {holds} far outside of what was learned: {'; '.join(self.first)}{more}.")
 
 
 def row_of(
@@ -184,16 +190,26 @@ def _absent_features(model: BayesClassifier | NetworkTarget, path: Path, names: 
     features = feature_names(model)
     absent = [name for name in features if name not in names]
     others = [name for name in names if name not in features and name != model.target_name_]
-    missed = listed(absent)
-    hint = next((h for name in absent if (h := near_hint(name, others))), "")
-    if hint or 2 * len(absent) > len(features):
-        rule = f"{path.name} must have the columns that the model was learned from"
+    rule, missed = f"{path.name} must have the columns that the model was learned from", listed(absent)
+    for name in absent:
+        if hint := near_hint(name, others):
+            raise DataError(f"{rule}; {name!r} is not there.{hint}")
+    if 2 * len(absent) > len(features):
         are = "is" if len(absent) == 1 else "are"
-        raise DataError(f"{rule}; {missed} {are} not there.{hint or f' It has {listed(names)}.'}")
+        raise DataError(f"{rule}; {missed} {are} not there. It has {listed(names)}.")
     if absent:
         plural = "" if len(absent) == 1 else "s"
         warn_user(f"{path.name} has no column{plural} {missed}: treated as missing values.", DataWarning)
     return absent
+
+
+def dialect_of_rows(
+    path: Path, reading: Reading, model: BayesClassifier | NetworkTarget | None = None
+) -> tuple[str, str] | None:
+    """Return the delimiter and the decimal mark of the rows; None where they are not delimited text."""
+    if is_loose(path, reading) or several(path) is not None:
+        return None
+    return dialect_of(path, reading=None if model is None else reading_of(model), **reading.how)
 
 
 def iter_verbatim(

@@ -310,7 +310,7 @@ class Material:
         """A line for each column that looks like a mistake."""
         many = [c for c in self.table if c.variable.n_states > _MANY_STATES]
         present = [(c.variable, int(np.count_nonzero(c.values >= 0))) for c in many]
-        return suspected_lines(self.read) + [
+        return column_lines(self.read) + [
             f"{v.name} has {v.n_states} states in {counted(n, 'row')}: --ignore {quote(v.name)} leaves it out"
             for v, n in present
             if n < _FEW_ROWS * v.n_states
@@ -342,8 +342,8 @@ def table_fields(data: Path, training: Training, columns: Columns, *, partly: bo
     """Return what was read, as names and values; ``partly`` if rows without a class are not left out."""
     table, gone = training.whole, training.left_out_lines
     return [
-        ("Read", size_text(data, table)),
-        ("Detected", lines(_detected(table, data))),
+        ("Read", size_text(data, table, columns.ignore)),
+        ("Detected", "\n".join(_detected(table, data))),
         ("Left out", lines(gone[1:] if partly and training.left_out else gone)),
         ("Ignored", shortlist(columns.ignore)),
         ("Weights", columns.weights or ""),
@@ -353,10 +353,12 @@ def table_fields(data: Path, training: Training, columns: Columns, *, partly: bo
 
 
 def _detected(table: Table, data: Path) -> list[str]:
-    """Return the first lines of the report of how a table was read."""
+    """Return the first lines of the report of how a table was read, with all that tell which categories were merged."""
     notes = list(table.reading.notes) if table.reading is not None else []
-    more = f"… and {counted(len(notes) - _SHOWN_NOTES, 'more line')}: tunbridge describe {quote(str(data))}"
-    return [*notes[:_SHOWN_NOTES], *([more] if len(notes) > _SHOWN_NOTES else [])]
+    n_merged = 0 if table.reading is None else sum(map(len, table.reading.spellings.values()))
+    most = max(_SHOWN_NOTES, n_merged)
+    more = f"… and {counted(len(notes) - most, 'more line')}: tunbridge describe {quote(str(data))}"
+    return [*notes[:most], *([more] if len(notes) > most else [])]
 
 
 def training_key(n_rows: int, key: int) -> str:
@@ -370,9 +372,14 @@ def training_key(n_rows: int, key: int) -> str:
     return f"{n_rows}-{key % 2**64:016x}"
 
 
-def size_text(data: Path, table: Table) -> str:
-    """Return the name and the size of a table."""
-    return f"{data}: {counted(table.n_rows, 'row')}, {counted(table.n_columns, 'column')}"
+def size_text(data: Path, table: Table, ignored: Collection[str] = ()) -> str:
+    """Return the name and the size of a file, whose columns are counted before any of them is left out."""
+    record = table.reading
+    n_columns = table.n_columns
+    if record is not None and record.names:
+        unread = [] if record.delimiter else [name for name in ignored if name not in record.names]
+        n_columns = len(record.names) + len(set(unread))
+    return f"{data}: {counted(table.n_rows, 'row')}, {counted(n_columns, 'column')}"
 
 
 def missing_lines(table: Table) -> list[str]:
@@ -391,8 +398,7 @@ def missing_lines(table: Table) -> list[str]:
 _OPTIONS = {
     "giveaway": " by --ignore {column}",
     "spelling": " (--merge-categories)",
-    "suspected": "; --missing={value} reads it so",
-}
+} | dict.fromkeys(remarks.SUSPECTED, "; --missing={value} reads it so")
 """The options that do something about a remark, by its kind."""
 
 
@@ -402,6 +408,6 @@ def oddities(training: Training) -> list[str]:
     return [*training.odd, *remarks.in_words(found, _OPTIONS, quote)]
 
 
-def suspected_lines(table: Table) -> list[str]:
-    """Return a line for each value that may stand for a missing one."""
-    return remarks.in_words(remarks.suspected(table), _OPTIONS, quote)
+def column_lines(table: Table) -> list[str]:
+    """Return a line for everything that looks like a mistake in the values of a column."""
+    return remarks.in_words(remarks.of_columns(table), _OPTIONS, quote)

@@ -220,6 +220,13 @@ def _either(options: str) -> str:
     return options.replace(", ", " or ")
 
 
+def _begin_with(name: str | None, context: Any) -> list[str]:
+    """Return the options of a command that begin with what is none, if they are few."""
+    params = getattr(getattr(context, "command", None), "params", [])
+    found = [each for param in params for each in param.opts if name and len(name) > 3 and each.startswith(name)]
+    return found if len(found) <= 3 else []
+
+
 _TAKES_TABLES = (
     " learn", " evaluate", " describe", " impute", " explain", " network fit", " network update", " network impute",
 )  # fmt: skip
@@ -230,6 +237,8 @@ def _usage(error: Any) -> str:
     where = context.command_path if context is not None else "tunbridge"
     message = error.format_message().replace(": Value error, ", ": ").strip()
     message = re.sub(r" \(Possible options: (.*)\)$", lambda found: f". Did you mean {_either(found[1])}?", message)
+    if starts := _begin_with(getattr(error, "option_name", None), context):
+        message = f"no such option: {error.option_name}. Did you mean {' or '.join(starts)}?"
     end = "" if message.endswith((".", "?")) else "."
     if where.endswith(" explain") and "--target" in message:
         end += " For a network use tunbridge network query --target NAME --explain."

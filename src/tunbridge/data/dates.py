@@ -43,7 +43,7 @@ def with_date_parts(frame: Frame, columns: Iterable[str] | None = None) -> Table
     >>> import tunbridge as tb
     >>> tb.with_date_parts({"seen": [date(2025, 12, 24), date(2026, 1, 6)], "ill": ["yes", "no"]})
     Table: 2 rows × 5 columns, 0 missing values
-      seen          continuous   2025-12-24 … 2026-01-06
+      seen          date         2025-12-24 … 2026-01-06
       ill           categorical  no, yes
       seen year     continuous   2025 … 2026
       seen month    categorical  1, 2, 3, 4, 5, … (12 states)

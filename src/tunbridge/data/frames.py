@@ -14,7 +14,7 @@ of other numbers is a quantity and raises an error.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,22 @@ def as_table(
       age     continuous   31 … 62
       smokes  categorical  0, 1
     """
+    table = unchecked_table(data, kinds=kinds, weights=weights)
+    if not isinstance(data, Table):
+        warn_of_texts(table, asked=table.names if isinstance(kinds, str) else kinds or ())
+    return table
+
+
+def warn_of_texts(table: Table, asked: Collection[str] = ()) -> None:
+    """Warn of columns of texts that are numbers or dates, unless their kinds were asked for."""
+    free = [column for column in table if column.variable.name not in asked]
+    warn_number_texts(free, "tb.as_table(data, kinds={})", "continuous")
+
+
+def unchecked_table(
+    data: Frame, *, kinds: Mapping[str, Kind] | Kind | None = None, weights: str | ArrayLike | None = None
+) -> Table:
+    """Return what :func:`as_table` does, without its warnings."""
     if isinstance(data, Table) and kinds is None:
         return _weighted(data, weights)
     if isinstance(data, Table):
@@ -88,9 +104,7 @@ def as_table(
     if n_cells > _PIECE:
         check_memory("the table", 4.0 * n_cells, ways_out="Take fewer rows or columns.")
     wanted = column_kinds(kinds, list(columns))
-    table = Table.of(_inferred(data, columns, wanted))
-    warn_number_texts([c for c in table if c.variable.name not in wanted], "tb.as_table(data, kinds={})", "continuous")
-    return _weighted(table, weights)
+    return _weighted(Table.of(_inferred(data, columns, wanted)), weights)
 
 
 def encode(

@@ -25,6 +25,7 @@ from tunbridge._core.check import as_list, check_choice, check_number, listed
 from tunbridge._core.registry import entry
 from tunbridge.data.columns import Kind, column_to_arrow, distinct_values, to_floats
 from tunbridge.data.dates import MONTHS, date_columns, date_parts, with_date_parts
+from tunbridge.data.formats.delimited import dialect
 from tunbridge.data.formats.places import check_same_columns, several
 from tunbridge.data.formats.request import (
     DEFAULT_MISSING,
@@ -175,7 +176,7 @@ def _merged(table: Table, asks: bool, reading: Reading | None) -> Table:
     merges = [(name, state, others) for name, kept in new.items() for state, others in kept.items()]
     notes = [f"Merged in {name!r}: {', '.join(map(repr, others))} into {state!r}" for name, state, others in merges]
     found = merged_spellings(table, new)
-    return found.with_reading(replace(record, spellings=groups, notes=(*record.notes, *notes)))
+    return found.with_reading(replace(record, spellings=groups, notes=(*notes, *record.notes)))
 
 
 def _with_parts(table: Table, dates: str | None, reading: Reading | None) -> Table:
@@ -410,6 +411,32 @@ def _batches_of_several(files: Sequence[str | os.PathLike[str]], options: dict[s
             names = names or batch.column_names
             check_same_columns(files[0], names, file, batch.column_names)
             yield batch.select(names)
+
+
+def dialect_of(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    day_first: bool | None = None,
+    decimal: str | None = None,
+    reading: Reading | None = None,
+) -> tuple[str, str] | None:
+    r"""Return the delimiter and the decimal mark of a delimited file; None for other formats.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "visits.csv"
+    >>> _ = file.write_text("age;fever\n31;38,5\n62;39,0\n")
+    >>> dialect_of(file)
+    (';', ',')
+    """
+    source = _source(path, format, encoding, delimiter, reading)
+    request = Request(delimiter=delimiter, header=header, reading=reading, day_first=day_first, decimal=decimal)
+    return dialect(source, request) if _is_delimited(source) else None
 
 
 def iter_typed(

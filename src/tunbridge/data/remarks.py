@@ -14,6 +14,7 @@ from tunbridge._core.check import counted, listed
 from tunbridge.data.arrow import Frame
 from tunbridge.data.columns import Column
 from tunbridge.data.discretisation import mdl_cuts
+from tunbridge.data.formats.spelling import odd_dates
 from tunbridge.data.frames import as_table, with_classes
 from tunbridge.data.table import Table
 from tunbridge.data.variable import State, Variable, number_of
@@ -29,19 +30,32 @@ ONE_VALUE, IDENTIFIER = "has only one value", "looks like an identifier"
 
 
 class Remark(NamedTuple):
-    """What is odd about a column, as a sentence; ``value`` is the text in question, such as a missing marker."""
+    """What is odd about a column, as a sentence; ``value`` is the text in question, such as a missing marker, and
+    ``form`` that of the dates among which it stands.
+    """
 
     kind: str
     column: str
     text: str
     value: str = ""
+    form: str = ""
 
 
-_HINTS = {
-    "spelling": " (merge_categories=True)",
-    "suspected": "; missing=[{value}] reads it so",
-}
+SUSPECTED = ("suspected", "sentinel", "no number", "no date")
+"""The kinds of remarks on values that may stand for missing ones."""
+
+_HINTS = {"spelling": " (merge_categories=True)"} | dict.fromkeys(SUSPECTED, "; missing=[{value}] reads it so")
 """The parameters of ``read_table``, by the kind of remark."""
+
+_HINTS_FOR_FRAMES = {
+    "spelling": "; in pandas, data[{column}].str.strip().str.casefold() merges them",
+    "suspected": "; in pandas, data[{column}].mask(data[{column}] == {value}) makes it missing",
+    "sentinel": "; in pandas, data[{column}].mask(data[{column}] == {plain}) makes it missing",
+    "no number": "; in pandas, pd.to_numeric(data[{column}], errors='coerce') makes it missing, and the others numbers",
+    "no date": "; in pandas, pd.to_datetime(data[{column}], format={form}, errors='coerce') makes it missing, and the "
+    "others dates",
+}
+"""What to do about data that did not come from a file."""
 
 
 def remarks(frame: Frame, target: str | None = None) -> list[str]:
@@ -62,11 +76,11 @@ def remarks(frame: Frame, target: str | None = None) -> list[str]:
     --------
     >>> import tunbridge as tb
     >>> rows = {"id": range(40), "paid": ["y", "n"] * 20, "sex": ["f", "f", "F", "m"] * 10, "late": ["no", "yes"] * 20}
-    >>> for remark in tb.remarks(rows, "late"):
+    >>> for remark in tb.remarks(rows, "late"):  # doctest: +ELLIPSIS
     ...     print(remark)
     id looks like an identifier
     paid tells the class of 100 % of the rows: if it is made from late, or known only later, leave it out
-    sex has categories that differ in capitals or blanks only: 'f' and 'F' (merge_categories=True)
+    sex has categories that differ in capitals or blanks only: 'f' and 'F'; in pandas, ...
     """
     table = as_table(frame)
     if target is not None:
@@ -74,13 +88,17 @@ def remarks(frame: Frame, target: str | None = None) -> list[str]:
     useless = useless_columns(table, keep=[*text_columns(table), target])
     table = table.drop(useless)
     found = [*(() if target is None else of_target(table, target)), *of_columns(table)]
-    return [*(f"{name} {what}" for name, what in useless.items()), *in_words(found, _HINTS, repr)]
+    hints = _HINTS_FOR_FRAMES if table.reading is None else _HINTS
+    return [*(f"{name} {what}" for name, what in useless.items()), *in_words(found, hints, repr)]
 
 
 def in_words(found: Iterable[Remark], hints: Mapping[str, str], shown: Callable[[str], str]) -> list[str]:
     """Return remarks as sentences, each with the hint of its kind, in which ``shown`` writes names and values."""
     return [
-        each.text + hints.get(each.kind, "").format(column=shown(each.column), value=shown(each.value))
+        each.text
+        + hints.get(each.kind, "").format(
+            column=shown(each.column), value=shown(each.value), plain=each.value, form=shown(each.form)
+        )
         for each in found
     ]
 
@@ -121,11 +139,17 @@ def of_columns(table: Table) -> Iterator[Remark]:
 def suspected(table: Table) -> Iterator[Remark]:
     """Yield the values that may stand for missing ones."""
     for name, marks in table.suspected_missing.items():
-        mixed = any(number_of(state) is not None for state in table.variable(name).states or ())
+        variable = table.variable(name)
+        states = [str(state) for state in variable.states or ()]
+        dates = odd_dates(states)
+        others = "date" if dates else "number" if any(number_of(state) is not None for state in states) else ""
         for mark, n in marks.items():
-            where = f"{name} is categorical, because {mark!r}" if mixed else f"{name}: {mark!r}"
-            what = "is not a number" if mixed else "may be a missing value"
-            yield Remark("suspected", name, f"{where} ({counted(n, 'row')}) {what}", mark)
+            if others:
+                text = f"{name} is categorical, because {mark!r} ({counted(n, 'row')}) is not a {others}"
+                yield Remark(f"no {others}", name, text, mark, dates.form if dates else "")
+            else:
+                kind = "sentinel" if variable.is_continuous else "suspected"
+                yield Remark(kind, name, f"{name}: {mark!r} ({counted(n, 'row')}) may be a missing value", mark)
 
 
 class GivenAway(NamedTuple):

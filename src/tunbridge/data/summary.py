@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from tunbridge._core.check import shortened
 from tunbridge.data.columns import Column, column_to_arrow
+from tunbridge.data.formats.spelling import odd_dates
 from tunbridge.data.reading import known_text
 from tunbridge.data.variable import number_of
 
@@ -74,7 +75,9 @@ def suspected_markers(column: Column, facts: Facts) -> dict[str, int]:
         found = [end for end in (facts.low, facts.high) if end in _SENTINELS and _is_apart(values, end)]
         return {f"{end:g}": int(np.count_nonzero(values == end)) for end in found}
     states = variable.states or ()
-    texts = known_text([state for state in states if isinstance(state, str)]) or _among_numbers(values, states)
+    words = [state for state in states if isinstance(state, str)]
+    dates = odd_dates(words)
+    texts = dates.texts if dates else known_text(words) or _among_numbers(values, states)
     return {text: int(np.count_nonzero(values == states.index(text))) for text in texts}
 
 
@@ -108,7 +111,7 @@ def described(column: Column, facts: Facts) -> tuple[str, str, str]:
     variable = column.variable
     name = _shown_text(variable.name, _NAME_WIDTH)
     if variable.is_continuous:
-        return name, "continuous", _span(column, facts)
+        return name, "date" if variable.dates else "continuous", _span(column, facts)
     states = ", ".join(_shown_text(state) for state in (variable.states or ())[:_SHOWN_STATES])
     more = f", … ({variable.n_states} states)" if variable.n_states > _SHOWN_STATES else ""
     return name, "categorical", shortened(states, _STATES_WIDTH) + more if states else "no states"

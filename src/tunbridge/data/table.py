@@ -34,6 +34,8 @@ from tunbridge.data.columns import (
     state_type,
     to_floats,
 )
+from tunbridge.data.formats.spelling import Habits, Spelling, spelling_of
+from tunbridge.data.reading import NumberForm
 from tunbridge.data.summary import (
     Facts,
     counted,
@@ -272,8 +274,8 @@ class Table:
     def suspected_missing(self) -> dict[str, dict[str, int]]:
         """Values that may stand for missing ones, though they were not read so, and how often each occurs, by column.
 
-        In columns of text they are texts such as ``n/a``, and up to five texts where most values are numbers; in
-        columns of numbers -99 or 999 far from all other values.
+        In columns of text they are texts such as ``n/a``, and up to five texts where most values are numbers, or all
+        others dates; in columns of numbers -99 or 999 far from all other values.
         """
         found = {c.variable.name: suspected_markers(c, self._facts[c.variable.name]) for c in self}
         return {name: markers for name, markers in found.items() if markers}
@@ -578,23 +580,50 @@ def warn_unseen(unseen: Mapping[str, Sequence[State]]) -> None:
 
 
 def warn_number_texts(columns: Iterable[Column], remedy: str, kind: object) -> None:
-    """Warn of columns of text with many states that are all numbers: they are categories, and may be meant as numbers.
+    """Warn of columns of text with many states that are all numbers, or all dates: they are categories, and may be
+    meant as numbers.
 
-    {} in the remedy stands for a mapping of these columns to the kind. Codes with leading zeros are no numbers, and
-    columns with up to ten states may well be categories.
+    {} in the remedy stands for a mapping of plain numbers to the kind; numbers with decimal commas and dates must be
+    converted before, in pandas. Codes with leading zeros are no numbers, and columns with up to ten states may well be
+    categories.
     """
-    found = [c.variable.name for c in columns if not pa.types.is_dictionary(c.type) and _are_numbers(c.variable.states)]
+    texts = [c.variable for c in columns if not pa.types.is_dictionary(c.type) and c.variable.n_states > _FEW_STATES]
+    found = [v.name for v in texts if _are_numbers(v.states)]
     if found:
         is_one = len(found) == 1
         told = f"{'column' if is_one else 'columns'} {listed(found)} {'holds' if is_one else 'hold'} numbers as text"
         kinds = ", ".join([f"{name!r}: {kind!r}" for name in found[:_FEW_STATES]] + ["…"] * (len(found) > _FEW_STATES))
         reads = f"{remedy.replace('{}', f'{{{kinds}}}')} reads {'it' if is_one else 'them'} as numbers"
         warn_user(f"{told}, read as categories. {reads}.", DataWarning)
+    for variable in texts:
+        spelled = None if variable.name in found else _spelling(variable.states or ())
+        if spelled is not None and spelled.numbers != NumberForm():
+            what, converted = _conversion(variable.name, spelled)
+            told = f"column {variable.name!r} holds {what} as text, read as categories"
+            warn_user(f"{told}. In pandas, data[{variable.name!r}] = {converted} converts them.", DataWarning)
+
+
+def _spelling(states: Sequence[State]) -> Spelling | None:
+    """Return how texts are written if all are numbers or dates."""
+    words = [state for state in states if isinstance(state, str)]
+    return spelling_of(words, Habits()) if len(words) == len(states) else None
+
+
+def _conversion(name: str, spelled: Spelling) -> tuple[str, str]:
+    """Return what the texts of a column are, and an expression of pandas that converts them."""
+    column, form = f"data[{name!r}]", spelled.numbers
+    errors = ", errors='coerce'" if spelled.markers else ""
+    if form is None:
+        given = "" if str(spelled.date).startswith("%Y-%m-%d") else f", format={spelled.date!r}"
+        return "dates", f"pd.to_datetime({column}{given}{errors})"
+    for mark in filter(None, (form.thousands, form.unit)):
+        column += f".str.replace({mark!r}, '')"
+    column += ".str.replace(',', '.')" if form.decimal == "," else ""
+    return f"numbers with {form}", f"pd.to_numeric({column}{errors})"
 
 
 def _are_numbers(states: Sequence[State] | None) -> bool:
-    many = states is not None and len(states) > _FEW_STATES
-    return many and all(isinstance(s, str) and number_of(s) is not None and not _is_code(s) for s in states or ())
+    return all(isinstance(s, str) and number_of(s) is not None and not _is_code(s) for s in states or ())
 
 
 def _is_code(text: str) -> bool:

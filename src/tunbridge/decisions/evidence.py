@@ -24,7 +24,7 @@ from math import exp, inf, isfinite, isinf, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from tunbridge._core.check import counted, shortened
-from tunbridge._core.grid import data_frame, grid_lines, html_table
+from tunbridge._core.grid import data_frame, grid_lines, html_table, plain_number
 
 if TYPE_CHECKING:
     import pandas
@@ -180,13 +180,13 @@ class Explanation(Explained):
         rows = self.rows()
         largest = max((abs(w) for _, _, w in rows[:-1] if not isinf(w)), default=0.0)
         bars = [*(weight_bar(w, largest) for _, _, w in rows[:-1]), ""]
-        cells = [[f, v, f"{w:+.2f}", _factor(w), bar] for (f, v, w), bar in zip(rows, bars, strict=True)]
+        cells = [[f, v, _signed(w), _factor(w), bar] for (f, v, w), bar in zip(rows, bars, strict=True)]
         header = ["feature", "value", " weight", "  odds ×", ""]
         marked = [line for name, each in self.texts.items() for line in ("", f"{name}:", each.marked)]
         return "\n".join([self.headline, "", *grid_lines(header, cells, left=(0, 1, 4)), *marked])
 
     def _repr_html_(self) -> str:
-        cells = [[f, v, f"{w:+.2f}", _factor(w)] for f, v, w in self.rows()]
+        cells = [[f, v, _signed(w), _factor(w)] for f, v, w in self.rows()]
         table = html_table(["feature", "value", "weight", "odds ×"], cells, left=(0, 1))
         texts = "".join(f"<p>{html.escape(name)}:</p>{each.marked_html}" for name, each in self.texts.items())
         return f"<p>{html.escape(self.headline)}</p>{table}{texts}"
@@ -256,7 +256,7 @@ class Change:
         return (self.feature, *values, str(self.label), f"{self.probability:.3g}")
 
 
-_HEADER = ("feature", "value", "instead", "class", "probability", "")
+_HEADER = ("feature", "value", "instead", "other class", "probability", "")
 _TO_THE_LEFT = (0, 1, 2, 3, 5)
 
 
@@ -365,13 +365,19 @@ def value_text(value: object) -> str:
     """Return a value as a table shows it."""
     if value is None:
         return "missing"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return plain_number(value) if isinstance(value, float) else str(value)
 
 
 def weight_bar(weight: float, largest: float) -> str:
     """Return a bar of plus or minus signs; ``largest`` is the weight of the longest one."""
     share = 1.0 if isinf(weight) else abs(weight) / largest if largest else 0.0
     return ("+" if weight > 0 else "-") * round(BAR * share)
+
+
+def _signed(weight: float) -> str:
+    """Return a weight with its sign, which what rounds to zero does not have twice."""
+    text = f"{weight:+.2f}"
+    return "+0.00" if text == "-0.00" else text
 
 
 def _factor(weight: float) -> str:

@@ -42,6 +42,7 @@ from tunbridge.evaluation.cross_validation import (
     Wanted,
     cross_validated,
     frequencies_of,
+    notes_on,
     run_once,
     scores_of,
     show_bar,
@@ -50,7 +51,7 @@ from tunbridge.evaluation.cross_validation import (
 )
 from tunbridge.evaluation.labelled import Labelled, labelled
 from tunbridge.evaluation.scores import Scores, plain_name
-from tunbridge.evaluation.splits import Splits, copies_note
+from tunbridge.evaluation.splits import Splits
 
 if TYPE_CHECKING:
     import pandas
@@ -272,8 +273,7 @@ def _raced(
         some = rows.take(_some(rows, _ROWS, seed))
         notes = [f"compared on {some.n_rows} of {rows.n_rows} rows"]
     splits, _, more = splits_of(some, folds, seed, 1)
-    if copies := copies_note(some.table, splits):
-        more.append(copies)
+    more += notes_on(some, splits)
     if rows.left_out:
         notes.append(f"{counted(rows.left_out, 'row')} without {rows.target} left out")
     race = _Race(some, candidates, splits, rows.n_rows, budget, began, notes=[*notes, *more])
@@ -350,7 +350,8 @@ class _Race:
                         self.notes.append(f"the time budget of {self.budget:g} s sufficed for {done}")
                         break
                     self._run_fold(fold, self.rows.take(train), self.rows.take(held_out), report)
-                    self._drop_far(fold)
+                    if fold + 1 < self.splits.n_folds:
+                        self._drop_far(fold)
         except KeyboardInterrupt:
             if not self.baseline:
                 raise

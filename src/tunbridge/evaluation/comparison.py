@@ -172,6 +172,14 @@ class Comparison:
         parts = self._parts(model)
         return self._estimates([part.scores for part in parts], [part.cost for part in parts])
 
+    @property
+    def baseline_name(self) -> str:
+        """What the baseline is called: the class that it always predicts, where that is the same one in all folds.
+
+        Its decision of least cost may be another class, and so may the most frequent class of earlier rows.
+        """
+        return "class frequencies" if self.baseline_costs or self.how else f"always {self.usual}"
+
     def baseline_summary(self) -> dict[str, Estimate]:
         """Return the same for the class frequencies."""
         return self._estimates(self.baseline, self.baseline_costs)
@@ -233,7 +241,7 @@ class Comparison:
         digits = self._digits()
         shown = (*SHOWN, COST) if self.baseline_costs else SHOWN
         lines = [[name, *_texts(self.summary(name), digits, shown), *self._times(name)] for name in self.ranked]
-        usual = [f"always {self.usual}", *_texts(self.baseline_summary(), digits, shown), "", ""]
+        usual = [self.baseline_name, *_texts(self.baseline_summary(), digits, shown), "", ""]
         table = [["model", *shown, "fit", "predict"], *lines, usual]
         for name in _LEFT_OUT:
             if sum(max(map(len, column)) + 2 for column in zip(*table, strict=True)) - 2 > _WIDTH:
@@ -281,7 +289,7 @@ class Comparison:
             columns[f"{plain_name(metric)}_error"] = [summary[metric].error for summary, _ in rows]
         for i, name in enumerate(("fit_seconds", "predict_seconds")):
             columns[name] = [seconds[i] for _, seconds in rows]
-        return data_frame(columns, index=[*self.ranked, f"always {self.usual}"])
+        return data_frame(columns, index=[*self.ranked, self.baseline_name])
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON values; each model with its means, errors and folds."""

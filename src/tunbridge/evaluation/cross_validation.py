@@ -43,6 +43,7 @@ from tunbridge.evaluation.scores import Scores
 from tunbridge.evaluation.splits import NEVER, Splits, copies_note, group_folds, time_folds
 
 _BAR = 24
+_FEW_ROWS = 20  # from which scores say little: the standard error of an accuracy of 0.7 is 0.1 and more
 
 
 def compare_classifiers(
@@ -177,10 +178,11 @@ def cross_validated(
     if not rows.weights.sum() > 0:
         raise DataError("some row must have a weight above zero; all weights are zero.")
     splits, how, notes = splits_of(rows, folds, seed, repeats)
+    if splits.is_ordered and (n := int(np.count_nonzero(splits.folds[0] == NEVER))):
+        notes.append(f"{counted(n, 'row')}, the earliest, only learned from")
     if rows.left_out:
         notes.insert(0, f"{counted(rows.left_out, 'row')} without {rows.target} left out")
-    if copies := copies_note(rows.table, splits):
-        notes.append(copies)
+    notes += notes_on(rows, splits)
     contest = _Contest(rows, tuple(candidates), splits, wanted or Wanted())
     with watched(progress, show_bar, "share") as report:
         interrupted = contest.run(report or (lambda what, share: None))
@@ -227,6 +229,12 @@ def splits_of(rows: Labelled, folds: int, seed: int, repeats: int) -> tuple[Spli
     used, notes = possible_folds(rows.codes, folds, rows.classes, weights=rows.table.weights)
     found = tuple(assign_folds(rows.codes, used, seed + r, weights=rows.table.weights) for r in range(repeats))
     return Splits(found, used), "", notes
+
+
+def notes_on(rows: Labelled, splits: Splits) -> list[str]:
+    """Return remarks on rows from which scores are too uncertain, or too good."""
+    few = f"scores from {counted(rows.n_rows, 'row')} say little: other rows may give very different ones"
+    return [*([few] if rows.n_rows < _FEW_ROWS else []), *filter(None, [copies_note(rows.table, splits)])]
 
 
 def _all_held_out(fold_of: np.ndarray, weights: np.ndarray, parameter: str, what: str, folds: int) -> np.ndarray:

@@ -32,9 +32,9 @@ from tunbridge.classifiers._reading import (
     table_tags,
 )
 from tunbridge.classifiers._rows import Categorical, Frame, Labels, SampleWeight
-from tunbridge.data import Column, State, Table, Variable, as_table
+from tunbridge.data import Column, State, Table, Variable
 from tunbridge.data.columns import infer_column
-from tunbridge.data.frames import with_classes
+from tunbridge.data.frames import unchecked_table, warn_of_texts, with_classes
 from tunbridge.data.remarks import text_columns
 from tunbridge.data.table import check_weights
 from tunbridge.errors import DataError
@@ -153,13 +153,15 @@ def labelled(
     groups, time : str or array-like, optional
         The group of each row, or its time, or the column that holds it, which is no feature then.
     """
-    table = as_table(frame, weights=weights)
+    table = unchecked_table(frame, weights=weights)
     named = isinstance(target, str)
     if isinstance(target, str) and target not in table.names:
         raise DataError(f"target must name a column of the data; got {target!r}. {did_you_mean(target, table.names)}")
     table, name = (table, target) if isinstance(target, str) else _with_target(table, target)
     table, group_column = _taken_out(table, "groups", groups, name)
     table, time_column = _taken_out(table, "time", time, name)
+    if not isinstance(frame, Table):
+        warn_of_texts(table, asked=[name])
     coded, present = with_classes(table, name)
     gone = {each for each in (target, weights, groups, time) if isinstance(each, str)}
     source = rows_of(_source(frame, gone), present)

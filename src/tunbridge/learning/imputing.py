@@ -3,8 +3,9 @@
 The network is learned from all rows as they are, by EM: categories as such, numbers as linear Gaussian variables
 (positive numbers that are very skewed by their logarithms). Then every missing cell gets what the network infers from
 the rest of its row (:mod:`tunbridge.inference.filling`): the most probable state and its probability, or the
-conditional mean (of logarithms, which is the median of the numbers) and an interval. So the cells of a column differ
-with what is known of their rows.
+conditional mean and an interval. Where logarithms have the mean μ and the variance σ², the mean of the numbers is
+exp(μ + σ²/2); what is filled in is at most the largest known value, because a long tail may move it far beyond. So the
+cells of a column differ with what is known of their rows.
 
 What cannot be inferred is left as it is, and named: identifiers, free text, and columns without values.
 
@@ -150,9 +151,8 @@ def impute(
     frame : frame, dict of columns, or Table
         The rows; any values may be missing.
     method : {"most-probable", "sample"}
-        The most probable category and the expected number given the rest of the row (of positive, very skewed numbers
-        the median, as they are modelled by their logarithm); or a draw from their joint distribution, which keeps the
-        spread of the data and the dependences between columns.
+        The most probable category and the conditional mean of a number given the rest of the row; or a draw from
+        their joint distribution, which keeps the spread of the data and the dependences between columns.
     columns : iterable of str, optional
         The columns to fill; default: all.
     ignore : iterable of str
@@ -303,7 +303,9 @@ def _filled(
             written = column_to_arrow(column._replace(values=values)).to_pylist()
             told += [FilledCell(i, variable.name, time) for i, time in zip(cells.rows.tolist(), written, strict=True)]
         elif variable.is_continuous:
-            values, ends = _numbers(column, cells.values, width * cells.certainty, variable.name in scales)
+            is_logarithm = variable.name in scales
+            shift = 0.5 * cells.certainty**2 if is_logarithm and rng is None else np.zeros(len(cells.values))
+            values, ends = _numbers(column, cells.values, width * cells.certainty, shift, is_logarithm=is_logarithm)
             told += [
                 FilledCell(i, variable.name, value, None, low, high)
                 for i, value, low, high in zip(cells.rows.tolist(), values.tolist(), *ends, strict=True)
@@ -332,18 +334,19 @@ def _times(column: Column, days: np.ndarray) -> np.ndarray:
 
 
 def _numbers(
-    column: Column, values: np.ndarray, half: np.ndarray, is_logarithm: bool
+    column: Column, values: np.ndarray, half: np.ndarray, shift: np.ndarray, *, is_logarithm: bool
 ) -> tuple[np.ndarray, tuple[list[float], list[float]]]:
     """Return numbers with the sign and the precision of a column, and the ends of their intervals.
 
-    They may lie beyond the known values: what is missing may be what is large. An end is moved where it would leave
-    out a number that was rounded.
+    They may lie beyond the known values: what is missing may be what is large. Means of numbers that are modelled by
+    their logarithms, which ``shift`` makes of medians, do not. An end is moved where it would leave out the number.
     """
     known = column.values[~np.isnan(column.values)]
     digits = next((k for k in range(_MOST_DIGITS) if (known == np.round(known, k)).all()), None)
     least, most = _bounds(known, digits)
     back = np.exp if is_logarithm else np.asarray
     found, low, high = (np.clip(back(part), least, most) for part in (values, values - half, values + half))
+    found = np.where(shift > 0, np.maximum(found, np.minimum(back(values + shift), known.max())), found)
     found = found if digits is None else np.round(found, digits)
     return found, (np.minimum(low, found).tolist(), np.maximum(high, found).tolist())
 

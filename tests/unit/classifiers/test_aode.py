@@ -31,6 +31,19 @@ class TestWorkedResults:
         y = 1 / 4 * 0.5 * (1.5 / 2 * 1.5 / 2 + 1.5 / 2 * 1.5 / 2)
         np.testing.assert_allclose(found, [x, y], rtol=1e-12)
 
+    def test_a_number_in_one_bin_is_not_used(self):
+        rng = np.random.default_rng(0)
+        a, late, y = rng.integers(0, 3, 200), rng.normal(size=200), rng.integers(0, 2, 200)
+        X = {"a": a.astype(str), "b": ((a + y) % 3).astype(str), "c": (a * y % 3).astype(str), "late": late}
+        unknown = {**X, "late": np.full(200, np.nan)}
+        for cls in BOTH:
+            for smoothing in ("m-estimate", "hierarchical"):
+                clf = cls(smoothing=smoothing).fit(X, y)
+                assert not clf.statistics_.encoding.cuts[3].cuts
+                np.testing.assert_allclose(clf.predict_proba(X), clf.predict_proba(unknown), rtol=1e-12)
+                row = {name: values[0] for name, values in X.items()}
+                assert abs({e.feature: e.weight for e in clf.explain(row).evidence}["late"]) < 1e-12
+
     def test_naive_bayes_where_nobody_votes(self):
         table = tb.datasets.play_tennis()
         naive = tb.NaiveBayesClassifier(smoothing=tb.MEstimate(1)).fit(table, "play")

@@ -118,6 +118,7 @@ def test_spread_puts_options_in_the_place_of_records():
     assert list(found) == [
         "data",
         "missing_values",
+        "merge_categories",
         "missing",
         "delimiter",
         "header",

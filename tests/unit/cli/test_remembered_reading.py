@@ -37,7 +37,8 @@ PLAIN = "Alter,Umsatz,Nr,Datum\n,1200.5,1,2026-02-01\n33,,2,2026-03-14\n"
 
 def answers(text: str) -> list[tuple[str, ...]]:
     delimiter = ";" if ";" in text.partition("\n")[0] else ","
-    return [tuple(row[-3:]) for row in csv.reader(io.StringIO(text), delimiter=delimiter)][1:]
+    rows = [row[-3:] for row in csv.reader(io.StringIO(text), delimiter=delimiter)][1:]
+    return [(label, *(f"{float(p.replace(',', '.')):.6g}" for p in ps)) for label, *ps in rows]
 
 
 @pytest.mark.parametrize("model", ["nb", "tan"])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 
@@ -426,3 +427,61 @@ def test_rows_that_were_learned_from_are_told(run, tmp_path, options):
     if hasattr(clf, "partial_fit"):
         clf.partial_fit(tb.read_table(tmp_path / "some.csv"), "y")
         assert not hasattr(clf, "training_key_")
+
+
+def test_the_suggested_command_reads_the_file_alike(run, tmp_path):
+    rows = [f"{i % 7};{'uvwUx'[i % 5]};{'-9' if i % 9 == 0 else i};{'pq'[i * i % 5 % 2]}" for i in range(60)]
+    (tmp_path / "d.csv").write_text("\n".join(["n;a;x;y", *rows]) + "\n")
+    how = ["--merge-categories", "--missing", "-9", "--ignore", "n"]
+    run("learn", "d.csv", "-t", "y", "--model", "nb", *how, "-o", "m.tb")
+    told = run("evaluate", "m.tb", "d.csv").stderr
+    again = "tunbridge evaluate d.csv --target y --ignore n --missing=-9 --merge-categories"
+    assert f"cross-validation: {again}.\n" in told
+    printed = [run(*command).stdout for command in (again.split()[1:], ["evaluate", "d.csv", "-t", "y", *how])]
+    assert re.sub("Time.*", "", printed[0]) == re.sub("Time.*", "", printed[1])
+
+
+@pytest.mark.parametrize("kind", ["text", "sequence"])
+def test_documents_that_were_learned_from_are_told(run, tmp_path, kind):
+    words = ["abab", "aabb", "bbba", "abba", "bab"]
+    rows = [f"{words[i % 5]}{'a' * (i % 3)},{'pq'[i % 2]},{i}" for i in range(40)]
+    (tmp_path / "d.csv").write_text("\n".join(["what,y,n", *rows]) + "\n")
+    (tmp_path / "some.csv").write_text("\n".join(["what,y,n", *rows[1:]]) + "\n")
+    told = run(kind, "learn", "d.csv", "-t", "y", "--column", "what", "-o", "m.tb").stdout
+    assert "\nNot used  n (tunbridge learn uses all columns)\n" in told
+    note = "the model was learned from these rows, so the scores are optimistic; cross-validation: "
+    again = f"tunbridge evaluate d.csv --target y --{kind} --column what"
+    assert f"Note: {note}{again}.\n" in run("evaluate", "m.tb", "d.csv").stderr
+    assert note not in run("evaluate", "m.tb", "some.csv").stderr
+    assert run(*again.split()[1:]).exit_code == 0
+
+
+def test_a_folder_that_was_learned_from_is_told(run, tmp_path):
+    for i in range(8):
+        (tmp_path / "mails" / "pq"[i % 2]).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "mails" / "pq"[i % 2] / f"{i}.txt").write_text(f"word{i % 3} other{i % 2}")
+    run("text", "learn", "mails", "-o", "m.tb")
+    assert "cross-validation: tunbridge evaluate mails.\n" in run("evaluate", "m.tb", "mails").stderr
+
+
+def test_the_baseline_is_called_what_it_is(run, tmp_path):
+    rows = [f"{i},{'uvw'[i % 3]},{'p' if i < 40 else 'q'}" for i in range(60)]
+    (tmp_path / "d.csv").write_text("\n".join(["n,a,y", *rows]) + "\n")
+    usual = run("evaluate", "d.csv", "-t", "y", "--models", "nb,tan", "--folds", "3")
+    assert "\nalways p " in usual.stdout
+    cost = run("evaluate", "d.csv", "-t", "y", "--models", "nb,tan", "--folds", "3", "--cost", "q:p=9")
+    assert "\nclass frequencies " in cost.stdout
+    assert "always p" not in cost.stdout
+    time = run("evaluate", "d.csv", "-t", "y", "--time", "n", "--folds", "3")
+    assert "± s.e.  class frequencies\n" in time.stdout
+    assert "Note: 15 rows, the earliest, only learned from.\n" in time.stderr
+
+
+def test_few_rows_get_a_note(run, tennis, tmp_path):
+    (tmp_path / "few.csv").write_text(
+        "\n".join(["a,y", *[f"{'uv'[i % 2]},{'pq'[i // 2 % 2]}" for i in range(10)]]) + "\n"
+    )
+    told = run("evaluate", "few.csv", "-t", "y", "--folds", "2").stderr
+    note = "Note: scores from 10 rows say little: other rows may give very different ones.\n"
+    assert note in told
+    assert note in run("learn", "few.csv", "-t", "y").stderr

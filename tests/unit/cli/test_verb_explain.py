@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import tunbridge as tb
+from tunbridge.errors import UnseenStateWarning
 
 DAY = ["--given", "outlook=Sunny", "--given", "temperature=Cool", "--given", "humidity=High", "--given", "wind=Strong"]
 
@@ -147,6 +151,56 @@ def test_values_are_written_as_in_the_table(run, tmp_path):
     assert "1500.5" in told.stdout
     assert told.stdout == run("explain", "m.tb", "--given", "pay=1500,50", "--given", "since=2024-04-03").stdout
     far = run("explain", "m.tb", "--given", "pay=9000000").stderr
-    assert "1 row holds a number far outside of what was learned: pay is 9e+06, learned were 1000.5 to 2443.5" in far
+    assert "1 row holds a number far outside of what was learned: pay is 9 000 000, learned were 1000.5 to" in far
     wrong = run("explain", "m.tb", "--given", "since=soon", code=1).stderr
     assert "--given must have a date such as 2025-12-24 for 'since'; got 'soon'" in wrong
+
+
+@pytest.fixture
+def shops(run, tmp_path):
+    """A model of categories, dates of days, and a number in one bin; and rows beyond what it knows."""
+    rng = np.random.default_rng(0)
+    days = [f"{2020 + i % 4}-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(120)]
+    rows = [
+        f"{'uvw'[i % 3]},{day},{rng.integers(100, 900)},{'q' if day > '2022' else 'p'}" for i, day in enumerate(days)
+    ]
+    rows[5], rows[6] = rows[5][:-1] + "p", rows[6][:-1] + "q"
+    (tmp_path / "d.csv").write_text("\n".join(["kind,day,size,y", *rows]) + "\n")
+    run("learn", "d.csv", "-t", "y", "--model", "nb", "-o", "m.tb")
+    far = ["Premium,2021-03-04,99999999", "u,2099-01-01,500", "u,2022-01-01,88888888", "u,2022-01-02,77777777"]
+    (tmp_path / "far.csv").write_text("\n".join(["kind,day,size", *far]) + "\n")
+    return "m.tb"
+
+
+def test_an_unseen_category_is_named(run, shops):
+    told = run("explain", shops, "far.csv", "--row", "1")
+    assert re.search(r"\nkind +Premium \(unseen\) +\+0\.00 +1\n", told.stdout)
+    assert "-0.00" not in told.stdout
+    given = run("explain", shops, "--given", "kind=Premium")
+    assert given.stderr == "warning: unseen categories are treated as missing: 'kind' holds 'Premium'.\n"
+    assert "Premium (unseen)" in given.stdout
+    clf = tb.load(shops)
+    frames = pd.DataFrame({"kind": ["u", "Premium"], "day": [0.0, 1.0], "size": [500.0, 1e8]})
+    with pytest.warns(UnseenStateWarning):
+        one, two = clf.explain(frames)
+    assert {e.feature: e.value for e in one.evidence}["kind"] == "u"
+    assert {e.feature: e.value for e in two.evidence}["kind"] == "Premium (unseen)"
+    assert "100 000 000" in str(two)
+    with pytest.warns(UnseenStateWarning):
+        table = clf.explain(tb.as_table(frames))[1]
+    assert {e.feature: e.value for e in table.evidence}["kind"] == "Premium (unseen)"
+
+
+def test_a_what_if_gives_days_for_dates(run, shops):
+    run("learn", "d.csv", "-t", "y", "--numeric", "gaussian", "-o", "days.tb")
+    told = run("explain", "days.tb", "--given", "day=2021-03-04", "--what-if", "--change", "day").stdout
+    assert "instead     other class  probability" in told
+    assert re.search(r"\nday +2021-03-04  \d{4}-\d\d-\d\d  q", told)
+
+
+def test_far_numbers_are_named_row_by_row(run, shops):
+    told = run("predict", shops, "far.csv", "-o", "p.csv").stderr
+    ends = r"learned were \d+ to \d+"
+    first = rf"in row 1 size is 99 999 999, {ends}; in row 2 day is 2099-01-01, learned were \S+ to \S+; "
+    rest = rf"in row 3 size is 88 888 888, {ends}; and 1 more row\.\n"
+    assert re.search(rf"Note: 4 rows hold numbers far outside of what was learned: {first}{rest}", told)

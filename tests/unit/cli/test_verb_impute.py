@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -360,3 +361,16 @@ def test_a_filled_file_reads_back_the_same_but_for_the_filled_cells(run, tmp_pat
     ).timestamp()
     assert np.abs(after.floats("tag")[gone] - guess).max() < 20 * 86400
     assert len(tb.read_table(tmp_path / "cells.csv")) == 15
+
+
+def test_a_table_alone_gets_the_remarks_of_learn(run, tmp_path):
+    rows = [f"{i % 9 * 1000 + 1234.5:,.2f};{'uvwU'[i % 4]};{i % 5}".translate({44: 46, 46: 44}) for i in range(60)]
+    rows[7], rows[8] = ";v;1", "1.234,00;k. A.;2"
+    (tmp_path / "d.csv").write_text("\n".join(["x;a;n", *rows]) + "\n")
+    told = run("impute", "d.csv", "-o", "out.csv").stderr
+    assert "Check: a has categories that differ in capitals or blanks only: 'U' and 'u' (--merge-categories).\n" in told
+    assert "Check: a: 'k. A.' (1 row) may be a missing value; --missing='k. A.' reads it so.\n" in told
+    cell = (tmp_path / "out.csv").read_text(encoding="utf-8-sig").splitlines()[8].split(";")[0]
+    assert re.fullmatch(r"\d\.\d{3},\d\d", cell)
+    how = ["--merge-categories", "--missing", "k. A."]
+    assert "Check" not in run("impute", "d.csv", "-o", "out.csv", *how).stderr

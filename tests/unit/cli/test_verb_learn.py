@@ -383,3 +383,33 @@ def test_the_bayes_optimal_classifier_by_name(run, tennis: Path) -> None:
     weights = tb.load("bo.tb").weights_
     assert "Averaged  " + ", ".join(f"{name} {w:.3g}" for name, w in weights.items()) in told
     assert "bayes-optimal" in run("evaluate", tennis, "-t", "play", "--models", "nb,bayes-optimal", "--folds", 2).stdout
+
+
+def test_an_option_of_naive_bayes_is_the_reason_not_to_compare(run, tennis):
+    told = run("learn", tennis, "-t", "play", "--numeric", "gaussian", "-o", "m.tb").stdout
+    assert "\nModel     nb: naive Bayes, because --numeric is an option of it\n" in told
+    assert "--model NAME" in run("learn", "--help").stdout
+
+
+def test_merged_categories_come_first_and_are_never_cut(run, tmp_path):
+    names = [f"c{k}" for k in range(10)]
+    rows = [[f"{'aAbB'[(i + k) % 4]}{k}" for k in range(10)] + [f"{i % 5 * 3},5", "pq"[i % 3 % 2]] for i in range(60)]
+    (tmp_path / "d.csv").write_text("\n".join(";".join(row) for row in [[*names, "x", "y"], *rows]) + "\n")
+    told = run("learn", "d.csv", "-t", "y", "--model", "nb", "--merge-categories", "-o", "m.tb").stdout
+    assert told.count("Merged in 'c") == 20
+    assert told.index("Merged in 'c9'") < told.index("2 more lines: tunbridge describe d.csv")
+    assert "Merged in 'c9': 'a9' into 'A9'" in run("describe", "d.csv", "--merge-categories").stdout
+    assert "c9 has categories that differ in capitals" in run("describe", "d.csv").stdout
+
+
+def test_the_columns_of_the_file_are_counted(run, tmp_path):
+    rows = {
+        "id": [f"p{i}" for i in range(40)],
+        "a": ["u", "v"] * 20,
+        "b": ["u", "v"] * 20,
+        "y": ["p", "p", "q", "q"] * 10,
+    }
+    for name in ("d.csv", "d.parquet"):
+        tb.as_table(rows).write(tmp_path / name)
+        told = run("learn", name, "-t", "y", "--ignore", "b", "--model", "nb", "-o", "m.tb").stdout
+        assert told.startswith(f"Read      {name}: 40 rows, 4 columns\n")

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -322,3 +323,36 @@ def test_a_column_without_a_name_comes_out_too(run, tmp_path):
     assert run("impute", "d.csv").stdout.splitlines()[0] == "column_1,a,y"
     run("network", "learn", "d.csv", "-o", "n.tb")
     assert run("network", "impute", "n.tb", "d.csv").stdout.splitlines()[:2] == ["column_1,a,y", "0,u,p"]
+
+
+def test_predictions_are_written_like_the_rows(run, tmp_path):
+    rows = [f"{i % 9},5;{'uvwx'[i % 4]};{'pq'[i * i % 5 % 2]}" for i in range(60)]
+    (tmp_path / "d.csv").write_text("\n".join(["größe;a;y", *rows]) + "\n", encoding="latin-1")
+    run("learn", "d.csv", "-t", "y", "--model", "nb", "-o", "m.tb")
+    run("predict", "m.tb", "d.csv", "-o", "p.csv", "--proba")
+    written = (tmp_path / "p.csv").read_bytes()
+    assert written.startswith("\ufeffgröße;a;y;prediction;P(p);P(q)\n0,5;u;p;".encode())
+    assert re.fullmatch(r"0,5;u;p;[pq];0,\d{1,7};0,\d{1,7}", written.decode().splitlines()[1])
+    table = tb.read_table(tmp_path / "p.csv")
+    exact = tb.load(tmp_path / "m.tb").predict_proba(tb.read_table(tmp_path / "d.csv"))
+    np.testing.assert_allclose(table.floats("P(p)"), exact[:, 0], rtol=1e-5)
+    assert run("predict", "m.tb", "d.csv", "--proba").stdout == written.decode("utf-8-sig")
+    refused = run("predict", "m.tb", "d.csv", "-o", "p.xlsx", code=1).stderr
+    assert refused.endswith("got 'p.xlsx'. Excel opens .csv files.\n")
+    (tmp_path / "plain.csv").write_text("größe,a\n0.5,u\n")
+    run("predict", "m.tb", "plain.csv", "-o", "p.csv", "--proba")
+    assert (tmp_path / "p.csv").read_bytes().startswith("größe,a,prediction,P(p),P(q)\n0.5,u,".encode())
+
+
+def test_a_column_of_nearly_the_same_name_is_the_only_one_named(run, tmp_path):
+    rows = [f"{'ab'[i % 2]},{i % 7},{i % 5},{'pq'[i % 3 % 2]}" for i in range(40)]
+    (tmp_path / "d.csv").write_text("\n".join(["tarif,age,n,y", *rows]) + "\n")
+    run("learn", "d.csv", "-t", "y", "--model", "nb", "-o", "m.tb")
+    (tmp_path / "rows.csv").write_text("age,tarrif\n3,a\n")
+    told = run("predict", "m.tb", "rows.csv", code=1).stderr
+    assert told.endswith("the model was learned from; 'tarif' is not there. Did you mean 'tarrif'?\n")
+
+
+def test_an_option_that_begins_another_one(run, tennis):
+    told = run("learn", tennis, "-t", "play", "--merge", code=2).stderr
+    assert told == "tunbridge: no such option: --merge. Did you mean --merge-categories? See tunbridge learn --help.\n"

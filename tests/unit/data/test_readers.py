@@ -783,6 +783,12 @@ class TestBatches:
         far = write("a,b\n" + '1,"x\ny"\n' * 300_000 + "oops,z\n")
         assert "column 'a' must hold numbers; row 300001 holds 'oops'" in stream_refusal(far, numbers=["a"])
 
+    def test_a_date_that_is_none(self, write) -> None:
+        for bad in ("05.06.2024", "2024-02-30", "x"):
+            path = write(f"a,d\n1,2024-05-28\n2,\n3,{bad}\n")
+            rule = f"column 'd' must hold dates as year-month-day; row 3 holds {bad!r}."
+            assert stream_refusal(path, numbers=["a", "d"]) == f"{rule} Correct it or leave the cell empty."
+
     def test_dates_among_numbers_count_as_in_a_table(self, write) -> None:
         path = write("d,t\n2020-01-01,2020-01-01 10:00:00\n,\n2020-01-03,2020-01-01 12:00:00\n")
         table = read_table(path)

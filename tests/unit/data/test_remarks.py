@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tunbridge as tb
 from tunbridge.data.readers import iter_batches
 from tunbridge.data.remarks import giveaways, merged_spellings, rare_classes, spellings
+from tunbridge.errors import DataWarning
 
 
 def rows(n=400, seed=0):
@@ -104,8 +106,57 @@ def test_remarks_about_a_table():
     found = tb.remarks(table, "ill")
     assert found[:2] == ["unit has only one value", "id looks like an identifier"]
     assert "class '?' has 2 rows only" in found
-    assert "sex has categories that differ in capitals or blanks only: 'F' and 'f' (merge_categories=True)" in found
-    assert "age: '-99' (15 rows) may be a missing value; missing=['-99'] reads it so" in found
+    sex = "sex has categories that differ in capitals or blanks only: 'F' and 'f'; "
+    assert f"{sex}in pandas, data['sex'].str.strip().str.casefold() merges them" in found
+    age = "age: '-99' (15 rows) may be a missing value; in pandas, data['age'].mask(data['age'] == -99)"
+    assert f"{age} makes it missing" in found
     assert [line for line in tb.remarks(table) if line.startswith("class")] == []
     dose = tb.remarks({"dose": [*map(str, range(20)), "high"] * 2})
-    assert dose == ["dose is categorical, because 'high' (2 rows) is not a number; missing=['high'] reads it so"]
+    told = "dose is categorical, because 'high' (2 rows) is not a number; in pandas, pd.to_numeric(data['dose'],"
+    assert dose == [f"{told} errors='coerce') makes it missing, and the others numbers"]
+
+
+def test_hints_for_files_are_options_of_the_reader(tmp_path):
+    (tmp_path / "d.csv").write_text("dose\n" + "".join(f"{i}\n" for i in range(20)) + "high\n")
+    told = "dose is categorical, because 'high' (1 row) is not a number; missing=['high'] reads it so"
+    assert tb.remarks(tb.read_table(tmp_path / "d.csv")) == ["dose looks like an identifier"]
+    (tmp_path / "d.csv").write_text("dose\n" + "".join(f"{i}\n{i}\n" for i in range(20)) + "high\n")
+    assert tb.remarks(tb.read_table(tmp_path / "d.csv")) == [told]
+
+
+@pytest.mark.parametrize(
+    ("form", "bad"), [("%Y-%m-%d", "05.06.2024"), ("%Y-%m-%d", "2024-02-31"), ("%d.%m.%Y", "2.2024"), ("%d %b %Y", "x")]
+)
+def test_a_text_among_dates(form, bad, tmp_path):
+    days = pd.date_range("2024-01-01", periods=60).strftime(form).tolist()
+    found = tb.remarks({"day": [bad, *days, *days]})
+    told = f"day is categorical, because {bad!r} (1 row) is not a date; "
+    remedy = f"in pandas, pd.to_datetime(data['day'], format={form!r}, errors='coerce') makes it missing"
+    assert found == [f"{told}{remedy}, and the others dates"]
+    assert pd.to_datetime(pd.Series([bad, *days]), format=form, errors="coerce").isna().sum() == 1
+    (tmp_path / "d.csv").write_text("day;n\n" + "".join(f"{day};1\n" for day in [bad, *days, *days]))
+    table = tb.read_table(tmp_path / "d.csv")
+    assert tb.remarks(table.drop(["n"])) == [f"{told}missing=[{bad!r}] reads it so"]
+    assert tb.read_table(tmp_path / "d.csv", missing=[bad]).variable("day").dates
+
+
+def test_dates_and_decimal_commas_as_text_of_a_frame():
+    n = range(1, 31)
+    data = pd.DataFrame({
+        "iso": [f"2024-03-{i:02}" for i in n], "day": [f"{i:02}.03.2024" for i in n],
+        "price": [f"1.{i:03},5" for i in n], "share": [f"{i},5 %" for i in n], "code": [f"{i:04}" for i in n],
+    })  # fmt: skip
+    with pytest.warns(DataWarning) as caught:
+        tb.as_table(data)
+    remedies = [str(each.message).split("In pandas, ")[1].removesuffix(" converts them.") for each in caught]
+    assert remedies == [
+        "data['iso'] = pd.to_datetime(data['iso'])",
+        "data['day'] = pd.to_datetime(data['day'], format='%d.%m.%Y')",
+        "data['price'] = pd.to_numeric(data['price'].str.replace('.', '').str.replace(',', '.'))",
+        "data['share'] = pd.to_numeric(data['share'].str.replace('%', '').str.replace(',', '.'))",
+    ]
+    for remedy in remedies:
+        exec(remedy, {"data": data, "pd": pd})
+    table = tb.as_table(data)
+    assert [v.name for v in table.variables if v.is_categorical] == ["code"]
+    assert table.floats("price")[0] == 1001.5

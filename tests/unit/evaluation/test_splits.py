@@ -9,6 +9,8 @@ import tunbridge as tb
 from tunbridge.errors import DataError
 from tunbridge.evaluation.splits import group_folds, time_folds
 
+pytestmark = pytest.mark.filterwarnings("ignore:column .t. holds dates as text")  # which are a feature where no time
+
 
 @pytest.fixture
 def frame():

@@ -4,7 +4,9 @@
 
 The sum runs over the features p of a row, or over its pairs of features, whose values have enough rows.
 Where there are none, pairs give way to single features and these to naive Bayes. A missing value is neither
-super-parent nor child, whose factor would sum to one.
+super-parent nor child, whose factor would sum to one. A feature with one state, such as a number in one bin, is no
+super-parent either: its model would be naive Bayes, or that of single super-parents, and predictions would depend on
+whether a value that tells nothing is known.
 
 Super-parents may weigh the same, or as much as they tell about the class. A value that follows from another one of the
 row (pregnant implies female) can be left out, as it tells nothing new: subsumption resolution.
@@ -306,8 +308,10 @@ def one_model(statistics: Statistics, found: Estimates, log_prior: np.ndarray, v
         tables[some, some] = 0.0
     tables[np.arange(size), np.arange(size)] = log_of(found.alone)
     told = told_about_class(statistics)
-    count, weight = np.diagonal(found.counts).sum(axis=0), told if voting.weighted else np.ones(len(told))
-    shares = np.where((count > 0) & (count >= voting.min_count), np.repeat(weight, np.diff(found.first)), 0.0)
+    n_states = np.diff(found.first)
+    weight = np.where(n_states > 1, told if voting.weighted else 1.0, 0.0)
+    count = np.diagonal(found.counts).sum(axis=0)
+    shares = np.where((count > 0) & (count >= voting.min_count), np.repeat(weight, n_states), 0.0)
     implied = None if voting.subsumption is None else implied_states(found, voting.subsumption)
     order = np.argsort(-told, kind="stable").tolist()
     return OneModel(log_prior, statistics.encoding, order, tables, shares, implied)

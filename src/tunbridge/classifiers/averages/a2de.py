@@ -251,6 +251,7 @@ def pair_shares(found: Estimates, f: int, g: int, voting: Voting) -> np.ndarray:
     n = found.counts[a, b].reshape(-1, found.counts.shape[-1])
     rows = n.sum(axis=1)
     weight = mutual_information(n) if voting.weighted and n.size else 1.0
+    weight = weight if min(a.stop - a.start, b.stop - b.start) > 1 else 0.0  # one state: a model of one super-parent
     return np.where((rows > 0) & (rows >= voting.min_count), weight if weight > NOISE else 0.0, 0.0)
 
 

@@ -28,6 +28,7 @@ from tunbridge.classifiers._statistics import inner_statistics
 from tunbridge.classifiers.explanation.contributions import Changes, Fitted, Ranges
 from tunbridge.data import State, Table, Variable
 from tunbridge.data.discretisation import Discretisation
+from tunbridge.data.values import DAY
 from tunbridge.data.variable import shown_value
 from tunbridge.decisions.evidence import Change, WhatIf, what_if
 from tunbridge.errors import DataError
@@ -181,9 +182,12 @@ def _density_trials(known: Ranges, case: Case, allowed: Mapping[int, Allowed]) -
     beyond = np.clip(found + step, low, high)
     beyond = np.where(beyond == found, found - step, beyond)  # at the end of the range
     short = np.array([rounded(x, y) for x, y in zip(found.tolist(), beyond.tolist(), strict=True)])
+    are_days = np.array([case.row.variables[j].dates for j in ranges]) & (np.isnan(now) | (now % DAY == 0))
+    days = np.clip(np.where(found < now, np.floor(found / DAY), np.ceil(found / DAY)) * DAY, low, high)
+    short = np.where(are_days, days, short)
     both = np.tile(np.arange(len(at)), 2)
     flips = judge(both, np.concatenate([short, found]))[0].reshape(2, -1)
-    best = np.where(flips[0] >= flips[1], short, found).tolist()
+    best = np.where(are_days | (flips[0] >= flips[1]), short, found).tolist()
     return [_Trial(j, number=x, value=x) for j, x in zip(ranges, best, strict=True) if x != case.value(j)]
 
 

@@ -18,7 +18,7 @@ from tunbridge.cli.files import is_a, is_network_name, load_any, load_network
 from tunbridge.cli.networks import forecast_fields
 from tunbridge.cli.options import Reading
 from tunbridge.cli.output import counted, say, say_fields, say_table, shortlist
-from tunbridge.cli.training import suspected_lines
+from tunbridge.cli.training import column_lines
 from tunbridge.data import Table
 from tunbridge.data.readers import read_table
 from tunbridge.errors import DataError
@@ -32,7 +32,7 @@ _SHOWN_LINES, _WIDTH = 20, 80
 
 
 @verb("describe", rank=10)
-def describe(data: Path, *, missing_values: bool = False, reading: Reading) -> None:
+def describe(data: Path, *, missing_values: bool = False, merge_categories: bool = False, reading: Reading) -> None:
     """Describe the columns of a table, a network or a classifier.
 
     For a column: its kind, its states or range, missing values, and what looks odd about it; and for the file, what was
@@ -47,6 +47,8 @@ def describe(data: Path, *, missing_values: bool = False, reading: Reading) -> N
         A table ({table_format}), a network ({network_format}), a classifier (.tb), or a folder of texts.
     missing_values
         Show which values are missing together, and on which columns that depends.
+    merge_categories
+        Take categories that differ in capitals or blanks only as one.
 
     Examples
     --------
@@ -59,15 +61,16 @@ def describe(data: Path, *, missing_values: bool = False, reading: Reading) -> N
     """
     is_model = data.suffix.lower() == ".tb"
     is_net = is_network_name(Path(f"x.{reading.format}") if reading.format else data) or is_model
-    if missing_values and (data.is_dir() or is_net):
-        what = "folder" if data.is_dir() else "model" if is_model else "network"
-        raise DataError(f"--missing-values must come with a table; {data.name!r} is a {what}.")
+    for option, given in (("--missing-values", missing_values), ("--merge-categories", merge_categories)):
+        if given and (data.is_dir() or is_net):
+            what = "folder" if data.is_dir() else "model" if is_model else "network"
+            raise DataError(f"{option} must come with a table; {data.name!r} is a {what}.")
     if data.is_dir():
         _describe_folder(data, reading)
     elif is_net:
         _describe_network(data, reading)
     else:
-        table = read_table(data, **reading.missing_marks, **reading.how_whole)
+        table = read_table(data, merge_categories=merge_categories, **reading.missing_marks, **reading.how_whole)
         missing = counted(sum(table.missing.values()), "missing value")
         say(f"{data}: {counted(table.n_rows, 'row')}, {counted(table.n_columns, 'column')}, {missing}")
         say(_report(table) if missing_values else table.summary())
@@ -96,7 +99,7 @@ def _describe_folder(path: Path, reading: Reading) -> None:
 def _say_reading(table: Table) -> None:
     """Print what was detected when a table was read, and what may have been read wrongly."""
     notes = table.reading.notes if table.reading is not None else ()
-    found = suspected_lines(table)
+    found = column_lines(table)
     for title, lines in (("Detected", notes), ("Look at", found)):
         if lines:
             say(f"\n{title}:")

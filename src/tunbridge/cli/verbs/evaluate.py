@@ -15,13 +15,13 @@ from tunbridge._core.check import did_you_mean, listed
 from tunbridge._core.grid import number_text, seconds_text
 from tunbridge._core.registry import verb
 from tunbridge.cli import held_out
-from tunbridge.cli.documents import READ, SEQUENCE, TEXT, find_corpus
+from tunbridge.cli.documents import READ, SEQUENCE, TEXT, column_of, find_corpus, key_of, kind_read, reading_of
 from tunbridge.cli.files import is_model, is_network_name, load_model
 from tunbridge.cli.held_out import Looking
 from tunbridge.cli.models import RareLetters, RareWords, TableChoosing, kind_of_models, say_comparison
-from tunbridge.cli.options import AsJson, Reading, check_column
+from tunbridge.cli.options import AsJson, Reading, check_column, options_of
 from tunbridge.cli.output import SHOWN, amount, counted, note, reporting, say, say_json, say_table, tracked
-from tunbridge.cli.rows import Rows, iter_rows
+from tunbridge.cli.rows import Rows, feature_names, iter_rows
 from tunbridge.cli.training import Columns, Training, evaluation, oddities, read_columns, training_key, with_classes
 from tunbridge.cli.usage import refuse, refuse_options
 from tunbridge.data import Variable
@@ -280,7 +280,7 @@ def _show_single(found: Comparison) -> None:
         [name, number_text(value.mean), number_text(value.error), number_text(usual[name].mean)]
         for name, value in found.summary(found.best).items()
     ]
-    say_table(["", found.best, "± s.e.", f"always {found.usual}"], lines)
+    say_table(["", found.best, "± s.e.", found.baseline_name], lines)
     accuracies = [part.scores.accuracy for part in found.folds[found.best]]
     fit, predict = map(seconds_text, found.seconds(found.best))
     say(f"Accuracy of the folds: {min(accuracies):.3f} to {max(accuracies):.3f}")
@@ -309,7 +309,7 @@ def _evaluate(
     column = target or model.target_name_
     refuse((column is None, "--target must name the column of the classes; the model does not know it."))
     losses = looking.losses(model.classes_.tolist())
-    tally = _Tally(model, data, str(column), comparing.columns.weights, looking)
+    tally = _Tally(model, data, str(column), comparing.columns.weights, looking, reading)
     for rows in tracked(iter_rows(model, data, reading, comparing.texts.column, verbatim=False), "evaluating"):
         tally.add(rows)
     scores, baseline = tally.scores()
@@ -342,6 +342,7 @@ class _Tally:
     column: str
     weights: str | None
     looking: Looking
+    reading: Reading
     kept: list[Predictions] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
     n_seen: int = 0
@@ -350,12 +351,14 @@ class _Tally:
     without_class: int = 0
     unseen: set[str] = field(default_factory=set)
     known_any: bool = False
+    names: tuple[str, ...] = ()
     key: int = 0
     n_keyed: int = 0
 
     def add(self, rows: Rows) -> None:
         """Add the rows of a batch that have a class."""
         _check_target(self.column, self.path, rows.features.column_names)
+        self.names = tuple(rows.features.column_names)
         weights = _weights(rows.features, self.weights, self.path)
         true, unknown = _true_codes(self.model, rows.features[self.column])
         present = true >= -1
@@ -373,7 +376,7 @@ class _Tally:
         classes = tuple(map(str, self.model.classes_.tolist()))
         log_proba = self.model.predict_log_proba(rows.read)
         if getattr(self.model, "training_key_", ""):
-            self.key += self.model.key_of_rows(rows.features)
+            self.key += key_of(self.model, rows.features)
             self.n_keyed += len(rows)
         with np.errstate(divide="ignore"):
             frequency = np.log(self.model.class_count_ / self.model.class_count_.sum())
@@ -443,9 +446,32 @@ class _Tally:
             notes.append(f"{known}; their rows count as wrong")
         if self.are_learned_from:
             rule = "the model was learned from these rows, so the scores are optimistic"
-            again = f"tunbridge evaluate {quote(str(self.path))} --target {quote(self.column)}"
-            notes.append(f"{rule}; cross-validation: {again}")
+            notes.append(f"{rule}; cross-validation: {self._again()}")
         return notes
+
+    def _again(self) -> str:
+        """Return the command that cross-validates models on these rows, read as they were to learn this one."""
+        command, kind = f"tunbridge evaluate {quote(str(self.path))}", kind_read(self.model)
+        if self.path.is_dir():
+            return command
+        command += f" --target {quote(self.column)}"
+        if kind:
+            return f"{command} --{kind} --column {quote(column_of(self.model) or kind)}{self.reading.again}"
+        known = reading_of(self.model)
+        features = feature_names(self.model)
+        rest = [name for name in self.names if name not in (*features, self.column, self.weights)]
+        codes = [v.name for v in self.model.variables_ if _are_digits(v)]
+        for option, some in (("--ignore", rest), ("--categorical", codes)):
+            joined = [",".join(some)] if some and not any("," in name for name in some) else some
+            command += "".join(f" {option} {quote(text)}" for text in joined)
+        command += f" --weights {quote(self.weights)}" if self.weights is not None else ""
+        return command + (self.reading.again if known is None else options_of(known))
+
+
+def _are_digits(variable: Variable) -> bool:
+    """Return whether categories are written as numbers: more than two, which would be read as numbers by themselves."""
+    states = variable.states or ()
+    return len(states) > _TWO and all(isinstance(s, str) and number_of(s) is not None for s in states)
 
 
 def _check_target(column: str, path: Path, names: list[str]) -> None:

@@ -28,7 +28,7 @@ from tunbridge.cli.networks import given_number
 from tunbridge.cli.options import AsJson, ModelFile, Reading
 from tunbridge.cli.output import counted, note, say, say_json, shortlist
 from tunbridge.cli.rows import COLUMN_RULE, FarValues, OtherColumn, feature_names, row_of
-from tunbridge.cli.usage import UsageError, refuse
+from tunbridge.cli.usage import UsageError, near_hint, refuse
 from tunbridge.data import Variable
 from tunbridge.data.formats.source import table_suffixes
 from tunbridge.errors import DataError
@@ -262,7 +262,9 @@ def _no_such_feature(text: str, names: list[str]) -> Exception:
 def _value(variable: Variable, text: str, record: Record | None) -> object:
     """Return a value; numbers and dates may be written as in the table that was learned from, dates in ISO form."""
     if variable.is_categorical:
-        return (variable.states or ())[variable.code(text)]
+        states = variable.states or ()
+        is_typo = variable.find(text) < 0 and near_hint(text, states)
+        return states[variable.code(text)] if variable.find(text) >= 0 or is_typo else text
     found = given_number(variable.name, text, record)
     if found is None:
         what = "a date such as 2025-12-24" if variable.dates else "a number such as 12.5, or a date such as 2025-12-24,"

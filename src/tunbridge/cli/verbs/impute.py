@@ -36,14 +36,15 @@ from tunbridge.cli.files import (
 )
 from tunbridge.cli.networks import ImpossibleRows, NetworkTarget
 from tunbridge.cli.options import From, Reading, TableOutput, check_column
-from tunbridge.cli.output import counted, note, say, shortlist, tracked
-from tunbridge.cli.rows import BATCH_ROWS, Rows, iter_rows, iter_verbatim
-from tunbridge.cli.training import column_names
+from tunbridge.cli.output import SHOWN, counted, note, say, shortlist, tracked
+from tunbridge.cli.rows import BATCH_ROWS, Rows, dialect_of_rows, iter_rows, iter_verbatim
+from tunbridge.cli.training import column_lines, column_names
 from tunbridge.cli.usage import refuse, refuse_options
 from tunbridge.data import Variable
 from tunbridge.data.columns import Kind
 from tunbridge.data.formats.places import several
 from tunbridge.data.readers import read_table
+from tunbridge.data.reading import NumberForm
 from tunbridge.errors import DataWarning, TunbridgeWarning, UnknownVariableError, ZeroProbabilityWarning
 from tunbridge.network import BayesianNetwork
 
@@ -72,11 +73,17 @@ class Alone:
         A column that is neither filled nor used.
     categorical : COL
         A column of numbers that are categories.
+
+    Other Parameters
+    ----------------
+    merge_categories : bool
+        Take categories that differ in capitals or blanks only as one.
     """
 
     report: Path | None = None
     ignore: list[str] = ()  # type: ignore[assignment]
     categorical: list[str] = ()  # type: ignore[assignment]
+    merge_categories: bool = False
 
 
 @verb("network impute", also="impute", rank=34)
@@ -136,7 +143,9 @@ def impute(
     if rows is None:
         _impute_alone(network, filling, files, alone, reading)
         return
-    refuse_options(("report", "ignore", "categorical"), "come without a network; this one is given.")
+    refuse_options(
+        ("report", "ignore", "categorical", "merge_categories"), "come without a network; this one is given."
+    )
     check_order(network, rows)
     net = load_network(network)
     for name in filling.get("columns", ()):
@@ -148,7 +157,7 @@ def impute(
     how = {**filling, "method": "sample" if draws else "most-probable"}
     for draw, path in enumerate(files or [None]):
         work = _Work(net, how, seed, draw, is_typed=is_typed(path))
-        write_batches(path, work.batches(rows, reading, hidden=path is None))
+        write_batches(path, work.batches(rows, reading, hidden=path is None), dialect_of_rows(rows, reading))
         if draw == 0:
             work.impossible.warn("their missing values are not imputed")
             _report(work, files, f"; seed {seed}" if draws else "")
@@ -168,7 +177,11 @@ def _impute_alone(path: Path, filling: dict[str, Any], files: list[Path], alone:
         for name in names:
             check_column(option, name, path, column_names(path, reading))
     kinds: dict[str, Kind] = dict.fromkeys(alone.categorical, "categorical")
-    table = read_table(path, kinds=kinds, **reading.missing_marks, **reading.how)
+    table = read_table(
+        path, kinds=kinds, merge_categories=alone.merge_categories, **reading.missing_marks, **reading.how
+    )
+    for line in column_lines(table.drop([name for name in alone.ignore if name in table]))[:SHOWN]:
+        note(f"Check: {line}.")
     for name in filling.get("columns", ()):
         check_column("--column", name, path, table.names)
     draws = filling.get("method", "sample" if len(files) > 1 else "") == "sample"
@@ -178,7 +191,8 @@ def _impute_alone(path: Path, filling: dict[str, Any], files: list[Path], alone:
     words = pa.concat_tables(list(iter_verbatim([path], reading, BATCH_ROWS)))
     for draw, file in enumerate(files or [None]):
         found = tb.impute(table, random_state=np.random.default_rng([seed, draw]), **how)
-        write_batches(file, iter([found.to_arrow() if is_typed(file) else _with_cells(words, found, table.reading)]))
+        filled = found.to_arrow() if is_typed(file) else _with_cells(words, found, table.reading)
+        write_batches(file, iter([filled]), dialect_of_rows(path, reading))
     for name, why in found.skipped.items():
         note(f"Note: {name} is not imputed: it {why}.")
     for name in () if draws else found.unrelated:
@@ -193,7 +207,7 @@ def _impute_alone(path: Path, filling: dict[str, Any], files: list[Path], alone:
     else:
         note(f"Note: {what}.")
     if alone.report is not None:
-        write_batches(alone.report, iter([found.report()]))
+        write_batches(alone.report, iter([found.report()]), dialect_of_rows(path, reading))
         note(f"The filled cells are in {alone.report}.")
 
 
@@ -214,13 +228,15 @@ def _with_cells(words: pa.Table, found: Imputed, record: Record | None) -> pa.Ta
                 texts[cell.row] = cell.value.strftime(form)
             words = words.set_column(words.column_names.index(name), name, [texts])
             continue
-        mark = record.numbers[name].decimal if record is not None and name in record.numbers else "."
+        written = record.numbers.get(name, NumberForm()) if record is not None else NumberForm()
+        mark, between = written.decimal, written.thousands
         decimals = re.compile(rf"\d*{re.escape(mark)}(\d+)\D*")
         found_in = (decimals.search(text) for text in texts[:_LOOKED_AT] if text)
         digits = min(_MOST_DIGITS, max((len(each[1]) for each in found_in if each), default=0))
         for cell in some:
             is_number = cell.probability is None
-            texts[cell.row] = f"{cell.value:.{digits}f}".replace(".", mark) if is_number else str(cell.value)
+            number = f"{cell.value:,.{digits}f}" if is_number else ""
+            texts[cell.row] = number.translate({44: between, 46: mark}) if is_number else str(cell.value)
         words = words.set_column(words.column_names.index(name), name, [texts])
     return words
 

@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tunbridge as tb
 from tunbridge._core.registry import verb
-from tunbridge.cli.documents import NOUNS, SEQUENCE, TEXT, Corpus, find_corpus, innermost
+from tunbridge.cli.documents import (
+    BATCH_ROWS,
+    NOUNS,
+    READ,
+    SEQUENCE,
+    TEXT,
+    Corpus,
+    find_corpus,
+    innermost,
+    iter_documents,
+    key_of,
+)
 from tunbridge.cli.files import check_model_output, check_table, is_a, is_network_name, model_name
 from tunbridge.cli.models import ABOUT, AUTO, Choosing, Letters, Racing, Words, say_comparison, text_model
 from tunbridge.cli.options import DataFile, From, Reading
@@ -118,9 +129,10 @@ def learn(
         learned, more = choice.classifier if choice else models[0].fitted(training.labelled()), []
     if choice is None and not partly and len(models) > 1:
         note("Note: no class has two rows, so models could not be compared; naive Bayes was learned.")
-    chosen = choice.name if choice else names[0] if choosing.models else ""
+    chosen = choice.name if choice else names[0] if len(names) == 1 else ""
+    why = "" if choosing.models or choice else choosing.why_one
     learned.training_key_ = training_key(training.table.n_rows, learned.key_of_rows(training.table))
-    fields = table_fields(data, training, columns, partly=partly) + more + _about_model(chosen, learned, target)
+    fields = table_fields(data, training, columns, partly=partly) + more + _about_model(chosen, learned, target, why)
     commands = [f"predict {quote(str(file))} rows.csv -o predicted.csv", f"explain {quote(str(file))} rows.csv --row 1"]
     _finish(learned, file, fields, choice, remarks, commands)
 
@@ -198,10 +210,10 @@ def _finish(
         raise KeyboardInterrupt(f"{choice.comparison.notes[-1]}; the best so far is in {file}.")
 
 
-def _about_model(name: str, model: BayesClassifier, target: str) -> Fields:
+def _about_model(name: str, model: BayesClassifier, target: str, why: str) -> Fields:
     inner = innermost(model)
     return [
-        ("Model", f"{name}: {evaluation.families.find_family(name).about}" if name else ""),
+        ("Model", f"{name}: {evaluation.families.find_family(name).about}{why}" if name else ""),
         ("Averaged", ", ".join(f"{n} {w:.3g}" for n, w in inner.weights_.items()) if name == _BMA else ""),
         ("Calibrated", _calibrated(model)),
         ("Features", _features(inner)),
@@ -391,6 +403,7 @@ def _learn(kind: str, data: Path, task: Task, settings: dict[str, Any], columns:
     ]  # fmt: skip
     fields = _document_summary(corpus, n_empty, learned, columns)
     learned.reading_ = corpus.record
+    learned.training_key_ = _key_of_documents(learned, corpus)
     _finish(learned, file, fields, choice, [], commands)
 
 
@@ -415,12 +428,29 @@ def _learned(candidate: Candidate, corpus: Corpus) -> tuple[BayesClassifier, int
     return candidate.fitted(rows), rows.table.missing.get(corpus.column, 0)
 
 
+def _key_of_documents(model: BayesClassifier, corpus: Corpus) -> str:
+    """Return what a model keeps of the documents that it was learned from, after another pass over the file."""
+    n_rows = key = 0
+    folder, target = corpus.folder, corpus.classes.target
+    if folder is not None:
+        documents = iter(
+            [folder.rename_columns([READ if name == corpus.column else name for name in folder.column_names])]
+        )
+    else:
+        documents = iter_documents(model, [corpus.path], corpus.reading, None, BATCH_ROWS)
+    for batch in documents:
+        labelled = batch.filter(batch[target].is_valid())
+        n_rows, key = n_rows + len(labelled), key + key_of(model, labelled)
+    return training_key(n_rows, key)
+
+
 def _document_summary(corpus: Corpus, n_empty: int, model: BayesClassifier, columns: Columns) -> Fields:
     inner, partly = innermost(model), is_a("SemiSupervisedClassifier", model)
     where = f" in column {corpus.column}" if corpus.folder is None else ""
     return [
         ("Read", f"{corpus.path}: {counted(corpus.classes.whole.n_rows, NOUNS[corpus.kind])}{where}"),
         ("Left out", "" if partly else corpus.classes.left_out),
+        ("Not used", f"{shortlist(corpus.others)} (tunbridge learn uses all columns)" if corpus.others else ""),
         ("Unlabelled", _unlabelled(corpus, model) if partly else ""),
         ("Weights", columns.weights or ""),
         ("Empty", counted(n_empty, NOUNS[corpus.kind]) if n_empty else ""),

@@ -411,7 +411,7 @@ def _about_table(data: Path, whole: Table, columns: Columns, found: _Work) -> Fi
         complete = f"{int(material.table.complete.sum())} of {counted(whole.n_rows, 'row')} are complete"
         missing = [lines(missing), how, complete]
     return [
-        ("Read", size_text(data, whole)),
+        ("Read", size_text(data, whole, columns.ignore)),
         ("Ignored", shortlist(columns.ignore)),
         ("Weights", columns.weights or ""),
         ("Left out", lines(material.left_out_lines)),

@@ -25,7 +25,7 @@ from tunbridge.cli.files import is_a, is_typed, load_any, null_if_blank, table_o
 from tunbridge.cli.networks import ImpossibleRows, NetworkTarget
 from tunbridge.cli.options import ModelFile, Reading, TableOutput, check_column
 from tunbridge.cli.output import counted, say, shortlist, tracked
-from tunbridge.cli.rows import FarValues, OtherColumn, Rows, iter_rows
+from tunbridge.cli.rows import FarValues, OtherColumn, Rows, dialect_of_rows, iter_rows
 from tunbridge.cli.usage import UsageError, near_hint, refuse
 from tunbridge.data.columns import to_floats
 from tunbridge.data.variable import number_of
@@ -144,7 +144,7 @@ def predict(
             kept = _typed(classifier, batch) if is_typed(output) else batch.verbatim
             yield _combined(kept, work.added(batch), rows, keep=[] if only else keep or None)
 
-    write_batches(output, predicted())
+    write_batches(output, predicted(), dialect_of_rows(rows, reading, classifier))
     work.impossible.warn("no class is predicted for them")
     far.say()
     if output is not None:

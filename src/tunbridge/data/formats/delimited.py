@@ -22,7 +22,9 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -72,6 +74,7 @@ _COLUMN_BYTES = 4000.0  # what Arrow and a table keep of a column, however short
 _DECISIVE = re.compile(
     r"(?P<integer>-?[0-9]{1,18}\Z)|(?P<fraction>-?[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?\Z)|(?P<text>[A-HJ-MO-Za-hj-mo-z])"
 )  # I and N begin numbers too, «inf» and «nan»
+_ISO_DATE = re.compile(r"\s*[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TYPES = {"integer": pa.int64(), "fraction": pa.float64(), "text": None}
 _SECOND_LOOK = 64 * 2**20
 _SEARCHED_STATES = 100_000
@@ -84,7 +87,7 @@ class CSV:
     @staticmethod
     def read(source: Source, request: Request) -> Table:
         """Return the table in a file."""
-        source, layout = _laid_out(source, request)
+        source, layout = laid_out(source, request)
         columns = request.choose(layout.names)
         kinds = request.kinds_of(columns)
         as_text = request.as_text(columns) | _text_first(layout, request)
@@ -111,7 +114,7 @@ class CSV:
     @staticmethod
     def batches(source: Source, request: Request) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a file."""
-        source, layout = _laid_out(source, request)
+        source, layout = laid_out(source, request)
         numbers = [name for name in layout.names if name in request.numbers]
         spellings = _batch_spellings(source, layout, numbers, request)
         floats = [name for name in numbers if name not in spellings]
@@ -131,7 +134,7 @@ class TSV(CSV):
     """Text with a header and fields delimited by tabs."""
 
 
-def _laid_out(source: Source, request: Request) -> tuple[Source, Layout]:
+def laid_out(source: Source, request: Request) -> tuple[Source, Layout]:
     """Return the layout of a file, and the file with its encoding."""
     found = scan(source)
     if found.encoding != source.encoding:
@@ -143,6 +146,16 @@ def _laid_out(source: Source, request: Request) -> tuple[Source, Layout]:
     if source.detects and not source.encoding.startswith("utf-8"):
         layout = replace(layout, notes=(f"Encoding: {source.encoding}, because the file is not UTF-8", *layout.notes))
     return source, layout
+
+
+def dialect(source: Source, request: Request) -> tuple[str, str]:
+    """Return the delimiter of a file, and the decimal mark that its first rows or another file show."""
+    layout = laid_out(source, request)[1]
+    known = request.reading
+    mark = known.decimal if known is not None and known.delimiter == layout.delimiter else None
+    if request.decimal or mark:
+        return layout.delimiter, str(request.decimal or mark)
+    return layout.delimiter, "," if layout.delimiter != "," and layout.columns_where(_have_decimal_commas) else "."
 
 
 def read_delimited(
@@ -185,7 +198,6 @@ def iter_delimited(
     with reading(source):
         types = dict.fromkeys(layout.names, pa.string()) | _number_types(source, layout, numbers, missing)
         options = csv.ConvertOptions(**_conversion(missing), column_types=types, strings_can_be_null=True)
-        floats = [name for name in numbers if types[name] == pa.float64()]
         batch = None
         try:
             for batch in resumed(
@@ -193,7 +205,7 @@ def iter_delimited(
             ):
                 yield batch
         except pa.ArrowInvalid:
-            _explain(source, layout, floats, missing)
+            _explain(source, layout, numbers, missing)
             raise
         _check_closed(source, layout, batch)
 
@@ -319,6 +331,7 @@ def _explain(source: Source, layout: Layout, numbers: Collection[str] = (), miss
     """Raise an error that says where a file that Arrow refuses is wrong, if that can be found."""
     check_decodes(source)
     watched = [(layout.names.index(name), name) for name in numbers]
+    dates = {*layout.columns_where(lambda values: any(map(_ISO_DATE.match, values)))}
     row = 0
     for row, record in enumerate(layout.body(source), start=1):
         if not record.closed:
@@ -326,7 +339,8 @@ def _explain(source: Source, layout: Layout, numbers: Collection[str] = (), miss
         if len(record.fields) != len(layout.names):
             raise _ragged(source, layout, record)
         for at, name in watched:
-            _check_is_number(name, row, record.fields[at], missing)
+            if record.fields[at] not in missing:
+                _check_value(name, row, record.fields[at], is_date=name in dates)
     if row == 0:
         raise no_rows(source)
 
@@ -361,13 +375,13 @@ def _ragged(source: Source, layout: Layout, record: Record) -> FormatError:
     )
 
 
-def _check_is_number(name: str, row: int, text: str, missing: Sequence[str]) -> None:
-    try:
-        if text in missing or ("_" not in text and float(text) is not None):
+def _check_value(name: str, row: int, text: str, *, is_date: bool) -> None:
+    """Raise unless a text is a number or, in a column of dates, a date in ISO form."""
+    with suppress(ValueError):
+        if ("_" not in text and float(text) is not None) if not is_date else datetime.fromisoformat(text.strip()):
             return
-    except ValueError:
-        pass
-    raise DataError(f"column {name!r} must hold numbers; row {row} holds {text!r}. Correct it or leave the cell empty.")
+    what = "dates as year-month-day" if is_date else "numbers"
+    raise DataError(f"column {name!r} must hold {what}; row {row} holds {text!r}. Correct it or leave the cell empty.")
 
 
 def _delimited_column(name: str, values: pa.ChunkedArray, kind: Kind | None) -> Column:

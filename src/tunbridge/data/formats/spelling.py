@@ -149,6 +149,47 @@ def day_first(texts: Iterable[str]) -> bool | None:
     return False if any(int(m["b"]) > 12 for m in found) else None
 
 
+class OddDates(NamedTuple):
+    """The few texts of a column that are no dates of the form that all its other texts have."""
+
+    form: str
+    texts: list[str]
+
+
+def odd_dates(texts: Sequence[str], most: int = 5) -> OddDates | None:
+    """Return the texts of a column that are no dates, if they are few and all others are dates; None if they are not.
+
+    Examples
+    --------
+    >>> days = [f"2025-03-{day:02}" for day in range(1, 31)]
+    >>> odd_dates([*days, "05.04.2025", "2025-04-31"])
+    OddDates(form='%Y-%m-%d', texts=['05.04.2025', '2025-04-31'])
+    >>> odd_dates(days), odd_dates(["red", "blue"])
+    (None, None)
+    """
+    probes = [text.strip() for text in texts[:: max(1, len(texts) // _PROBES)]]
+    dated = [text for text in probes if _NUMERIC_DATE.fullmatch(text) or _WORD_DATE.fullmatch(text)]
+    if 2 * len(dated) < len(probes) or len(texts) <= 3 * most:
+        return None
+    shapes = [_shape(text) for text in texts]
+    usual = max(set(shapes), key=shapes.count)
+    alike = [text.strip() for text, shape in zip(texts, shapes, strict=True) if shape == usual]
+    if len(texts) - len(alike) > most:
+        return None
+    is_numeric = all(map(_NUMERIC_DATE.fullmatch, alike))
+    form = _numeric_form(alike, Habits())[0] if is_numeric else _word_form(alike[0]) if dated else None
+    if form is None:
+        return None
+    known = _as_times(pa.array(texts, pa.string()), form).is_valid().to_pylist()
+    odd = [text for text, is_date in zip(texts, known, strict=True) if not is_date]
+    return OddDates(form, odd) if 0 < len(odd) <= most else None
+
+
+def _shape(text: str) -> str:
+    """Return a text with its words and numbers replaced by what they may be: a word, a year, or another number."""
+    return re.sub(r"[A-Za-z]+", "a", re.sub(r"[0-9]+", lambda found: "y" if len(found[0]) == 4 else "0", text.strip()))
+
+
 def date_words(form: str) -> str:
     """Return a form of dates in words.
 

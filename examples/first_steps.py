@@ -144,6 +144,15 @@ def bayes() -> None:
     print("  .venv/bin/tunbridge test --prevalence 0.008 --sensitivity 0.98 --specificity 0.97")
 
 
+def report() -> None:
+    """A page about a table, beside this one."""
+    heading("15. A report: the table, its network and its best classifier as one page that can be mailed")
+    table = tb.example_network("asia").sample(1000, random_state=0)
+    path = Path("report.html").resolve()
+    tb.report(table, "lung", path, title="Patients of a chest clinic", budget=5.0)
+    print(f"Open {path.name} in a browser, and click a state in the network: {path}")
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
         play_tennis()
@@ -151,3 +160,4 @@ if __name__ == "__main__":
         alarm(Path(name))
         asia(Path(name))
         bayes()
+        report()

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tunbridge._core.check import check_choice, did_you_mean
+from tunbridge._core.check import check_choice, counted, did_you_mean
 from tunbridge._core.grid import data_frame, grid_lines, html_table, number_text, seconds_text
 from tunbridge.errors import DataError
 from tunbridge.evaluation.scores import METRICS, Scores, merged, plain_name
@@ -252,7 +252,7 @@ class Comparison:
     def title(self) -> str:
         """Return a description of the cross-validation on one line."""
         done, all_folds = len(self.baseline), self.n_folds * self.n_repeats
-        folds = f"{self.n_folds}-fold" if done == all_folds else f"{done} folds of {self.n_folds}-fold"
+        folds = f"{self.n_folds}-fold" if done == all_folds else f"{counted(done, 'fold')} of {self.n_folds}-fold"
         times = f"repeated {self.n_repeats} times" if self.n_repeats > 1 else ""
         special = "".join(f", {what}" for what in (self.how, times) if what)
         return f"{folds} cross-validation{special}, target {self.target}, seed {self.random_state}: {self.n_rows} rows"

@@ -46,12 +46,36 @@ SUFFIXES = (".svg", ".html", ".dot", ".png", ".pdf")
 _PAGE = """<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
-<style>:root{{color-scheme:light dark}}body{{margin:1rem;background:Canvas}}</style></head>
+<style>
+:root{{color-scheme:light dark;font-family:system-ui,sans-serif}}body{{margin:1rem;background:Canvas;color:CanvasText}}
+.tb-graph .found .box{{stroke:#b35900;stroke-width:4}}
+</style></head>
 <body>
-{svg}
+{search}{svg}
 </body>
 </html>
 """
+_SEARCH = """<p><label>Find a node: <input type="search"></label> <output></output></p>
+"""
+_SCRIPT = """
+<script>
+"use strict";
+{
+  const nodes = [...document.querySelectorAll(".tb-graph .node")];
+  const label = (node) => node.querySelector("title").textContent.split("; ")[0];
+  document.querySelector("input").addEventListener("input", (event) => {
+    const wanted = event.target.value.trim().toLowerCase();
+    const found = nodes.filter((node) => {
+      const is = wanted !== "" && label(node).toLowerCase().includes(wanted);
+      node.classList.toggle("found", is);
+      return is;
+    });
+    const names = found.slice(0, 5).map(label).join(", ");
+    document.querySelector("output").textContent = wanted === "" ? "" : found.length + " found  " + names;
+    if (found.length) found[0].scrollIntoView({ block: "center", inline: "center" });
+  });
+}
+</script>"""
 _DOT_STYLES = {
     "edge": "dir=none, style=dashed",
     "added": 'color="#0072b2"',
@@ -105,12 +129,18 @@ class Drawing:
                 figure.savefig(file, format=suffix[1:], dpi=150)
             return
         texts = {".svg": self.svg, ".dot": self.to_dot()}
-        text = texts.get(suffix) or _PAGE.format(title=_escaped(self.title), svg=self.svg)
+        text = texts.get(suffix) or self._page()
         with replacing(place) as file:
             file.write_text(text, encoding="utf-8")
 
     write = save
     """The same as :meth:`save`."""
+
+    def _page(self) -> str:
+        """Return a page with the picture; an overview in its full size, with a search for nodes."""
+        is_large = not self.picture.has_labels
+        svg = self.svg.replace("max-width:100%;height:auto", "", 1) + _SCRIPT if is_large else self.svg
+        return _PAGE.format(title=_escaped(self.title), svg=svg, search=_SEARCH if is_large else "")
 
     def _repr_svg_(self) -> str:
         return self.svg

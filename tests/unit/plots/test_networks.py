@@ -129,6 +129,16 @@ def test_many_nodes_are_an_overview():
     assert len(list(parsed(tb.draw(tb.DAG(arcs=arcs), labels=True)).iter(f"{SVG}text"))) == 150
 
 
+def test_an_overview_can_be_searched(tmp_path):
+    arcs = [(f"n{(i - 1) // 3}", f"n{i}") for i in range(1, 150)]
+    tb.draw(tb.DAG(arcs=arcs)).save(tmp_path / "large.html")
+    page = (tmp_path / "large.html").read_text(encoding="utf-8")
+    assert '<input type="search">' in page
+    assert "max-width:100%" not in page
+    tb.draw(tb.DAG(arcs=arcs[:9])).save(tmp_path / "small.html")
+    assert "<input" not in (tmp_path / "small.html").read_text(encoding="utf-8")
+
+
 def test_many_states_are_abridged():
     net = tb.BayesianNetwork({"v": [f"s{i}" for i in range(30)]}, [], {"v": [1 / 30] * 30})
     shown = [t.text for t in parsed(tb.draw(net, monitors=True)).iter(f"{SVG}text")]

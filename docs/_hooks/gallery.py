@@ -26,6 +26,18 @@ _CALLS = {
     "cost_curve": "tb.plots.cost_curve(came_true, {'naive Bayes': p, 'TAN': q}, false_negative=5)",
     "reliability": "tb.plots.reliability(came_true, {'naive Bayes': p, 'TAN': q})",
     "confusion": "tb.plots.confusion(matrix, classes)",
+    "performance": "tb.plots.performance(came_true, p, matrix=(matrix, classes))",
+    "landscape": "tb.plots.landscape(model, iris.data, 'petal length (cm)', 'petal width (cm)', label='versicolor')",
+    "learning_curve": "tb.plots.learning_curve({'naive Bayes': {50: 0.90, 100: [0.93, 0.94], 200: 0.95}}, what='rows')",
+    "versus": "tb.plots.versus(errors_of_one, errors_of_the_other, names=('naive Bayes', 'TAN'))",
+    "log_odds": "tb.plots.log_odds(names.explain('nana'))",
+    "iterations": "tb.plots.iterations(tb.EM().fit(dag, rows))",
+    "decision_regions": "tb.plots.decision_regions(problem)",
+    "boundaries": "tb.plots.boundaries(problem)",
+    "predictive_values": "tb.plots.predictive_values(test)",
+    "evolution": "tb.plots.evolution(space.evolution('THTTHTTTHH'))",
+    "updates": "tb.plots.updates({'prior': prior, 'after 7 of 10': prior.update(7, 3)})",
+    "description_lengths": "tb.plots.description_lengths(choose_polynomial(x, y))",
 }
 
 
@@ -90,7 +102,58 @@ def _drawings() -> dict[str, Callable[[], Any]]:
         "cost_curve": lambda: plots.cost_curve(true, shares, false_negative=5),
         "reliability": lambda: plots.reliability(true, shares, n_bins=5),
         "confusion": lambda: plots.confusion(matrix, ["no", "yes"]),
+        "performance": lambda: plots.performance(true, shares["TAN"], matrix=(matrix, ["no", "yes"])),
+        "landscape": _landscape,
+        "learning_curve": lambda: plots.learning_curve(
+            {"naive Bayes": {50: 0.90, 100: [0.93, 0.94], 200: 0.95}}, what="rows"
+        ),
+        "versus": lambda: plots.versus(
+            {"a": 12.0, "b": 7.0, "c": 21.0}, {"a": 10.0, "b": 7.5, "c": 15.0}, names=("naive Bayes", "TAN")
+        ),
+        "log_odds": lambda: plots.log_odds(
+            tb.SequenceClassifier(order=2).fit(["anna", "nina", "otto", "hugo"], ["f", "f", "m", "m"]).explain("nana")
+        ),
+        "iterations": lambda: plots.iterations(
+            tb.EM().fit(tb.DAG(arcs=[("rain", "wet")]), {"rain": ["no", "yes", None], "wet": ["no", "yes", "yes"]})
+        ),
+        "decision_regions": lambda: plots.decision_regions(_fish()),
+        "boundaries": lambda: plots.boundaries(_fish()),
+        "predictive_values": lambda: plots.predictive_values(tb.DiagnosticTest(0.008, 0.98, 0.97)),
+        "evolution": lambda: plots.evolution(
+            tb.HypothesisSpace({"1/3": {"H": "1/3", "T": "2/3"}, "1/2": {"H": "1/2", "T": "1/2"}}).evolution(
+                "THTTHTTTHH"
+            )
+        ),
+        "updates": lambda: plots.updates(
+            {"prior": tb.reasoning.BetaBinomial(2, 2), "after 7 of 10": tb.reasoning.BetaBinomial(2, 2).update(7, 3)}
+        ),
+        "description_lengths": _degrees,
     }
+
+
+def _fish() -> Any:
+    from tunbridge.reasoning import DecisionProblem, Gaussian
+
+    return DecisionProblem({"salmon": Gaussian(3, variance=1), "bass": Gaussian(5, variance=1)})
+
+
+def _landscape() -> Any:
+    from sklearn.datasets import load_iris
+
+    import tunbridge as tb
+
+    iris = load_iris(as_frame=True)
+    model = tb.NaiveBayesClassifier().fit(iris.data, iris.target_names[iris.target])
+    return tb.plots.landscape(model, iris.data, "petal length (cm)", "petal width (cm)", label="versicolor")
+
+
+def _degrees() -> Any:
+    import tunbridge as tb
+    from tunbridge.reasoning import choose_polynomial
+
+    x = np.linspace(-2, 2, 30)
+    noise = np.random.default_rng(0).normal(scale=0.5, size=30)
+    return tb.plots.description_lengths(choose_polynomial(x, (x**3 - 2 * x + noise).round(1)))
 
 
 def _svg(axes: Any) -> bytes:

@@ -19,6 +19,7 @@ from tunbridge.plots.nomograms import nomogram as nomogram
 from tunbridge.plots.predictive import predictive_values as predictive_values
 from tunbridge.plots.probabilities import (
     cpt as cpt,
+    landscape as landscape,
     posterior as posterior,
     strength_matrix as strength_matrix,
 )

@@ -1,4 +1,4 @@
-"""Probabilities as pictures: a conditional table as a heat map, distributions as bars, a matrix of arc strengths."""
+"""Probabilities as pictures: conditional tables, distributions, arc strengths, and a class over two columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunbridge._core.check import counted, shortened
+from tunbridge._core.check import counted, did_you_mean, shortened
+from tunbridge.data import Frame, Table, Variable, as_table
 from tunbridge.errors import DataError
 from tunbridge.graph.drawing import short_name
 from tunbridge.network import BayesianNetwork
@@ -17,9 +18,11 @@ from tunbridge.probability import CPT, Distribution
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from tunbridge.classifiers.base import BayesClassifier
     from tunbridge.learning import ArcStrengths
 
 _MOST_ROWS, _WRITTEN, _BARS = 60, 240, 40  # configurations, cells with a number, and states, that are shown
+_GRID, _MARKED = 80, 500  # numbers of a side of a landscape, and rows that are marked in it
 
 
 def cpt(table: CPT | BayesianNetwork, name: str | None = None, ax: Axes | None = None) -> Axes:
@@ -183,3 +186,99 @@ def strength_matrix(strengths: ArcStrengths, ax: Axes | None = None) -> Axes:
     axes.set(xlabel="to", ylabel="from")
     axes.set_title(f"% of {counted(strengths.n_graphs, 'graph')} with the arc", fontsize=10)
     return axes
+
+
+def landscape(
+    classifier: BayesClassifier,
+    rows: Frame,
+    x: str,
+    y: str,
+    ax: Axes | None = None,
+    *,
+    label: object = None,
+    given: Mapping[str, object] | None = None,
+) -> Axes:
+    """Draw the probability of a class over two columns, the others unknown or given, and return the axes.
+
+    Parameters
+    ----------
+    classifier : fitted classifier
+        One of tables.
+    rows : any frame
+        Rows from which the ranges of the two columns are taken, up to 500 of which are marked.
+    x, y : str
+        The columns.
+    ax : matplotlib Axes, optional
+        Where to draw; default: a new figure.
+    label : class, optional
+        The class; default: the last one.
+    given : mapping, optional
+        Values of other columns.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The line is where the probability is one half.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> from sklearn.datasets import load_iris
+    >>> tb.plots.draw_off_screen()
+    >>> iris = load_iris(as_frame=True)
+    >>> model = tb.NaiveBayesClassifier().fit(iris.data, iris.target_names[iris.target])
+    >>> ax = tb.plots.landscape(model, iris.data, "petal length (cm)", "petal width (cm)", label="versicolor")
+    >>> ax.get_title(loc="left")
+    'P(versicolor)'
+    """
+    variables = {v.name: v for v in classifier.variables_}
+    table, classes = as_table(rows), classifier.classes_.tolist()
+    for name in (x, y, *(given or {})):
+        if name not in variables or (name in (x, y) and name not in table):
+            hint = did_you_mean(name, variables)
+            raise DataError(f"a landscape must be over features of the model; got {name!r}. {hint}")
+    shown = classes[-1] if label is None else label
+    if shown not in classes:
+        raise DataError(f"label must be a class of the model; got {shown!r}. {did_you_mean(shown, classes)}")
+    sides = [_side(variables[name], table) for name in (x, y)]
+    grid = [each.ravel() for each in np.meshgrid(*(np.arange(len(side)) for side in sides))]
+    columns: dict[str, list[Any]] = {name: [(given or {}).get(name)] * len(grid[0]) for name in variables}
+    columns |= {name: [side[i] for i in at] for name, side, at in zip((x, y), sides, grid, strict=True)}
+    columns |= {name: [None] * len(grid[0]) for name in classifier.text_columns_}
+    p = classifier.predict_proba(columns)[:, classes.index(shown)].reshape(len(sides[1]), len(sides[0]))
+    axes = new_axes(ax, 5.4, 4.4)
+    places = [side if variables[n].is_continuous else range(len(side)) for n, side in zip((x, y), sides, strict=True)]
+    mesh = axes.pcolormesh(*places, p, cmap="RdBu", vmin=0.0, vmax=1.0, shading="nearest", rasterized=True)
+    axes.figure.colorbar(mesh, ax=axes)
+    if all(variables[name].is_continuous for name in (x, y)) and p.min() < 0.5 < p.max():
+        axes.contour(*places, p, levels=[0.5], colors="black", linewidths=1.0)
+    for name, side, set_ticks in ((x, sides[0], axes.set_xticks), (y, sides[1], axes.set_yticks)):
+        if variables[name].is_categorical:
+            set_ticks(range(len(side)), [short_name(str(s), 16) for s in side])
+    some = table.take(slice(0, _MARKED))
+    points = [_marks(variables[name], some, side) for name, side in zip((x, y), sides, strict=True)]
+    axes.scatter(*points, s=8, color="black", alpha=0.5, linewidth=0)
+    axes.set(xlabel=x, ylabel=y)
+    axes.set_title(f"P({shown})", fontsize=10, loc="left", parse_math=False)
+    return axes
+
+
+def _side(variable: Variable, table: Table) -> list[Any]:
+    """Return the values of a column for which probabilities are computed: states, or numbers between the ends."""
+    if variable.is_categorical:
+        return list(variable.states or ())
+    values = table.floats(variable.name)
+    low, high = (float(end(values, initial=np.nan)) for end in (np.fmin.reduce, np.fmax.reduce))
+    if not low < high:
+        raise DataError(f"column {variable.name!r} must have two different numbers to draw a landscape.")
+    return np.linspace(low, high, _GRID).tolist()
+
+
+def _marks(variable: Variable, table: Table, side: list[Any]) -> np.ndarray:
+    """Return where rows are: numbers, or the places of states, a little apart."""
+    if variable.is_continuous:
+        return np.asarray(table.floats(variable.name))
+    place = {state: i for i, state in enumerate(side)}
+    states = table.variable(variable.name).states or ()
+    at = np.array([*(place.get(s, np.nan) for s in states), np.nan])[table.codes(variable.name)]
+    return at + np.random.default_rng(0).uniform(-0.25, 0.25, len(at))

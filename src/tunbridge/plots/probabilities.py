@@ -256,8 +256,8 @@ def landscape(
         if variables[name].is_categorical:
             set_ticks(range(len(side)), [short_name(str(s), 16) for s in side])
     some = table.take(slice(0, _MARKED))
-    points = [_marks(variables[name], some, side) for name, side in zip((x, y), sides, strict=True)]
-    axes.scatter(*points, s=8, color="black", alpha=0.5, linewidth=0)
+    across, up = (_marks(variables[name], some, side) for name, side in zip((x, y), sides, strict=True))
+    axes.scatter(across, up, s=8, color="black", alpha=0.5, linewidth=0)
     axes.set(xlabel=x, ylabel=y)
     axes.set_title(f"P({shown})", fontsize=10, loc="left", parse_math=False)
     return axes

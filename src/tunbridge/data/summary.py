@@ -18,6 +18,11 @@ from tunbridge.data.variable import number_of
 _SENTINELS = (-1, -7, -8, -9, -77, -88, -99, -777, -888, -999, -9999, -99999, 99, 999, 9999, 99999, 999999)
 _IDENTIFIER_ROWS = 10  # in fewer rows, all values differ by chance
 _SURE_ROWS = 100  # in so many rows, integers that all differ need not be consecutive to look like identifiers
+_GAPS = 1.5  # of the rows, at most, between the least and the greatest of numbers that are nearly consecutive
+_CALLED_SO = re.compile(
+    r"(?i:(?:^|[^a-z])(?:id|nr|no|num|number|nummer|key|index|idx|code|uuid|serial)(?:$|[^a-z]))"
+    r"|(?:Id|ID|Nr|No|Key|Index|Code|Number|Nummer|nr|nummer|number)$"
+)
 _SHOWN_STATES = 5
 _NAME_WIDTH = 40
 _STATE_WIDTH = 20
@@ -47,8 +52,8 @@ def facts_of(values: np.ndarray) -> Facts:
 def looks_like_identifier(column: Column) -> bool:
     """Return whether a column without missing values has a value of its own for each of more than ten rows.
 
-    It must be categorical, or hold integers that are consecutive or a hundred at least: a dozen people may well
-    be of a dozen ages.
+    It must be categorical, or hold integers that are consecutive; of a hundred rows at least also nearly so, or rising
+    from row to row, or called a number, key or code. Amounts, which differ as well, are none of these.
     """
     variable, values, arrow_type = column
     n_rows, head = len(values), values[:_SURE_ROWS]
@@ -57,7 +62,12 @@ def looks_like_identifier(column: Column) -> bool:
         return False
     if np.unique(head).size < head.size or np.unique(values).size < n_rows:
         return False
-    return variable.is_categorical or n_rows >= _SURE_ROWS or values.max() - values.min() == n_rows - 1
+    extent = values.max() - values.min() + 1.0
+    if variable.is_categorical or extent == n_rows:
+        return True
+    steps = np.diff(values)
+    is_counted = extent < _GAPS * n_rows or (steps > 0).all() or (steps < 0).all()
+    return n_rows >= _SURE_ROWS and bool(is_counted or _CALLED_SO.search(variable.name))
 
 
 def suspected_markers(column: Column, facts: Facts) -> dict[str, int]:

@@ -255,8 +255,8 @@ def safe(text: str) -> str:
 
     Examples
     --------
-    >>> ascii(safe("<b>\u202eabc\x00"))
-    "'&lt;b&gt;abc\\ufffd'"
+    >>> ascii(safe("<b>\u202eabc\x00 10\u202f000"))
+    "'&lt;b&gt;abc\\ufffd 10\\u202f000'"
     """
     return escape("".join(map(_safe_letter, text)))
 
@@ -264,7 +264,10 @@ def safe(text: str) -> str:
 def _safe_letter(letter: str) -> str:
     if letter.isprintable() or letter in "\t\n" or letter in _JOINERS:
         return letter
-    return "" if unicodedata.category(letter) == "Cf" else "\ufffd"
+    kind = unicodedata.category(letter)
+    if kind in ("Zs", "Co"):  # spaces of other widths, and letters of private use
+        return letter
+    return "" if kind == "Cf" else " " if letter == "\r" else "\ufffd"
 
 
 def path_of(points: Sequence[Point]) -> str:

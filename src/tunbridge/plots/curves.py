@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,10 +62,10 @@ def roc(
     """
     axes = new_axes(ax, 4.6, 4.6)
     axes.plot([0, 1], [0, 1], color=NEUTRAL, linewidth=0.8, linestyle=":", zorder=1)
-    for style, name, curve in _curves(came_true, probabilities, sample_weight):
+    for style, name, curve, again in _curves(came_true, probabilities, sample_weight):
         label = f"{name}area {curve.auc:.3f}"
         axes.plot(curve.false_positive_rate, curve.recall, label=label, **style)
-        _draw_band(axes, curve, band, style["color"], lambda c, at: np.interp(at, c.false_positive_rate, c.recall))
+        _draw_band(axes, again, band, style["color"], lambda c, at: np.interp(at, c.false_positive_rate, c.recall))
     return _framed(axes, "false positive rate", "recall (true positive rate)", "lower right")
 
 
@@ -97,10 +98,10 @@ def precision_recall(
     'precision'
     """
     axes = new_axes(ax, 4.6, 4.6)
-    for style, name, curve in _curves(came_true, probabilities, sample_weight):
+    for style, name, curve, again in _curves(came_true, probabilities, sample_weight):
         label = f"{name}average {curve.average_precision:.3f}"
         axes.plot(curve.recall[1:], curve.precision[1:], label=label, **style)
-        _draw_band(axes, curve, band, style["color"], lambda c, at: np.interp(at, c.recall[1:], c.precision[1:]))
+        _draw_band(axes, again, band, style["color"], lambda c, at: np.interp(at, c.recall[1:], c.precision[1:]))
     axes.axhline(curve.positives / (curve.positives + curve.negatives), color=NEUTRAL, linewidth=0.8, linestyle=":")
     return _framed(axes, "recall", "precision", "lower left")
 
@@ -135,7 +136,7 @@ def lift(
     'share of the rows, most probable first'
     """
     axes = new_axes(ax, 4.6, 4.6)
-    for style, name, curve in _curves(came_true, probabilities, sample_weight):
+    for style, name, curve, _ in _curves(came_true, probabilities, sample_weight):
         tenth = curve.lift[max(1, int(np.searchsorted(curve.share, 0.1, side="right")) - 1)]
         axes.plot(curve.share[1:], curve.lift[1:], label=f"{name}first tenth {tenth:.2f}", **style)
     axes.axhline(1.0, color=NEUTRAL, linewidth=0.8, linestyle=":")
@@ -178,7 +179,7 @@ def cost_curve(
     """
     axes = new_axes(ax, 4.6, 4.6)
     grid, highest = np.linspace(0.0, 1.0, 201), 0.0
-    for style, name, curve in _curves(came_true, probabilities, sample_weight):
+    for style, name, curve, _ in _curves(came_true, probabilities, sample_weight):
         cost = curve.cost(false_negative, false_positive)
         best, highest = curve.cheapest(false_negative, false_positive), max(highest, float(cost.max()))
         label = f"{name}least {cost.min():.3f} at {min(best, 1.0):.2f}"
@@ -290,32 +291,45 @@ def performance(
     return first
 
 
+Again = Callable[[np.random.Generator], Thresholds]
+"""Returns a curve of a bootstrap sample of the rows."""
+
+
 def _curves(
     came_true: ArrayLike, probabilities: Probabilities, weights: ArrayLike | None
-) -> Iterator[tuple[dict[str, Any], str, Thresholds]]:
-    """Yield how to draw each model, the beginning of its label, and its curve."""
+) -> Iterator[tuple[dict[str, Any], str, Thresholds, Again]]:
+    """Yield how to draw each model, the beginning of its label, its curve, and how to draw another sample of it."""
     given = probabilities if isinstance(probabilities, Mapping) else {"": probabilities}
     if not 1 <= len(given) <= len(COLOURS):
         raise DataError(f"a plot must show one to {len(COLOURS)} models; got {counted(len(given), 'model')}.")
     for i, (name, p) in enumerate(given.items()):
         style = {"color": COLOURS[i], "linestyle": _DASHES[i], "linewidth": 1.4, "zorder": 2}
-        yield style, f"{name}: " if name else "", Thresholds.of(came_true, p, weights)
+        yield (
+            style,
+            f"{name}: " if name else "",
+            Thresholds.of(came_true, p, weights),
+            _resampled(came_true, p, weights),
+        )
+
+
+def _resampled(came_true: ArrayLike, p: ArrayLike, weights: ArrayLike | None) -> Again:
+    n = np.size(p)
+    given = np.ones(n) if weights is None else np.asarray(weights, np.float64)
+    return lambda rng: Thresholds.of(came_true, p, given * rng.poisson(1.0, n))
 
 
 def _draw_band(
-    axes: Axes, curve: Thresholds, band: float | None, colour: str, at: Callable[[Thresholds, np.ndarray], np.ndarray]
+    axes: Axes, again: Again, band: float | None, colour: str, at: Callable[[Thresholds, np.ndarray], np.ndarray]
 ) -> None:
     """Draw between which values a curve lies in most of 200 bootstrap samples, in which each row counts Poisson(1)."""
     if band is None:
         return
     level = check_number("band", band, above=0, high=1)
     rng, grid = np.random.default_rng(0), np.linspace(0.0, 1.0, 101)
-    steps = [np.diff(side, prepend=0.0) for side in (curve.true_positives, curve.false_positives)]
     several = []
     for _ in range(_SAMPLES):
-        tp, fp = (np.cumsum(rng.poisson(step)).astype(np.float64) for step in steps)
-        if tp[-1] > 0 and fp[-1] > 0:
-            several.append(at(Thresholds(curve.thresholds, tp, fp), grid))
+        with suppress(DataError):  # no row of one side was drawn
+            several.append(at(again(rng), grid))
     if not several:
         return
     low, high = np.quantile(several, [0.5 - 0.5 * level, 0.5 + 0.5 * level], axis=0)

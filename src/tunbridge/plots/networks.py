@@ -118,6 +118,8 @@ class Drawing:
         """Write the picture to a .svg, .html, .dot, .png or .pdf file; the last two need Matplotlib."""
         place = Path(path)
         suffix = place.suffix.lower()
+        if not place.parent.is_dir():
+            raise DataError(f"a picture must go to a folder that exists; there is no {str(place.parent)!r}.")
         if suffix not in SUFFIXES:
             raise DataError(
                 f"a picture of a network must go to a file that ends in {listed(SUFFIXES)}; got {place.name!r}.",
@@ -255,7 +257,8 @@ def _graph_of(what: str, graph: object) -> DAG | CPDAG:
     found = getattr(graph, "network", None) or getattr(graph, "dag", None)
     if isinstance(found, BayesianNetwork | DAG):
         return _graph_of(what, found)
-    raise DataError(f"{what} must be a graph or a network; got {type(graph).__name__}.", parameter=what)
+    hint = f" Read it first: tb.read_network({graph!r})." if isinstance(graph, str) else ""
+    raise DataError(f"{what} must be a graph or a network; got {type(graph).__name__}.{hint}", parameter=what)
 
 
 def _text(value: object) -> str:

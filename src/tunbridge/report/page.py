@@ -265,8 +265,8 @@ def _pairs(pairs: Sequence[tuple[str, str, float, float]]) -> str:
         return ""
     rows = [[name_of(a), name_of(b), f"{bits:.3g}", f"{100 * share:.3g} %"] for a, b, bits, share in pairs]
     about = (
-        "Mutual information in bits, reduced by its expected value for independent columns, and as a share of the "
-        "smaller of the two entropies: 100 % if one column determines the other."
+        "Mutual information in bits, reduced by its expected value for independent columns; and, as it is in the rows, "
+        "as a share of the smaller of the two entropies: 100 % if one column determines the other."
     )
     header = ["column", "column", "bits", "share"]
     return (
@@ -285,7 +285,8 @@ def _network(shown: Shown | str) -> str:
     is_live = shown.data is not None
     how = (
         "Click a state to set it as evidence, and again to clear it: all probabilities change. Click a name for the "
-        "table of its probabilities. Wider arcs carry more mutual information."
+        "table of its probabilities. Wider arcs carry more mutual information. Arcs show dependence, not what causes "
+        "what: the data rarely determine their directions."
         if is_live
         else "These are the probabilities without evidence."
     )

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from tunbridge._core.check import check_integer, check_known, counted
+from tunbridge._core.check import check_integer, check_known, check_number, counted
 from tunbridge._core.progress import Progress, Report as Reporting, watched
 from tunbridge._core.replacing import replacing
 from tunbridge._core.seeds import RandomState, entropy_of
@@ -57,6 +57,7 @@ _BINS, _MOST_STATES, _FEW_ROWS, _FEW_STATES = 5, 100, 5, 10
 _SHOWN_COLUMNS, _SHOWN_STATES, _SHOWN_PAIRS, _HEIGHTS = 120, 6, 15, 24
 _LABELLED, _HELD_OUT, _CURVE_POINTS, _MOST_CLASSES, _CURVES = 400, 5_000, 200, 40, 5
 _MISTAKES, _SURE, _WEIGHTS, _ODD_ROWS = 4, 2, 8, 10
+_CONFIDENT = 0.8  # a probability, from which a wrong prediction is worth a second look
 _SHOWN_GONE = 12
 _WIDE = {1000: ("nb",), 200: ("nb", "tan")}  # the models that are quick for more columns
 _FAR = 10.0  # times the distance of the quartiles
@@ -160,6 +161,7 @@ def report(
     >>> found.save("play.html")                                                     # doctest: +SKIP
     """
     check_integer("max_columns", max_columns, low=2)
+    check_number("budget", budget, above=0)
     if output is not None:
         _check_output(output)
     file = Path(data) if isinstance(data, str | PathLike) else None
@@ -252,7 +254,7 @@ def _fact(column: Column, table: Table, gone: dict[str, str]) -> Fact:
     if variable.is_continuous:
         known = values[np.isfinite(values)]
         span = described(column, facts_of(values))[2]
-        heights = np.histogram(known, _HEIGHTS)[0] if known.size and known.min() < known.max() else ()
+        heights = _histogram(known) if known.size else ()
         return Fact(name, "number", span, n_missing, heights=tuple(map(float, heights)), left_out=left_out)
     if left_out and variable.n_states > _FEW_STATES:
         return Fact(name, "category", described(column, facts_of(values))[2], n_missing, left_out=left_out)
@@ -267,23 +269,33 @@ def _fact(column: Column, table: Table, gone: dict[str, str]) -> Fact:
     return Fact(name, "category", counted(len(states), "state"), n_missing, tuple(bars), left_out=left_out)
 
 
+def _histogram(values: np.ndarray) -> np.ndarray | tuple[()]:
+    """Return how many numbers lie in each of equal parts between the ends; nothing where these are the same."""
+    half = 0.5 * values  # the difference of the ends might overflow
+    low = half.min()
+    span = half.max() - low
+    if not span > 0.0:
+        return ()
+    return np.bincount(np.minimum((half - low) / span * _HEIGHTS, _HEIGHTS - 1).astype(int), minlength=_HEIGHTS)
+
+
 def _pairs(coded: Table) -> list[tuple[str, str, float, float]]:
     """Return the pairs with the most mutual information, in bits and as a share of the smaller entropy."""
     if coded.n_columns < 2 or not coded.n_rows:
         return []
-    names, bits, entropies = _information(coded)
+    names, bits, entropies, plain = _information(coded)
     i, j = np.triu_indices(len(names), 1)
     order = np.argsort(-bits[i, j], kind="stable")[:_SHOWN_PAIRS]
     found = []
     for a, b in zip(i[order].tolist(), j[order].tolist(), strict=True):
         least = min(entropies[a], entropies[b])
         if bits[a, b] > 0.0 < least:
-            found.append((names[a], names[b], float(bits[a, b]), float(min(1.0, bits[a, b] / least))))
+            found.append((names[a], names[b], float(bits[a, b]), float(min(1.0, plain[a, b] / least))))
     return found
 
 
-def _information(coded: Table) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return the mutual information of all pairs in bits, and the entropies.
+def _information(coded: Table) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray]:
+    """Return the mutual information of all pairs in bits, the entropies, and the information as it is in the rows.
 
     Of independent columns the expected value is (r − 1)(c − 1) / 2N nats (Miller 1955), which is taken off.
     """
@@ -292,7 +304,8 @@ def _information(coded: Table) -> tuple[list[str], np.ndarray, np.ndarray]:
     bias = np.outer(states - 1, states - 1) / (2.0 * np.maximum(found.rows, 1.0))
     bits = np.maximum(found.information - bias, 0.0) / np.log(2.0)
     np.fill_diagonal(bits, 0.0)
-    return [v.name for v in found.variables], bits, np.diagonal(found.information) / np.log(2.0)
+    plain = found.information / np.log(2.0)
+    return [v.name for v in found.variables], bits, np.diagonal(plain), plain
 
 
 # Network
@@ -337,7 +350,7 @@ def _left_out(gone: dict[str, str]) -> str:
 
 def _telling(coded: Table, target: str | None, n: int) -> list[str]:
     """Return the columns with the most mutual information with others, and the target, in their order."""
-    names, bits, _ = _information(coded)
+    names, bits, _, _ = _information(coded)
     total = np.sort(bits, axis=1)[:, -5:].sum(axis=1)
     if target in names:
         total += 2.0 * bits[names.index(str(target))]
@@ -434,7 +447,7 @@ def _classes(
     header, lines = choice.comparison.rows()
     kept = [i for i, name in enumerate(header) if name not in ("fit", "predict")]  # times differ from run to run
     shown = ([header[i] for i in kept], [[line[i] for i in kept] for line in lines])
-    texts = (choice.reason, choice.comparison.title() + ".", *choice.comparison.remarks())
+    texts = (choice.comparison.verdict(), choice.reason, choice.comparison.title() + ".", *choice.comparison.remarks())
     about = f"Below: {choice.name}, {found.n_folds}-fold cross-validation on {counted(len(p), 'row')}."
     n = len(p.classes)
     matrix = np.zeros((n, n))
@@ -528,12 +541,18 @@ def _surest(p: Predictions) -> list[int]:
 
 
 def _why(title: str, why: Any) -> Why:
-    first, *lines, last = why.rows()
+    first, *lines, last = [_worded(*row) for row in why.rows()]
     return Why(title, why.headline, (first, *lines[:_WEIGHTS], *_others(lines[_WEIGHTS:]), last))
 
 
+def _worded(feature: str, value: str, weight: float) -> tuple[str, str, float]:
+    """Return a line of an explanation whose conditions stand behind the value: «5, given recommend»."""
+    name, bar, given = feature.partition(" | ")
+    return name, f"{value} (given {given})" if bar else value, weight
+
+
 def _others(lines: Sequence[tuple[str, str, float]]) -> list[tuple[str, str, float]]:
-    return [(f"… {len(lines)} others", "", sum(weight for *_, weight in lines))] if lines else []
+    return [(f"… {counted(len(lines), 'other')}", "", sum(weight for *_, weight in lines))] if lines else []
 
 
 # Rows
@@ -548,6 +567,7 @@ def _odd_rows(table: Table, found: tuple[Predictions, np.ndarray] | None) -> tup
             f"Row {rows[p.rows[i]] + 1}: {p.classes[p.true[i]]}, but P({p.classes[p.predicted[i]]}) = "
             f"{p.proba[i, p.predicted[i]]:.3g}"
             for i in p.worst(_ODD_ROWS).tolist()
+            if p.proba[i, p.predicted[i]] >= _CONFIDENT
         ]
         odd.insert(0, ("Surely predicted, and wrong: is the class right?", tuple(worst)))
     return tuple(odd)

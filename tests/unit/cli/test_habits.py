@@ -8,7 +8,7 @@ import tunbridge as tb
 def test_other_words_for_commands(run, tennis, model):
     assert "Classes   play" in run("train", tennis, "-t", "play", "-o", "other.tb").stdout
     assert run("info", model).stdout == run("describe", model).stdout
-    assert "Pictures: --plot of evaluate" in run("plot", tennis, code=2).stderr
+    assert "Pictures: network draw, --plot of evaluate" in run("plot", tennis, code=2).stderr
     assert "Did you mean 'impute'" in run("fill", tennis, code=2).stderr
 
 

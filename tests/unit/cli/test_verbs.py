@@ -200,7 +200,7 @@ def test_parameters_of_the_library_are_found_in_its_source():
     [
         ("network predict", "Use tunbridge predict."),
         ("text evaluate", "Use tunbridge evaluate."),
-        ("network draw", "Pictures: --plot of evaluate, explain"),
+        ("network plot", "Pictures: network draw, --plot of evaluate, explain"),
         ("show", "Did you mean 'describe'?"),
         ("plot", "Use tunbridge describe for text."),
         ("xyz", "bayes, test, warmup, network, text, sequence."),

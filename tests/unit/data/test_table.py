@@ -87,6 +87,18 @@ def test_identifiers() -> None:
     assert as_table({"age": np.append(np.arange(199) * 7, 0)}).identifiers == ()
 
 
+def test_amounts_are_no_identifiers() -> None:
+    amounts = np.random.default_rng(0).choice(np.arange(20_000, 150_000), 300, replace=False)
+    assert as_table({"salary": amounts}).identifiers == ()
+    for name in ("order_no", "Kundennr", "CustomerID", "id", "Key"):
+        assert as_table({name: amounts}).identifiers == (name,)
+    for name in ("casino", "paid", "covid", "turnover"):
+        assert as_table({name: amounts}).identifiers == ()
+    assert as_table({"salary": np.sort(amounts)}).identifiers == ("salary",)
+    some = np.delete(np.arange(400), [3, 77, 200])
+    assert as_table({"customer": np.random.default_rng(1).permutation(some)}).identifiers == ("customer",)
+
+
 def test_constants() -> None:
     table = as_table({"a": ["x", "x", None], "b": [1.5, NAN, 1.5], "c": [1, 2, 3], "d": [None] * 3, "e": [True] * 3})
     assert table.constants == ("a", "b", "e")
@@ -342,8 +354,8 @@ def test_repr() -> None:
         "  wind    continuous   2.5 … 7",
         "  number  continuous   0 … 9007199254740992",
         "  gone    categorical  no states                                       all missing",
-        "  day     continuous   2020-01-01 … 2020-02-01",
-        "  time    continuous   1970-01-01 00:00:00 … 1970-01-01 00:00:01.500Z",
+        "  day     date         2020-01-01 … 2020-02-01",
+        "  time    date         1970-01-01 00:00:00 … 1970-01-01 00:00:01.500Z",
         "  lasts   continuous   5 … 6 s",
         "  still   continuous   1                                               constant",
     ]

@@ -55,6 +55,9 @@ def test_confidence_bands_hold_the_curve():
         assert -0.01 <= low < high <= 1.01
         narrow = draw(np.tile(true, 20), np.tile(p, 20), band=0.95).collections[0]
         assert _width(narrow) < 0.5 * _width(band)
+        weights = rng.random(300)
+        some, same = (draw(true, p, sample_weight=w, band=0.95).collections[0] for w in (weights, 1000 * weights))
+        np.testing.assert_allclose(some.get_paths()[0].vertices, same.get_paths()[0].vertices)
     with pytest.raises(tb.errors.DataError, match="band must be"):
         tb.plots.roc(true, p, band=95)
 

@@ -201,3 +201,7 @@ def test_what_needs_a_network(asia, tmp_path):
         tb.draw(3)
     with pytest.raises(DataError, match=r"must go to a file that ends in '.svg'.*; got 'x.jpg'"):
         tb.draw(asia).save(tmp_path / "x.jpg")
+    with pytest.raises(DataError, match="must go to a folder that exists"):
+        tb.draw(asia).save(tmp_path / "no" / "x.svg")
+    with pytest.raises(DataError, match=r"got str. Read it first: tb.read_network\('asia.bif'\)"):
+        tb.draw("asia.bif")

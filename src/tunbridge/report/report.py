@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -180,7 +181,9 @@ def report(
         step("page", 0.95)
         name = title or (file.name if file is not None else "A table")
         origin = file if source is None else Path(source)
-        recipe = _recipe(command or _call(file, target, seed), origin, table, seed)
+        given = {"target": target, "title": title, "network": None if network is None else "network"}
+        call = _call(file, seed, **given, budget=budget, max_columns=max_columns)
+        recipe = _recipe(command or call, origin, table, seed)
         odd = _odd_rows(table, found)
         made = datetime.now().astimezone().isoformat(timespec="seconds")
         html = page_of(Contents(f"Report: {name}", glance, shown, classes, odd, recipe, made))
@@ -475,13 +478,27 @@ def _curves(p: Predictions) -> Iterator[tuple[str, Thresholds]]:
 def _roc(p: Predictions) -> Iterator[Chart]:
     curves = []
     for name, found in _curves(p):
-        some = _some_points(len(found.thresholds))
+        some = np.union1d(_some_points(len(found.thresholds)), _hull(found))
         points = zip(found.false_positive_rate[some].tolist(), found.recall[some].tolist(), strict=True)
         curves.append((f"{name} (AUC {found.auc:.3f})", tuple(points)))
     if curves:
         title = f"ROC curve: {curves[0][0]}" if len(curves) == 1 else "ROC curves: each class against the others"
         mark = "roc-dot" if len(p.classes) == 2 else ""
         yield Chart(title, "false positive rate", "true positive rate", tuple(curves), mark=mark)
+
+
+def _hull(at: Thresholds) -> np.ndarray:
+    """Return the thresholds on the upper convex hull of the ROC curve: one of them has the least of any two costs."""
+    kept: list[int] = []
+    x, y = at.false_positive_rate, at.recall
+    for i in range(len(x)):
+        while len(kept) > 1:
+            a, b = kept[-2:]
+            if (x[b] - x[a]) * (y[i] - y[a]) < (y[b] - y[a]) * (x[i] - x[a]):
+                break
+            kept.pop()
+        kept.append(i)
+    return np.array(kept, np.intp)
 
 
 def _some_points(n: int) -> np.ndarray:
@@ -507,14 +524,14 @@ def _costs(p: Predictions) -> dict[str, Any] | None:
     if found is None:
         return None
     label, at = found
-    some = _some_points(len(at.thresholds))
+    some = _hull(at)
     return {
         "label": label,
         "positives": at.positives,
         "negatives": at.negatives,
-        "thresholds": [None if np.isinf(t) else round(t, 6) for t in at.thresholds[some].tolist()],
-        "recall": at.recall[some].round(6).tolist(),
-        "falseAlarms": at.false_positive_rate[some].round(6).tolist(),
+        "thresholds": [None if np.isinf(t) else t for t in at.thresholds[some].tolist()],
+        "recall": at.recall[some].tolist(),
+        "falseAlarms": at.false_positive_rate[some].tolist(),
     }
 
 
@@ -580,8 +597,10 @@ def _far_values(table: Table) -> list[str]:
         known = np.isfinite(values) if variable.is_continuous else np.zeros(0, bool)
         if known.sum() < 10 or variable.dates:
             continue
-        low, middle, high = np.quantile(values[known], [0.25, 0.5, 0.75])
-        times = np.abs(values - middle) / (high - low) if high > low else np.zeros(len(values))
+        half = 0.25 * np.where(known, values, 0.0)  # differences of numbers of any size
+        low, centre, high = np.quantile(half[known], [0.25, 0.5, 0.75])
+        times = np.abs(half - centre) / (high - low) if high > low else np.zeros(len(values))
+        middle = float(np.median(values[known])) if abs(centre) < 1e300 else 4.0 * centre
         far = np.flatnonzero(known & (times > _FAR))
         n_found += len(far)
         far = far[np.argsort(-times[far], kind="stable")[:_ODD_ROWS]]
@@ -609,9 +628,12 @@ def _repeated(table: Table) -> list[str]:
 # How to reproduce
 
 
-def _call(file: Path | None, target: str | None, seed: int) -> str:
-    """Return the Python call that makes the report."""
-    names = [repr(file.name) if file is not None else "data", *([f"target={target!r}"] if target is not None else [])]
+def _call(file: Path | None, seed: int, **given: object) -> str:
+    """Return the Python call that makes the report, with the arguments that differ from their defaults."""
+    usual = signature(report).parameters
+    names = [repr(file.name) if file is not None else "data"]
+    names += [f"{name}={value}" if name == "network" else f"{name}={value!r}" for name, value in given.items()
+              if value is not None and value != usual[name].default]  # fmt: skip
     return f"tunbridge.report({', '.join([*names, f'random_state={seed}'])})"
 
 

@@ -7,15 +7,19 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import tunbridge as tb
 from tunbridge.data.datasets import flu_malaria_fever, play_tennis
 from tunbridge.errors import DataError
 from tunbridge.report import page
+
+making = import_module("tunbridge.report.report")  # the package has the function of that name
 
 HOSTILE = ["<script>alert(1)</script>", "</script><!--", "\"'&amp;", "שלום \u200fabc", "__proto__", "x" * 200]
 
@@ -106,6 +110,46 @@ def test_the_classifiers_have_a_table_charts_and_a_matrix(fever, parsed):
     assert len(costs["thresholds"]) == len(costs["recall"]) == len(costs["falseAlarms"])
     assert costs["recall"][0] == 0.0
     assert costs["recall"][-1] == 1.0
+
+
+def test_costs_are_the_least_of_all_thresholds():
+    """Of any cost of a miss, on a rare class; the matrix and the AUC are scikit-learn's."""
+    rng = np.random.default_rng(0)
+    rare = rng.random(4000) < 0.03
+    rows = {"x": (rng.normal(size=4000) + 1.5 * rare).tolist(), "y": np.where(rare, "yes", "no").tolist()}
+    p = tb.compare_classifiers(rows, "y", ["nb"], keep_predictions=True, random_state=0).predictions()
+    at, costs = p.thresholds("yes"), making._costs(p)
+    assert len(costs["recall"]) < 60
+    for ratio in np.geomspace(0.1, 1000, 25):
+        n = costs["positives"] + costs["negatives"]
+        missed, alarms = 1 - np.array(costs["recall"]), np.array(costs["falseAlarms"])
+        least = (ratio * costs["positives"] * missed + costs["negatives"] * alarms).min() / n
+        assert least == pytest.approx(at.cost(ratio, 1.0).min(), rel=1e-9)
+    (roc,) = making._roc(p)
+    came = p.true == list(p.classes).index("yes")
+    assert f"AUC {roc_auc_score(came, p.proba[:, list(p.classes).index('yes')]):.3f}" in roc.title
+
+
+def test_the_call_has_what_was_given():
+    table = tb.datasets.flu_malaria_fever()
+    asia = tb.example_network("asia")
+    call = making._call(None, 3, target="fever", title="T", network="network", budget=15.0, max_columns=2)
+    assert call == "tunbridge.report(data, target='fever', title='T', network=network, max_columns=2, random_state=3)"
+    assert "budget=2.0" in tb.report(table, "fever", budget=2.0, progress=False).html
+    assert "network=network" in tb.report(asia.sample(50, random_state=0), network=asia, progress=False).html
+
+
+@pytest.mark.parametrize("x", [[0.3, 0.1 + 0.2], [1e308, -1e308], [1e16, 1e16 + 2], [5.0, 5.0]])
+def test_numbers_of_any_size_have_a_histogram(x):
+    table = tb.as_table({"x": x * 20, "y": list("ab") * 20})
+    assert len(making._fact(table.column("x"), table, {}).heights) == (24 if x[0] != x[1] else 0)
+    assert "The data at a glance" in tb.report(table, progress=False).html
+
+
+def test_copies_determine_each_other():
+    column = list("abcde") * 10
+    ((_, _, _, share),) = making._pairs(tb.as_table({"a": column, "b": column}))
+    assert share == pytest.approx(1.0)
 
 
 def test_everything_needed_to_make_it_again_is_there(parsed):

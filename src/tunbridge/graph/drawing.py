@@ -189,6 +189,12 @@ def short_name(name: str, most: int = _LETTERS) -> str:
     return plain if len(plain) <= most else f"{plain[: half + 1]}…{plain[half + 1 - most :]}"
 
 
+def state_texts(states: Sequence[object]) -> list[str]:
+    """Return distinct texts for states, of which 1 and "1" may both be one."""
+    texts = [str(state) for state in states]
+    return texts if len(set(texts)) == len(texts) else [repr(state) for state in states]
+
+
 def _size(node: Node) -> Point:
     """Return the size of a node with its label and bars."""
     width = text_width(short_name(node.name)) * (1.06 if node.bars else 1.0) + 2 * _PADDING

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunbridge._core.check import check_choice, did_you_mean, listed
+from tunbridge._core.check import check_choice, check_number, did_you_mean, listed
 from tunbridge._core.replacing import replacing
 from tunbridge.errors import DataError
 from tunbridge.graph import CPDAG, DAG
@@ -27,6 +27,7 @@ from tunbridge.graph.drawing import (
     lines_of,
     parts_of,
     short_name,
+    state_texts,
     svg_of,
     with_tip,
 )
@@ -207,7 +208,8 @@ def draw(
     nodes = [Node(name, mark="evidence" if name in known else "target" if name == target else "") for name in names]
     if net is not None and wanted:
         nodes = list(_monitored(net, known, nodes))
-    values = _strengths(net, strengths)
+    joined = {*plain.arcs, *getattr(plain, "edges", ())}
+    values = _strengths(net, joined, strengths)
     lines = _compared(plain, _graph_of("against", against), values) if against is not None else lines_of(plain, values)
     kind = "graph" if net is None else "network"
     given = f", given {', '.join(f'{n} = {_text(v)}' for n, v in known.items())}" if known else ""
@@ -275,7 +277,7 @@ def _monitored(net: BayesianNetwork, evidence: Mapping[str, Any], nodes: list[No
         posterior, states = found[node.name], net.variable(node.name).states
         if states is not None:
             shares = np.asarray(posterior.probabilities, float).ravel().tolist()
-            yield replace(node, bars=tuple(zip(map(str, states), shares, strict=True)))
+            yield replace(node, bars=tuple(zip(state_texts(states), shares, strict=True)))
         else:
             spread = f" ± {posterior.std:.3g}" if posterior.std > 0.0 else ""
             yield replace(node, note=f"{posterior.mean:.4g}{spread}")
@@ -285,24 +287,21 @@ def _monitored(net: BayesianNetwork, evidence: Mapping[str, Any], nodes: list[No
 
 
 def _strengths(
-    net: BayesianNetwork | None, strengths: str | Mapping[tuple[str, str], float] | None
+    net: BayesianNetwork | None, arcs: Collection[tuple[str, str]], given: str | Mapping[tuple[str, str], float] | None
 ) -> dict[tuple[str, str], float] | None:
     """Return how strong arcs are, the strongest 1."""
-    if strengths is None:
+    if given is None:
         return None
-    if isinstance(strengths, str):
-        check_choice("strengths", strengths, (INFORMATION,))
-        if net is None:
-            _no_network()
-        found = {arc: arc_information(net, *arc) for arc in net.arcs}
+    if isinstance(given, str):
+        check_choice("strengths", given, (INFORMATION,))
+        found = {arc: arc_information(net, *arc) for arc in net.arcs} if net is not None else {}
     else:
-        found = {(a, b): float(value) for (a, b), value in strengths.items()}
+        found = {arc: check_number(f"the strength of {arc!r}", value, low=0) for arc, value in given.items()}
+        odd = [arc for arc in found if arc not in arcs and arc[::-1] not in arcs]
+        if odd:
+            raise DataError(f"strengths must be those of arcs of the graph; got {odd[0]!r}.", parameter="strengths")
     largest = max(found.values(), default=0.0)
     return {arc: value / largest if largest > 0 else 0.0 for arc, value in found.items()}
-
-
-def _no_network() -> NoReturn:
-    raise DataError("strengths='information' must come with a network; got a graph.")
 
 
 def arc_information(net: BayesianNetwork, parent: str, child: str) -> float:

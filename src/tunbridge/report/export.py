@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from tunbridge.data import State
+from tunbridge.graph.drawing import state_texts
 from tunbridge.inference import Engine
 from tunbridge.inference.tree import Triangulation
 from tunbridge.network import BayesianNetwork
@@ -100,12 +100,6 @@ def network_data(net: BayesianNetwork) -> tuple[dict[str, Any] | None, str]:
         "cliques": cliques,
         "up": up,
     }, ""
-
-
-def state_texts(states: Sequence[State]) -> list[str]:
-    """Return distinct texts for states, of which 1 and "1" may both be one."""
-    texts = [str(state) for state in states]
-    return texts if len(set(texts)) == len(texts) else [repr(state) for state in states]
 
 
 def _values(tables: np.ndarray) -> list[float] | str:

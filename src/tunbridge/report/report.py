@@ -41,11 +41,11 @@ from tunbridge.evaluation.comparison import Comparison
 from tunbridge.evaluation.cross_validation import show_bar
 from tunbridge.evaluation.curves import Thresholds
 from tunbridge.evaluation.predictions import Predictions
-from tunbridge.graph.drawing import Line, Node, drawn
+from tunbridge.graph.drawing import Line, Node, drawn, state_texts
 from tunbridge.learning import learn_network
 from tunbridge.network import BayesianNetwork
 from tunbridge.plots.networks import arc_information
-from tunbridge.report.export import network_data, state_texts
+from tunbridge.report.export import network_data
 from tunbridge.report.page import Chart, Classes, Contents, Fact, Glance, Shown, Why, page_of
 
 BUDGET = 15.0

@@ -146,6 +146,11 @@ def test_many_states_are_abridged():
     assert len(shown) == 1 + 2 * 7 + 1
 
 
+def test_a_number_and_its_text_are_two_states():
+    net = tb.BayesianNetwork({"v": [1, "1"]}, [], {"v": [0.3, 0.7]})
+    assert titles(parsed(tb.draw(net, monitors=True)), "node") == ["v; 1 30.0 %; '1' 70.0 %"]
+
+
 def test_degenerate_graphs():
     assert "graph with 0 nodes" in tb.draw(tb.DAG()).svg
     assert "graph with 1 nodes and 0 arcs" in tb.draw(tb.DAG(["x"])).svg
@@ -187,6 +192,12 @@ def test_on_axes(asia):
         ({"target": "lungs"}, "target must name a node; got 'lungs'. Did you mean 'lung'"),
         ({"strengths": "width"}, "strengths must be"),
         ({"evidence": {"xray": "maybe"}}, "maybe"),
+        (
+            {"strengths": {("asia", "xray"): 1.0}},
+            "must be those of arcs of the graph; got .'asia', 'xray'.",
+        ),
+        ({"strengths": {("asia", "tub"): float("nan")}}, "the strength of"),
+        ({"strengths": {("asia", "tub"): -1.0}}, "the strength of"),
     ],
 )
 def test_wrong_settings(asia, how, message):

@@ -58,7 +58,6 @@ from tunbridge.probability.kernel_density import Points, log_density, points_of
 from tunbridge.probability.smoothing import Smoothing, as_smoothing, smooth
 
 _NORMAL = ("gaussian", "log-gaussian")
-_BINS = ("discretise", "category")
 
 _EXTENT_ROWS, _EXTENT_CELLS = 4096, 1 << 22
 _BLOCK_CELLS = 1 << 16
@@ -347,7 +346,7 @@ class NaiveBayesClassifier(BayesClassifier[Statistics]):
     ) -> Self:
         """Learn from further rows, which may have new categories and new classes.
 
-        The first batch fixes which columns are categorical, how numeric ones are modelled, and their bins. With
+        The first batch fixes which columns are categorical or text, how numeric ones are modelled, and their bins. With
         ``numeric="auto"`` it must have 20 rows or more for a choice; of fewer all numbers are Gaussian, with a warning.
 
         Parameters

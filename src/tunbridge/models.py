@@ -20,7 +20,7 @@ _NETWORK = "network"
 
 @uncollected()
 def load(path: str | PathLike[str]) -> Any:
-    """Return the model that a file holds, as it was saved: a classifier or a network.
+    """Return the model that a file holds, as it was saved: a classifier, a network, or a model of sequences.
 
     Examples
     --------
@@ -40,9 +40,9 @@ def load(path: str | PathLike[str]) -> Any:
         if (other := _network_file(path)) is not None:
             raise other from None
         raise
-    found = file_entry("classifier", kind)
+    found = file_entry("classifier", kind) or file_entry("model", kind)
     if found is None and kind != _NETWORK:
-        known = [_NETWORK, *(each.file for each in entries("classifier").values())]
+        known = [_NETWORK, *(each.file for role in ("classifier", "model") for each in entries(role).values())]
         raise FormatError(f"the model must be one of {listed(known)}; {path!s} holds {kind!r}. Is Tunbridge too old?")
     with rebuilding(str(path), kind):
         return _network(content) if found is None else found.load().from_content(content)

@@ -57,7 +57,7 @@ _PLACE, _ROW = (
 )  # the width of a place of a long arc, and how many of a layer have it: of more they are narrower
 _APART, _MOST_PLACES = 4_000, 8_000  # places up to which every arc has its own, and places in all
 _FAN = 10  # children without others of theirs that stand in one row; of more there are several rows
-_PORT, _CORNER = 9.0, 7.0  # the distance of the ends of arcs at a node, and their distance to its corner
+_PORT, _CORNER = 12.0, 7.0  # the distance of the ends of arcs at a node, and their distance to its corner
 _ASPECT = 1.6  # of rows of components
 
 
@@ -195,42 +195,44 @@ def _laid_out(
     x = _coordinates(order, steps, widths, len(nodes), (gap[0], 0.5 * gap[0] * narrow))
     tall = [max([boxes[nodes[i]][1] for i in row if i < len(nodes)], default=0.0) for row in order]
     tops = np.concatenate([[0.0], np.cumsum(np.array(tall[:-1]) + gap[1])]) if tall else np.zeros(0)
-    centres = {name: (x[i], float(tops[layer[i]] + 0.5 * tall[layer[i]])) for i, name in enumerate(nodes)}
-    below = _ports([(chain[0], chain[1]) for chain in chains], x, widths)
-    above = _ports([(chain[-1], chain[-2]) for chain in chains], x, widths)
+    centres = {name: (x[i], float(tops[layer[i]]) + 0.5 * boxes[name][1]) for i, name in enumerate(nodes)}
+    below = _ports([(chain[0], chain[1], x[chain[1]]) for chain in chains], x, widths)
+    aims = [x[chain[-2]] if len(chain) > 2 else first for chain, first in zip(chains, below, strict=True)]
+    above = _ports([(chain[-1], chain[-2], aim) for chain, aim in zip(chains, aims, strict=True)], x, widths)
     routes = {}
     for arc, chain, first, last in zip(arcs, chains, below, above, strict=True):
-        top, bottom = (float(centres[nodes[v]][1]) for v in (chain[0], chain[-1]))
-        top, bottom = top + 0.5 * boxes[nodes[chain[0]]][1], bottom - 0.5 * boxes[nodes[chain[-1]]][1]
         borders = [(float(tops[layer[v]]), float(tops[layer[v]] + tall[layer[v]])) for v in chain]
         through = [(x[v], y) for v, ends in zip(chain[1:-1], borders[1:-1], strict=True) for y in ends]
-        points = ((first, top), (first, borders[0][1]), *through, (last, borders[-1][0]), (last, bottom))
-        points = tuple(point for i, point in enumerate(points) if i == 0 or point != points[i - 1])
+        start = borders[0][0] + boxes[nodes[chain[0]]][1]
+        first_points = [(first, start), (first, borders[0][1])][: 1 + (start < borders[0][1])]
+        points = (*first_points, *through, (last, borders[-1][0]))
         routes[arc] = points if place[arc[0]] == chain[0] else points[::-1]
     width = max((x[i] + 0.5 * widths[i] for i in range(len(widths))), default=0.0)
     height = float(tops[-1] + tall[-1]) if tall else 0.0
     return Layout(centres, boxes, routes, width, height, n_crossings)
 
 
-def _ports(ends: Sequence[tuple[int, int]], x: Sequence[float], widths: Sequence[float]) -> list[float]:
-    """Return x of the ends of arcs at a node, each given with where its arc goes next.
+def _ports(ends: Sequence[tuple[int, int, float]], x: Sequence[float], widths: Sequence[float]) -> list[float]:
+    """Return x of the ends of arcs at a node, each given with the node or place where its arc goes, and at which x.
 
-    They are as near to the next place as the border and the distance of ends permit: least squares under an order.
-    Arcs that share the next place share the end.
+    They are as near to that as the border and the distance of ends permit: least squares under an order. Arcs that
+    share a place share the end.
     """
-    near: dict[int, set[int]] = {}
-    for v, w in ends:
-        near.setdefault(v, set()).add(w)
+    near: dict[int, dict[int, float]] = {}
+    for v, w, aim in ends:
+        near.setdefault(v, {})[w] = aim - x[v]
     found: dict[tuple[int, int], float] = {}
-    for v, some in near.items():
-        order = sorted(some, key=lambda w: (x[w], w))
+    for v, aims in near.items():
+        order = sorted(aims, key=lambda w: (aims[w], w))
         half = max(0.0, 0.5 * widths[v] - _CORNER)
         apart = min(_PORT, 2.0 * half / max(1, len(order) - 1))
-        reach = min(half, apart * (len(order) - 1))
-        wanted = [min(max(x[w] - x[v], -reach), reach) for w in order]
+        reach = min(half, apart * max(1, len(order) - 1))
+        wanted = [min(max(aims[w], -reach), reach) for w in order]
+        if len(order) == 1 and abs(aims[order[0]]) > reach:
+            wanted = [0.0]
         places = _spread(wanted, apart, half)
         found |= {(v, w): x[v] + place for w, place in zip(order, places, strict=True)}
-    return [found[end] for end in ends]
+    return [found[v, w] for v, w, _ in ends]
 
 
 def _spread(wanted: Sequence[float], apart: float, half: float) -> list[float]:

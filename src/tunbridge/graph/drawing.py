@@ -39,7 +39,7 @@ FONT, _LINE, _BAR, _BAR_HEIGHT = 12.0, 17.0, 64.0, 9.0
 _PADDING, _STATES, _LETTERS = 8.0, 8, 26  # around a label; bars of a node; letters of a name, at most
 _LEAST, _ENDS = 0.7, 20  # how far a picture shrinks in a narrow page; for how many ends of lines a node is widened
 _MARGIN, ARROW, _SAMPLE = 8.0, 8.0, 46.0  # around a picture; of a tip; of a line in a legend
-_WIDTHS = {**dict.fromkeys("fijlrtI.,:;|!'()[]/\\ ", 0.32), **dict.fromkeys("mwMW@%", 0.88)}
+_WIDTHS = {**dict.fromkeys("fijlrtI.,:;|!'()[]/\\ ", 0.32), **dict.fromkeys("wM", 0.88), **dict.fromkeys("mW@%", 0.98)}
 STYLE = """
 .tb-graph{font:12px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
 .tb-graph .box{fill:#fff;stroke:#5a5a5a}
@@ -211,7 +211,7 @@ def state_texts(states: Sequence[object]) -> list[str]:
 
 def _size(node: Node) -> Point:
     """Return the size of a node with its label and bars."""
-    width = text_width(short_name(node.name)) * (1.06 if node.bars else 1.0) + 2 * _PADDING
+    width = text_width(short_name(node.name)) * (1.1 if node.bars or node.note else 1.0) + 2 * _PADDING
     rows = _shown_bars(node)
     if node.note:
         width = max(width, text_width(node.note) + 2 * _PADDING)
@@ -393,19 +393,17 @@ def legend_of(picture: Picture) -> Legend | None:
     kinds = {kind: [line for line in picture.lines if line.kind == kind] for kind in KINDS}
     if not any(kinds[kind] for kind in ("added", "missing", "reversed")):
         return None
-    x, y = 0.0, picture.layout.height + 2 * _MARGIN
-    rows, widest = [], 0.0
-    for kind, lines in kinds.items():
-        if not lines:
-            continue
-        notes = list(dict.fromkeys(line.note for line in lines))
-        text = {"arc": "in both graphs", "edge": "in both graphs, undecided"}.get(kind, ", ".join(notes))
-        text, at = f"{text} ({len(lines)})", y + _PADDING + (len(rows) + 0.5) * _LINE
+    top, widest = picture.layout.height + 2 * _MARGIN, 0.0
+    rows: list[tuple[Line, tuple[Point, ...], Label]] = []
+    for kind, lines in ((kind, lines) for kind, lines in kinds.items() if lines):
+        notes = ", ".join(dict.fromkeys(line.note for line in lines))
+        text = {"arc": "in both graphs", "edge": "in both graphs, undecided"}.get(kind, notes) + f" ({len(lines)})"
+        y = top + _PADDING + (len(rows) + 0.5) * _LINE
         sample = Line("", "", kind, is_directed=any(line.is_directed for line in lines))
-        label = Label(x + 2 * _PADDING + _SAMPLE, at + 0.34 * FONT, text, "left")
-        rows.append((sample, ((x + _PADDING, at), (x + _PADDING + _SAMPLE, at)), label))
+        label = Label(2 * _PADDING + _SAMPLE, y + 0.34 * FONT, text, "left")
+        rows.append((sample, ((_PADDING, y), (_PADDING + _SAMPLE, y)), label))
         widest = max(widest, 1.12 * text_width(text))
-    return Legend((x, y, 3 * _PADDING + _SAMPLE + widest, 2 * _PADDING + len(rows) * _LINE), tuple(rows))
+    return Legend((0.0, top, 3 * _PADDING + _SAMPLE + widest, 2 * _PADDING + len(rows) * _LINE), tuple(rows))
 
 
 def size_of(picture: Picture) -> Point:

@@ -51,12 +51,9 @@ _REACH, _MOST_PAIRS = 120_000, 700_000  # pairs that are compared in one pass of
 _WITH_TIES, _SWAPS = 2, 10  # passes in which swaps may change nothing, and passes in all
 _STRAIGHT = (1.0, 2.0, 8.0)  # weight of an arc between two nodes, a node and a place, two places
 _LEFTWARDS = 1e-4  # weight of x itself, so that blocks do not float
-_PLACE, _ROW = (
-    8.0,
-    140,
-)  # the width of a place of a long arc, and how many of a layer have it: of more they are narrower
+_PLACE, _ROW = 8.0, 140  # the width of a place of a long arc; in layers with more of them than this it is less
 _APART, _MOST_PLACES = 4_000, 8_000  # places up to which every arc has its own, and places in all
-_FAN = 10  # children without others of theirs that stand in one row; of more there are several rows
+_FAN = 14  # children without others of theirs that stand in one row; of more there are several rows
 _PORT, _CORNER = 12.0, 7.0  # the distance of the ends of arcs at a node, and their distance to its corner
 _ASPECT = 1.6  # of rows of components
 
@@ -194,22 +191,41 @@ def _laid_out(
     widths = [boxes[nodes[i]][0] if i < len(nodes) else narrow * _PLACE for i in range(len(layer))]
     x = _coordinates(order, steps, widths, len(nodes), (gap[0], 0.5 * gap[0] * narrow))
     tall = [max([boxes[nodes[i]][1] for i in row if i < len(nodes)], default=0.0) for row in order]
-    tops = np.concatenate([[0.0], np.cumsum(np.array(tall[:-1]) + gap[1])]) if tall else np.zeros(0)
-    centres = {name: (x[i], float(tops[layer[i]]) + 0.5 * boxes[name][1]) for i, name in enumerate(nodes)}
+    tops = [sum(tall[:i]) + i * gap[1] for i in range(len(tall))]
+    heights = [boxes[name][1] for name in nodes]
+    found = _routes(chains, x, widths, heights, [(tops[row], tops[row] + tall[row]) for row in layer])
+    routes = {
+        arc: points if place[arc[0]] == chain[0] else points[::-1]
+        for arc, chain, points in zip(arcs, chains, found, strict=True)
+    }
+    centres = {name: (x[i], tops[layer[i]] + 0.5 * heights[i]) for i, name in enumerate(nodes)}
+    width = max((x[i] + 0.5 * widths[i] for i in range(len(widths))), default=0.0)
+    height = tops[-1] + tall[-1] if tall else 0.0
+    return Layout(centres, boxes, routes, width, height, n_crossings)
+
+
+def _routes(
+    chains: Sequence[Sequence[int]],
+    x: Sequence[float],
+    widths: Sequence[float],
+    heights: Sequence[float],
+    borders: Sequence[Point],
+) -> list[tuple[Point, ...]]:
+    """Return the points of each arc: the lower border of a node, both ends of its places, the upper border of a node.
+
+    The nodes of a layer stand at its upper border. Beside a taller node an arc goes straight down, to the lower one.
+    """
     below = _ports([(chain[0], chain[1], x[chain[1]]) for chain in chains], x, widths)
     aims = [x[chain[-2]] if len(chain) > 2 else first for chain, first in zip(chains, below, strict=True)]
     above = _ports([(chain[-1], chain[-2], aim) for chain, aim in zip(chains, aims, strict=True)], x, widths)
-    routes = {}
-    for arc, chain, first, last in zip(arcs, chains, below, above, strict=True):
-        borders = [(float(tops[layer[v]]), float(tops[layer[v]] + tall[layer[v]])) for v in chain]
-        through = [(x[v], y) for v, ends in zip(chain[1:-1], borders[1:-1], strict=True) for y in ends]
-        start = borders[0][0] + boxes[nodes[chain[0]]][1]
-        first_points = [(first, start), (first, borders[0][1])][: 1 + (start < borders[0][1])]
-        points = (*first_points, *through, (last, borders[-1][0]))
-        routes[arc] = points if place[arc[0]] == chain[0] else points[::-1]
-    width = max((x[i] + 0.5 * widths[i] for i in range(len(widths))), default=0.0)
-    height = float(tops[-1] + tall[-1]) if tall else 0.0
-    return Layout(centres, boxes, routes, width, height, n_crossings)
+    found = []
+    for chain, first, last in zip(chains, below, above, strict=True):
+        top, bottom = borders[chain[0]]
+        start = top + heights[chain[0]]
+        beside = [(first, bottom)] if start < bottom else []
+        through = [(x[v], y) for v in chain[1:-1] for y in borders[v]]
+        found.append(((first, start), *beside, *through, (last, borders[chain[-1]][0])))
+    return found
 
 
 def _ports(ends: Sequence[tuple[int, int, float]], x: Sequence[float], widths: Sequence[float]) -> list[float]:
@@ -304,9 +320,9 @@ def _fans(lines: Sequence[tuple[int, int]]) -> dict[int, int]:
     for a, b in lines:
         if parents[b] == 1 and b not in above:
             leaves.setdefault(a, []).append(b)
-    found = {}
+    found: dict[int, int] = {}
     for group in leaves.values():
-        long = ceil(len(group) / ceil((len(group) / _FAN) ** 0.5))
+        long = ceil(len(group) / ceil((len(group) / _FAN) ** 0.6))
         found |= {v: i // long for i, v in enumerate(sorted(group))}
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -16,6 +16,7 @@ import numpy as np
 
 from tunbridge._core.check import check_choice, check_number, did_you_mean, listed
 from tunbridge._core.replacing import replacing
+from tunbridge.data.variable import is_missing
 from tunbridge.errors import DataError
 from tunbridge.graph import CPDAG, DAG
 from tunbridge.graph.drawing import (
@@ -124,6 +125,8 @@ class Drawing:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the picture to a .svg, .html, .dot, .png or .pdf file; the last two need Matplotlib."""
+        if not isinstance(path, str | PathLike):
+            raise DataError(f"the file of a picture must be a path; got {type(path).__name__}.", parameter="path")
         place = Path(path)
         suffix = place.suffix.lower()
         if not place.parent.is_dir():
@@ -204,22 +207,30 @@ def draw(
     >>> picture.svg.startswith("<svg")
     True
     """
-    net = graph if isinstance(graph, BayesianNetwork) else None
-    plain = _graph_of("graph", graph)
+    shown = _graph_of("graph", graph)
+    net = shown if isinstance(shown, BayesianNetwork) else None
+    plain = _without_tables(shown)
     names = plain.nodes
     if target is not None and target not in names:
         hint = did_you_mean(target, names)
         raise DataError(f"target must name a node; got {target!r}. {hint}", parameter="target")
     if net is None and (evidence or monitors or isinstance(strengths, str)):
         raise DataError("evidence, monitors and strengths='information' must come with a network; got a graph.")
-    known = dict(evidence or {})
+    if before is not None and not isinstance(before, Drawing):
+        raise DataError(f"before must be a picture from tb.draw; got {type(before).__name__}.", parameter="before")
+    if evidence is not None and not isinstance(evidence, Mapping):
+        raise DataError(f"evidence must be a dict from variable to state; got {evidence!r}.", parameter="evidence")
+    known = {name: value for name, value in dict(evidence or {}).items() if not is_missing(value)}
     wanted = bool(known) if monitors is None else monitors
     nodes = [Node(name, mark="evidence" if name in known else "target" if name == target else "") for name in names]
-    if net is not None and wanted:
-        nodes = list(_monitored(net, known, nodes))
+    if net is not None and (wanted or evidence):  # evidence is checked in any case
+        monitored = list(_monitored(net, evidence or {}, nodes))
+        nodes = monitored if wanted else nodes
     joined = {*plain.arcs, *getattr(plain, "edges", ())}
     values = _strengths(net, joined, strengths)
-    lines = _compared(plain, _graph_of("against", against), values) if against is not None else lines_of(plain, values)
+    lines = lines_of(plain, values)
+    if against is not None:
+        lines = _compared(lines, plain, _without_tables(_graph_of("against", against)))
     kind = "graph" if net is None else "network"
     given = f", given {', '.join(f'{n} = {_text(v)}' for n, v in known.items())}" if known else ""
     title = f"{kind} with {len(names)} nodes and {len(plain.arcs) + len(getattr(plain, 'edges', ()))} arcs{given}"
@@ -271,16 +282,26 @@ def network(graph: DAG | CPDAG | BayesianNetwork | Drawing, *, ax: Axes | None =
     return axes
 
 
-def _graph_of(what: str, graph: object) -> DAG | CPDAG:
-    if isinstance(graph, BayesianNetwork):
-        return graph.dag
-    if isinstance(graph, DAG | CPDAG):
+def _graph_of(what: str, graph: object) -> DAG | CPDAG | BayesianNetwork:
+    """Return a graph or a network, or that of a result or a classifier that has one."""
+    if isinstance(graph, BayesianNetwork | DAG | CPDAG):
         return graph
-    found = getattr(graph, "network", None) or getattr(graph, "dag", None)
-    if isinstance(found, BayesianNetwork | DAG):
-        return _graph_of(what, found)
-    hint = f" Read it first: tb.read_network({graph!r})." if isinstance(graph, str) else ""
+    for name in ("network", "network_", "dag"):
+        found = getattr(graph, name, None)
+        if isinstance(found, BayesianNetwork | DAG):
+            return found
+    hint = ""
+    if isinstance(graph, str | PathLike):
+        hint = f" Read it first: tb.read_network({str(graph)!r})."
+    elif type(graph).__module__.startswith("networkx"):
+        hint = " Convert it first: tb.DAG.from_networkx(graph)."
+    elif isinstance(graph, list | tuple | set | dict):
+        hint = " Arcs make a graph: tb.DAG(arcs=[('a', 'b')])."
     raise DataError(f"{what} must be a graph or a network; got {type(graph).__name__}.{hint}", parameter=what)
+
+
+def _without_tables(graph: DAG | CPDAG | BayesianNetwork) -> DAG | CPDAG:
+    return graph.dag if isinstance(graph, BayesianNetwork) else graph
 
 
 def _text(value: object) -> str:
@@ -312,6 +333,9 @@ def _strengths(
     """Return how strong arcs are, the strongest 1."""
     if given is None:
         return None
+    if not isinstance(given, str | Mapping):
+        rule = "strengths must be 'information' or a mapping of arcs to numbers"
+        raise DataError(f"{rule}; got {type(given).__name__}.", parameter="strengths")
     if isinstance(given, str):
         check_choice("strengths", given, (INFORMATION,))
         found = {arc: arc_information(net, *arc) for arc in net.arcs} if net is not None else {}
@@ -341,14 +365,14 @@ def arc_information(net: BayesianNetwork, parent: str, child: str) -> float:
     return max(0.0, float(np.sum(joint[some] * np.log(joint[some] / outer[some]))))
 
 
-def _compared(graph: DAG | CPDAG, other: DAG | CPDAG, strengths: Mapping[tuple[str, str], float] | None) -> list[Line]:
+def _compared(lines: Iterable[Line], graph: DAG | CPDAG, other: DAG | CPDAG) -> list[Line]:
     """Return the lines of both graphs: common, added, missing and reversed ones."""
     if set(graph.nodes) != set(other.nodes):
         odd = sorted(set(graph.nodes) ^ set(other.nodes))
         raise DataError(f"two graphs that are compared must have the same nodes; {listed(odd, most=4)} differ.")
     theirs = {pair: line for line in lines_of(other) for pair in ((line.start, line.end), (line.end, line.start))}
     found = []
-    for line in lines_of(graph, strengths):
+    for line in lines:
         pair, their = (line.start, line.end), theirs.get((line.start, line.end))
         if their is None:
             kind, told = "added", "added"

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 LEGIBLE = 100
 """The largest number of nodes that get labels by default."""
 
-KINDS = ("arc", "edge", "added", "missing", "reversed")
-"""What a line can be: an arc, an edge without a direction, or a difference between two graphs."""
+KINDS = ("arc", "undecided", "edge", "added", "missing", "reversed")
+"""What a line can be: an arc, one whose direction may be reversed, an edge, or a difference between two graphs."""
 
 FONT, _LINE, _BAR, _BAR_HEIGHT = 12.0, 17.0, 64.0, 9.0
 _PADDING, _STATES, _LETTERS = 8.0, 8, 26  # around a label; bars of a node; letters of a name, at most
@@ -46,7 +46,7 @@ STYLE = """
 .tb-graph .added .line{stroke:#0072b2}.tb-graph .added .tip{fill:#0072b2}
 .tb-graph .missing .line{stroke:#b35900;stroke-dasharray:6 4}.tb-graph .missing .tip{fill:#b35900}
 .tb-graph .reversed .line{stroke:#a3307d}.tb-graph .reversed .tip{fill:#a3307d}
-.tb-graph .edge .line{stroke-dasharray:6 4}
+.tb-graph .edge .line,.tb-graph .undecided .line{stroke-dasharray:6 4}
 @media (prefers-color-scheme:dark){
 .tb-graph .box{fill:#22262b;stroke:#a8adb3}
 .tb-graph text{fill:#f0f0f0}.tb-graph .number{fill:#c8c8c8}

@@ -41,7 +41,14 @@ INFORMATION = "information"
 
 _MARGIN = 8.0
 _LARGEST = 4000.0  # of a picture in pixels, at 96 an inch
-_COLOURS = {"arc": NEUTRAL, "edge": NEUTRAL, "added": FOR, "missing": "#b35900", "reversed": "#a3307d"}
+_COLOURS = {
+    "arc": NEUTRAL,
+    "undecided": NEUTRAL,
+    "edge": NEUTRAL,
+    "added": FOR,
+    "missing": "#b35900",
+    "reversed": "#a3307d",
+}
 
 SUFFIXES = (".svg", ".html", ".dot", ".png", ".pdf")
 _PAGE = """<!doctype html>
@@ -79,6 +86,7 @@ _SCRIPT = """
 </script>"""
 _DOT_STYLES = {
     "edge": "dir=none, style=dashed",
+    "undecided": "style=dashed",
     "added": 'color="#0072b2"',
     "missing": 'color="#b35900", style=dashed',
     "reversed": 'color="#a3307d"',
@@ -370,7 +378,7 @@ def _points_per_unit(axes: Axes) -> float:
 
 def _draw_line(axes: Axes, line: Line, points: Any, unit: float) -> None:
     path, patches = matplotlib("matplotlib.path"), matplotlib("matplotlib.patches")
-    colour, dashed = _COLOURS[line.kind], line.kind in ("edge", "missing")
+    colour, dashed = _COLOURS[line.kind], line.kind in ("edge", "undecided", "missing")
     corners = None
     if line.kind != "edge":
         points, corners = with_tip(points, ARROW + line.width)

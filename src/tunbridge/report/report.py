@@ -36,10 +36,12 @@ from tunbridge.data.summary import described, facts_of
 from tunbridge.decisions.calibration import calibration_table
 from tunbridge.errors import DataError, TunbridgeError, TunbridgeWarning
 from tunbridge.evaluation import compare_classifiers
+from tunbridge.evaluation.candidates import as_candidates
 from tunbridge.evaluation.choice import ClassifierChoice, classify
 from tunbridge.evaluation.comparison import Comparison
 from tunbridge.evaluation.cross_validation import show_bar
 from tunbridge.evaluation.curves import Thresholds
+from tunbridge.evaluation.labelled import labelled
 from tunbridge.evaluation.predictions import Predictions
 from tunbridge.graph.drawing import Line, Node, drawn, state_texts
 from tunbridge.learning import learn_network
@@ -56,8 +58,9 @@ MOST_COLUMNS = 60
 
 _BINS, _MOST_STATES, _FEW_ROWS, _FEW_STATES = 5, 100, 5, 10
 _SHOWN_COLUMNS, _SHOWN_STATES, _SHOWN_PAIRS, _HEIGHTS = 120, 6, 15, 24
-_LABELLED, _HELD_OUT, _CURVE_POINTS, _MOST_CLASSES, _CURVES = 400, 5_000, 200, 40, 5
+_HELD_OUT, _CURVE_POINTS, _MOST_CLASSES, _CURVES = 5_000, 200, 40, 5
 _MISTAKES, _SURE, _WEIGHTS, _ODD_ROWS = 4, 2, 8, 10
+_RATIOS = 10.0 ** (np.arange(-20, 21) / 10.0)  # of the cost of a missed row to that of a false alarm: the slider
 _CONFIDENT = 0.8  # a probability, from which a wrong prediction is worth a second look
 _SHOWN_GONE = 12
 _WIDE = {1000: ("nb",), 200: ("nb", "tan")}  # the models that are quick for more columns
@@ -339,7 +342,7 @@ def _network(
         coded = coded.select(kept)
     try:
         net = learn_network(coded, random_state=seed, progress=lambda what, _: step(f"network: {what}", 0.1))
-        return _shown(net, notes, target)
+        return _shown(net, notes, target, is_learned=True)
     except TunbridgeError as error:
         return f"No network could be learned: {error}"
 
@@ -361,7 +364,7 @@ def _telling(coded: Table, target: str | None, n: int) -> list[str]:
     return [names[i] for i in np.sort(np.argsort(-total, kind="stable")[:n]).tolist()]
 
 
-def _shown(net: BayesianNetwork, notes: Sequence[str], target: str | None) -> Shown:
+def _shown(net: BayesianNetwork, notes: Sequence[str], target: str | None, *, is_learned: bool = False) -> Shown:
     """Return a network with its picture and, unless it is too large, the data for the engine."""
     data, reason = network_data(net)
     lines = list(notes)
@@ -375,12 +378,13 @@ def _shown(net: BayesianNetwork, notes: Sequence[str], target: str | None) -> Sh
     nodes = [_node(net, name, marginals.get(name), target) for name in net.nodes]
     bits = {arc: arc_information(net, *arc) / np.log(2.0) for arc in net.arcs} if data is not None else {}
     most = max(bits.values(), default=0.0) or 1.0
+    edges = set(map(frozenset, net.dag.cpdag().edges)) if is_learned else set()
+    kinds = {arc: "undecided" if frozenset(arc) in edges else "arc" for arc in net.arcs}
     if bits:
-        arcs = [Line(*arc, strength=bits[arc] / most, note=f"{bits[arc]:.3g} bits") for arc in net.arcs]
+        arcs = [Line(*arc, kinds[arc], bits[arc] / most, f"{bits[arc]:.3g} bits") for arc in net.arcs]
     else:
-        arcs = [Line(*arc) for arc in net.arcs]
-    picture = drawn(nodes, arcs, labels=len(nodes) <= _LABELLED)
-    return Shown(net, picture, data, tuple(lines), target if target in net.nodes else None)
+        arcs = [Line(*arc, kinds[arc]) for arc in net.arcs]
+    return Shown(net, drawn(nodes, arcs), data, tuple(lines), target if target in net.nodes else None, is_learned)
 
 
 def _node(net: BayesianNetwork, name: str, posterior: Any, target: str | None) -> Node:
@@ -417,7 +421,8 @@ def _classified(
     except TunbridgeError as error:
         return f"There is no comparison of classifiers: {error}", None, None
     predictions = found.predictions()
-    return _classes(choice, found, predictions, coded, rows, gone), choice, (predictions, rows)
+    whys = tuple(_whys(choice, found, coded.take(rows), rows))
+    return _classes(choice, found, predictions, gone, whys), choice, (predictions, rows)
 
 
 def _part(step: Reporting, low: float, high: float) -> Reporting:
@@ -439,31 +444,34 @@ def _sample(rows: np.ndarray, seed: int) -> np.ndarray:
 
 
 def _classes(
-    choice: ClassifierChoice,
-    found: Comparison,
-    p: Predictions,
-    table: Table,
-    rows: np.ndarray,
-    gone: dict[str, str],
+    choice: ClassifierChoice, found: Comparison, p: Predictions, gone: dict[str, str], whys: tuple[Why, ...]
 ) -> Classes:
     """Return what is shown of the classifiers."""
     header, lines = choice.comparison.rows()
     kept = [i for i, name in enumerate(header) if name not in ("fit", "predict")]  # times differ from run to run
     shown = ([header[i] for i in kept], [[line[i] for i in kept] for line in lines])
     texts = (choice.comparison.verdict(), choice.reason, choice.comparison.title() + ".", *choice.comparison.remarks())
-    about = f"Below: {choice.name}, {found.n_folds}-fold cross-validation on {counted(len(p), 'row')}."
-    n = len(p.classes)
-    matrix = np.zeros((n, n))
-    np.add.at(matrix, (p.true, p.predicted), p.weights)
+    about = (
+        f"All figures and explanations below are those of {choice.name} in {found.n_folds}-fold cross-validation on "
+        f"{counted(len(p), 'row')}: no row is predicted or explained by a model that was trained on it."
+    )
     left_out = [_left_out(gone)] if gone else []
     return Classes(
         (*texts, *left_out, about),
         shown,
         (*_roc(p), _reliability(p)),
-        (tuple(map(str, p.classes)), matrix) if n <= _MOST_CLASSES else None,
+        _confusion(p),
         _costs(p),
-        tuple(_whys(choice, found, p, table, rows)),
+        whys,
     )
+
+
+def _confusion(p: Predictions) -> tuple[tuple[str, ...], np.ndarray] | None:
+    """Return the classes, and the weight of the rows of each class that are predicted as each; not of many classes."""
+    n = len(p.classes)
+    counts = np.zeros((n, n))
+    np.add.at(counts, (p.true, p.predicted), p.weights)
+    return (tuple(map(str, p.classes)), counts) if n <= _MOST_CLASSES else None
 
 
 def _curves(p: Predictions) -> Iterator[tuple[str, Thresholds]]:
@@ -519,14 +527,20 @@ def _reliability(p: Predictions) -> Chart:
 
 
 def _costs(p: Predictions) -> dict[str, Any] | None:
-    """Return the data of the slider: what thresholds on the probability of the rarest of two classes do."""
+    """Return the data of the slider: what thresholds on the probability of the rarest of two classes do.
+
+    ``rule`` has for each position of the slider the place of the threshold that has the least expected cost.
+    """
     found = next(_curves(p), None) if len(p.classes) == 2 else None
     if found is None:
         return None
     label, at = found
-    some = _hull(at)
+    rules = np.array([at.place(t) for t in (1.0 / (1.0 + _RATIOS)).tolist()])
+    some = np.union1d(_hull(at), rules)
     return {
         "label": label,
+        "code": p.code_of(None),
+        "rule": np.searchsorted(some, rules).tolist(),
         "positives": at.positives,
         "negatives": at.negatives,
         "thresholds": [None if np.isinf(t) else t for t in at.thresholds[some].tolist()],
@@ -535,18 +549,29 @@ def _costs(p: Predictions) -> dict[str, Any] | None:
     }
 
 
-def _whys(choice: ClassifierChoice, found: Comparison, p: Predictions, table: Table, rows: np.ndarray) -> Iterator[Why]:
-    """Yield explanations: of the rows that are predicted right with the most certainty, and of the worst mistakes."""
+def _whys(choice: ClassifierChoice, found: Comparison, table: Table, rows: np.ndarray) -> Iterator[Why]:
+    """Yield explanations: of the rows that are predicted right with the most certainty, and of the worst mistakes.
+
+    Each row of the table, which has these numbers in the data, is explained by a model that was not trained on it.
+    """
+    p = found.predictions()
     if hasattr(choice.classifier, "explain"):
         for i in _surest(p):
-            k = int(p.true[i])
-            row = int(rows[p.rows[i]])
-            why = choice.classifier.explain(table.drop([choice.comparison.target]).take([row]), label=p.classes[k])[0]
-            yield _why(f"Row {row + 1}: {p.classes[k]}, predicted right", why)
+            label = p.classes[p.true[i]]
+            model = _fold_model(found, p, table, int(p.folds[i]))
+            why = model.explain(table.drop([found.target]).take([p.rows[i]]), label=label)[0]
+            yield _why(f"Row {rows[p.rows[i]] + 1}: {label}, predicted right", why)
     for each in found.mistakes(n=_MISTAKES):
         if each.explanation is not None:
             title = each.headline().replace(f"Row {each.row + 1}:", f"Row {rows[each.row] + 1}:", 1)
             yield _why(title, each.explanation)
+
+
+def _fold_model(found: Comparison, p: Predictions, table: Table, fold: int) -> Any:
+    """Return the only model of a comparison as it was when this fold was held out: learned from all other rows."""
+    (candidate,) = as_candidates(found.best, random_state=found.random_state)
+    train = np.setdiff1d(np.arange(table.n_rows), p.rows[p.folds == fold])
+    return candidate.fitted(labelled(table.take(train), found.target))
 
 
 def _surest(p: Predictions) -> list[int]:

@@ -144,6 +144,7 @@
   byId("clear")?.addEventListener("click", () => clearEvidence());
 
   const NARROWER = 0.75; // letters are still legible at this share of their size
+  const NARROWEST = 0.4; // nodes of an overview can still be clicked
 
   /** Fit the picture to the width of the window, or show it in its size. */
   function fit(isFit) {
@@ -155,7 +156,7 @@
     const room = byId("picture").parentElement.clientWidth;
     const width = Number(byId("picture").getAttribute("width"));
     const isOverview = byId("picture").hasAttribute("data-overview");
-    fit(width > room && (isOverview || NARROWER * width <= room));
+    fit(width > room && (isOverview ? NARROWEST : NARROWER) * width <= room);
     byId("fit").addEventListener("click", () => fit(!byId("picture").classList.contains("fit")));
   }
 
@@ -246,7 +247,7 @@
     const found = all.filter(({ name, bits }) => bits >= 0.00005 && !(name in given));
     if (found.length === 0) {
       const item = document.createElement("li");
-      const reason = isKnown ? "It is known." : "No other variable is informative.";
+      const reason = isKnown ? "Its state is known." : "No other variable is informative.";
       item.textContent = posteriors === null ? "The evidence is impossible." : reason;
       byId("tells").replaceChildren(item);
       return;
@@ -279,7 +280,7 @@
     byId("ratio").textContent = plain(ratio);
     slider.setAttribute("aria-valuetext", `${plain(ratio)} times`);
     const made = `Rows with P(${label}) ≥ ${threshold} are predicted as ${label}.`;
-    const found = `This finds ${percent(recall[at])} % of them; ${percent(falseAlarms[at])} % of the other rows are false alarms.`;
+    const found = `This finds ${percent(recall[at])} % of the rows with ${label}; ${percent(falseAlarms[at])} % of the others are false alarms.`;
     const unit = `The cost per row is ${plain(cost[at])} (a false alarm costs 1)`;
     const least = best === 0 ? `predicting no row as ${label}` : `a threshold of ${plain(thresholds[best])}`;
     const rest = cost[at] - cost[best] > 1e-12 ? `; on these rows ${least} would cost least, ${plain(cost[best])}.` : ", the least of all thresholds on these rows.";

@@ -98,10 +98,13 @@ class Why(NamedTuple):
 
 
 class Classes(NamedTuple):
-    """The comparison of classifiers, and what the best one predicts of held-out rows."""
+    """The comparison of classifiers, with notes; and what the best one predicts of held-out rows."""
 
     lines: tuple[str, ...]
     table: tuple[Sequence[str], Sequence[Sequence[str]]]
+    notes: tuple[str, ...]
+    best: str
+    about: str
     charts: tuple[Chart, ...] = ()
     matrix: tuple[tuple[str, ...], np.ndarray] | None = None
     costs: dict[str, Any] | None = None
@@ -184,7 +187,8 @@ def page_of(contents: Contents) -> str:
         section("rows", "Rows worth a second look", _odd(contents.odd)),
         section("recipe", "How to reproduce", _recipe(contents.recipe, contents.made)),
     ]
-    links = [("data", "Data"), ("network", "Network"), ("classes", "Classes"), ("rows", "Rows"), ("recipe", "Recipe")]
+    names = ("Data", "Network", "Classification", "Rows", "Reproduce")
+    links = zip(("data", "network", "classes", "rows", "recipe"), names, strict=True)
     nav = tag("nav", *(tag("a", text, href=f"#{name}") for name, text in links), aria_label="Sections")
     header = tag("header", tag("h1", title), nav)
     style, scripts = STYLE + _file("page.css"), _scripts(shown)
@@ -265,7 +269,7 @@ def _bars(bars: Sequence[tuple[str, float]]) -> str:
 
 
 def _labelled_bar(label: str, share: float) -> list[str]:
-    number = tag("span", percent(share), class_="number")
+    number = tag("span", percent(share), class_="number share")
     return [tag("span", name_of(label), class_="label", title=label), rail(share), number]
 
 
@@ -294,8 +298,8 @@ def _pairs(pairs: Sequence[tuple[str, str, float, float]]) -> str:
         return ""
     rows = [[name_of(a), name_of(b), f"{bits:.3g}", f"{100 * share:.3g} %"] for a, b, bits, share in pairs]
     about = (
-        "Mutual information in bits, reduced by its expected value for independent columns; and, as it is in the rows, "
-        "as a share of the smaller of the two entropies: 100 % if one column determines the other."
+        "Mutual information in bits, minus its expected value for independent columns; without this correction also as "
+        "a share of the smaller entropy: 100 % if one column determines the other."
     )
     header = ["column", "column", "bits", "share"]
     return (
@@ -335,10 +339,11 @@ def _how(shown: Shown) -> str:
         )
         return f"{size}Search for a variable or click a node to see {what}."
     if shown.data is None:
-        return "These are the probabilities without evidence. Click a name for its conditional probability table."
+        what = "These are the probabilities without evidence, in per cent."
+        return f"{what} Click a name for its conditional probability table."
     return (
-        "Click a state to set it as evidence, and again to clear it: all probabilities change. Click a name for its "
-        "conditional probability table."
+        "Click a state to set it as evidence, and again to clear it: all probabilities are updated. Click a name for "
+        "its conditional probability table. Probabilities are in per cent."
     )
 
 
@@ -475,11 +480,13 @@ def _button(v: int, s: int, state: str, share: float, *, is_live: bool) -> str:
 def _strengths(shown: Shown) -> str:
     """Return the arcs with their mutual information, the strongest first."""
     lines = sorted(shown.picture.lines, key=lambda line: -(line.strength or 0.0))
+    if not lines:
+        return tag("p", "The network has no arcs: no column depends on another one.")
     rows = [[name_of(line.start), name_of(line.end), safe(line.note)] for line in lines]
-    if not rows:
-        return tag("p", "There are no arcs: the columns tell nothing of each other.")
-    table = table_of(["parent", "child", "mutual information"], rows, label="arcs", left=2)
-    return tag("details", tag("summary", "Strength of the arcs"), table, id="strengths")
+    n = 3 if any(line.note for line in lines) else 2
+    table = table_of(["parent", "child", "mutual information"][:n], [row[:n] for row in rows], label="arcs", left=2)
+    title = "Strength of the arcs" if n == 3 else "List of the arcs"
+    return tag("details", tag("summary", title), table, id="strengths")
 
 
 def _sensitivity(shown: Shown) -> str:
@@ -530,17 +537,23 @@ def _classes(found: Classes | str) -> str:
         return tag("p", safe(found))
     header, rows = found.table
     cells = [[name_of(row[0]), *map(safe, row[1:])] for row in rows]
-    parts = [
-        "".join(tag("p", safe(line)) for line in found.lines),
-        table_of([*map(safe, header)], cells, label="classifiers"),
-    ]
+    parts = ["".join(tag("p", safe(line)) for line in found.lines)]
+    parts.append(table_of([*map(safe, header)], cells, label="classifiers"))
+    if found.notes:
+        parts.append(list_of(found.notes))
+    parts.append(tag("h3", safe(found.best)) + tag("p", safe(found.about)))
     parts.append(tag("div", *map(_chart, found.charts), class_="charts"))
     if found.costs is not None:
         parts.append(_costs(found.costs))
     if found.matrix is not None:
         parts.append(_matrix(*found.matrix, found.costs))
     if found.whys:
-        parts.append(tag("h3", "Why: the surest and the worst predictions"))
+        about = (
+            "Contributions to the log-odds (natural logarithms) of the predicted class against the next one: to the "
+            "right for it, to the left against it."
+        )
+        parts.append(tag("h3", "Explanations: the most confident right predictions and the worst mistakes"))
+        parts.append(tag("p", about, class_="soft"))
         parts.append(tag("div", *map(_why, found.whys), class_="cards wide-cards"))
     return "".join(parts)
 
@@ -615,9 +628,10 @@ def _matrix(names: Sequence[str], counts: np.ndarray, costs: dict[str, Any] | No
 
 def _why(why: Why) -> str:
     """Return the weights of a row's values as bars to the right (for) and to the left (against)."""
-    most = max((abs(w) for _, _, w in why.rows if np.isfinite(w)), default=0.0) or 1.0
+    *parts, (end, _, total) = why.rows
+    most = max((abs(w) for _, _, w in parts if np.isfinite(w)), default=0.0) or 1.0
     lines = []
-    for feature, value, weight in why.rows:
+    for feature, value, weight in parts:
         size = 50.0 * min(1.0, abs(weight) / most)
         place = f'x="{50 - size if weight < 0 else 50:.1f}%" width="{size:.1f}%" height="100%"'
         inner = f'<rect class="{"for" if weight > 0 else "against"}" {place}/>'
@@ -626,7 +640,8 @@ def _why(why: Why) -> str:
         )
         label = tag("span", name_of(feature), f" = {name_of(value)}" if value else "", class_="label")
         lines.append(tag("li", label, bar, tag("span", f"{weight:+.2f}", class_="number")))
-    weights = tag("ul", *lines, class_="bars why")
+    ends = [tag("span", safe(end), class_="label"), tag("span"), tag("span", f"{total:+.2f}", class_="number")]
+    weights = tag("ul", *lines, tag("li", *ends), class_="bars why")
     return tag("div", tag("h4", safe(why.title)), tag("p", safe(why.head), class_="soft"), weights)
 
 

@@ -182,14 +182,15 @@ def report(
         shown = _network(coded, gone, target, network, max_columns, seed, step)
         classes, choice, found = _classified(table, target, budget, seed, step)
         step("page", 0.95)
-        name = title or (file.name if file is not None else "A table")
+        name = title or (file.name if file is not None else "")
+        heading = f"Report: {name}" if name else "Data report"
         origin = file if source is None else Path(source)
         given = {"target": target, "title": title, "network": None if network is None else "network"}
         call = _call(file, seed, **given, budget=budget, max_columns=max_columns)
         recipe = _recipe(command or call, origin, table, seed)
         odd = _odd_rows(table, found)
         made = datetime.now().astimezone().isoformat(timespec="seconds")
-        html = page_of(Contents(f"Report: {name}", glance, shown, classes, odd, recipe, made))
+        html = page_of(Contents(heading, glance, shown, classes, odd, recipe, made))
     done = DataReport(html, shown.net if isinstance(shown, Shown) else None, choice)
     if output is not None:
         done.save(output)
@@ -327,7 +328,7 @@ def _network(
     step: Reporting,
 ) -> Shown | str:
     """Return the network to show, or why there is none."""
-    left_out = _left_out(gone)
+    left_out = _left_out(gone, "Not in the network")
     notes = [left_out] if left_out else []
     if given is not None:
         return _shown(given, [], target)
@@ -347,11 +348,11 @@ def _network(
         return f"No network could be learned: {error}"
 
 
-def _left_out(gone: dict[str, str]) -> str:
+def _left_out(gone: dict[str, str], where: str) -> str:
     """Return which columns were left out, and why; of many the first ones."""
     some = [f"{name} ({what})" for name, what in gone.items()][:_SHOWN_GONE]
     more = [f"and {counted(len(gone) - len(some), 'more column')}"] if len(gone) > len(some) else []
-    return f"Left out: {', '.join([*some, *more])}." if some else ""
+    return f"{where}: {', '.join([*some, *more])}." if some else ""
 
 
 def _telling(coded: Table, target: str | None, n: int) -> list[str]:
@@ -406,7 +407,7 @@ def _classified(
 ) -> tuple[Classes | str, ClassifierChoice | None, tuple[Predictions, np.ndarray] | None]:
     """Return the comparison of classifiers, or why there is none; the best; and its predictions with row numbers."""
     if target is None:
-        return "No target was named: give the column of the classes (target, or --target).", None, None
+        return "No target was given. Name the column of the classes with target=… or --target.", None, None
     try:
         coded, present = with_classes(table, target, hint="Put it into bins, such as with --target-bins 3.")
         step("classifiers", 0.3)
@@ -450,18 +451,22 @@ def _classes(
     header, lines = choice.comparison.rows()
     kept = [i for i, name in enumerate(header) if name not in ("fit", "predict")]  # times differ from run to run
     shown = ([header[i] for i in kept], [[line[i] for i in kept] for line in lines])
-    texts = (choice.comparison.verdict(), choice.reason, choice.comparison.title() + ".", *choice.comparison.remarks())
+    verdict = choice.comparison.verdict()
+    texts = [verdict if verdict != f"Lowest log-loss: {choice.name}." else "", choice.reason, choice.comparison.title()]
     about = (
-        f"All figures and explanations below are those of {choice.name} in {found.n_folds}-fold cross-validation on "
+        f"The figures and explanations below come from {found.n_folds}-fold cross-validation on "
         f"{counted(len(p), 'row')}: no row is predicted or explained by a model that was trained on it."
     )
-    left_out = [_left_out(gone)] if gone else []
+    left_out = [_left_out(gone, "Not used as features")] if gone else []
     return Classes(
-        (*texts, *left_out, about),
+        tuple(f"{text.rstrip('.')}." for text in texts if text),
         shown,
-        (*_roc(p), _reliability(p)),
+        (*choice.comparison.remarks(), *left_out),
+        f"The best classifier: {choice.name}",
+        about,
+        (*_roc(p, found.target), _reliability(p, found.target)),
         _confusion(p),
-        _costs(p),
+        _costs(p, found.target),
         whys,
     )
 
@@ -483,9 +488,10 @@ def _curves(p: Predictions) -> Iterator[tuple[str, Thresholds]]:
             yield str(p.classes[k]), p.thresholds(p.classes[k])
 
 
-def _roc(p: Predictions) -> Iterator[Chart]:
+def _roc(p: Predictions, target: str) -> Iterator[Chart]:
     curves = []
     for name, found in _curves(p):
+        name = f"{target} = {name}" if len(p.classes) == 2 else name
         some = np.union1d(_some_points(len(found.thresholds)), _hull(found))
         points = zip(found.false_positive_rate[some].tolist(), found.recall[some].tolist(), strict=True)
         curves.append((f"{name} (AUC {found.auc:.3f})", tuple(points)))
@@ -513,20 +519,20 @@ def _some_points(n: int) -> np.ndarray:
     return np.unique(np.linspace(0, n - 1, _CURVE_POINTS).round().astype(int))
 
 
-def _reliability(p: Predictions) -> Chart:
+def _reliability(p: Predictions, target: str) -> Chart:
     """Return whether probabilities are frequencies: of the rarest of two classes, of several of the predicted one."""
     k = p.code_of(None)
-    what = str(p.classes[k]) if len(p.classes) == 2 else "the predicted class"
+    what = f"P({target} = {p.classes[k]})" if len(p.classes) == 2 else "the predicted class"
     came, shares = (p.true == k, p.proba[:, k]) if len(p.classes) == 2 else (p.true == p.predicted, p.proba.max(axis=1))
     found = calibration_table(came, np.clip(shares, 0.0, 1.0), sample_weight=p.weights)
     sizes = 2.5 + 9.0 * np.sqrt(found.n_rows / found.n_rows.sum())
     points = tuple(zip(found.predicted.tolist(), found.observed.tolist(), sizes.tolist(), strict=True))
     line = tuple((x, y) for x, y, _ in points)
-    title = f"Calibration of {what} (mean error {found.error:.3f})"
+    title = f"Calibration of {what}: mean error {found.error:.3f}"
     return Chart(title, "predicted probability", "observed frequency", ((what, line),), points)
 
 
-def _costs(p: Predictions) -> dict[str, Any] | None:
+def _costs(p: Predictions, target: str) -> dict[str, Any] | None:
     """Return the data of the slider: what thresholds on the probability of the rarest of two classes do.
 
     ``rule`` has for each position of the slider the place of the threshold that has the least expected cost.
@@ -538,7 +544,7 @@ def _costs(p: Predictions) -> dict[str, Any] | None:
     rules = np.array([at.place(t) for t in (1.0 / (1.0 + _RATIOS)).tolist()])
     some = np.union1d(_hull(at), rules)
     return {
-        "label": label,
+        "label": f"{target} = {label}",
         "code": p.code_of(None),
         "rule": np.searchsorted(some, rules).tolist(),
         "positives": at.positives,
@@ -602,7 +608,7 @@ def _others(lines: Sequence[tuple[str, str, float]]) -> list[tuple[str, str, flo
 
 def _odd_rows(table: Table, found: tuple[Predictions, np.ndarray] | None) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return rows worth a second look, as lines under headings; rows are counted from 1."""
-    odd = [("Numbers far from the others", tuple(_far_values(table))), ("Repeated rows", tuple(_repeated(table)))]
+    odd = [("Outliers", tuple(_far_values(table))), ("Duplicate rows", tuple(_repeated(table)))]
     if found is not None:
         p, rows = found
         worst = [
@@ -611,7 +617,7 @@ def _odd_rows(table: Table, found: tuple[Predictions, np.ndarray] | None) -> tup
             for i in p.worst(_ODD_ROWS).tolist()
             if p.proba[i, p.predicted[i]] >= _CONFIDENT
         ]
-        odd.insert(0, ("Surely predicted, and wrong: is the class right?", tuple(worst)))
+        odd.insert(0, ("Confident but wrong predictions: is the class right?", tuple(worst)))
     return tuple(odd)
 
 

@@ -240,7 +240,7 @@ def test_the_slider_moves_the_threshold(open_page, html):
     page.eval_on_selector("#cost", "e => { e.value = 20; e.dispatchEvent(new Event('input')); }")
     assert page.text_content("#ratio") == "100"
     assert page.text_content("#cost-text") != first
-    found = float(re.search(r"finds ([\d.]+) % of them", page.text_content("#cost-text"))[1])
+    found = float(re.search(r"finds ([\d.]+) % of the rows", page.text_content("#cost-text"))[1])
     assert found > 50
 
 

@@ -107,7 +107,7 @@ def test_the_network_has_a_control_for_every_state(fever, parsed):
 def test_the_classifiers_have_a_table_charts_and_a_matrix(fever, parsed):
     assert fever.choice.reason in parsed.texts["classes"]
     labels = [str(svg["aria-label"]) for svg in parsed.all("svg", class_="chart")]
-    assert labels[0].startswith("ROC curve: yes")
+    assert labels[0].startswith("ROC curve: fever = yes")
     assert labels[1].startswith("Calibration of")
     assert parsed.all("table", class_="matrix")
     costs = parsed.facts["costs"]
@@ -122,14 +122,14 @@ def test_costs_are_the_least_of_all_thresholds():
     rare = rng.random(4000) < 0.03
     rows = {"x": (rng.normal(size=4000) + 1.5 * rare).tolist(), "y": np.where(rare, "yes", "no").tolist()}
     p = tb.compare_classifiers(rows, "y", ["nb"], keep_predictions=True, random_state=0).predictions()
-    at, costs = p.thresholds("yes"), making._costs(p)
+    at, costs = p.thresholds("yes"), making._costs(p, "y")
     assert len(costs["recall"]) < 60
     for ratio in np.geomspace(0.1, 1000, 25):
         n = costs["positives"] + costs["negatives"]
         missed, alarms = 1 - np.array(costs["recall"]), np.array(costs["falseAlarms"])
         least = (ratio * costs["positives"] * missed + costs["negatives"] * alarms).min() / n
         assert least == pytest.approx(at.cost(ratio, 1.0).min(), rel=1e-9)
-    (roc,) = making._roc(p)
+    (roc,) = making._roc(p, "y")
     came = p.true == list(p.classes).index("yes")
     assert f"AUC {roc_auc_score(came, p.proba[:, list(p.classes).index('yes')]):.3f}" in roc.title
 
@@ -269,7 +269,7 @@ def sections(data: Any, target: str | None = None, **how: Any) -> tuple[str, str
 
 
 def test_without_a_target_there_is_no_comparison():
-    assert "No target was named" in sections(play_tennis())[1]
+    assert "No target was given" in sections(play_tennis())[1]
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,8 @@ def test_a_network_that_is_too_large_for_a_page_is_shown_without_evidence(monkey
     monkeypatch.setattr("tunbridge.report.export.MOST_ENTRIES", 3)
     found = Parsed(tb.report(flu_malaria_fever(), progress=False).html)
     assert "Evidence cannot be set in this page" in found.texts["network"]
-    assert "These are the probabilities without evidence." in found.texts["network"]
+    assert "These are the probabilities without evidence, in per cent." in found.texts["network"]
+    assert "8 entries; the limit is 3" in found.texts["network"]
     assert found.facts["network"] is None
     assert not [g for g in found.all("g", role="button") if "data-s" in g]
     assert not found.all("button", id="clear")
@@ -383,7 +384,7 @@ def test_calibration_is_that_of_scikit_learn(held_out):
         shares = p.proba[:, k] if binary else p.proba.max(axis=1)
         whole = np.repeat(np.arange(len(p)), p.weights.astype(int))  # its function takes no weights
         observed, predicted = calibration_curve(came[whole], np.clip(shares, 0, 1)[whole], n_bins=10)
-        ((_, line),) = making._reliability(p).curves
+        ((_, line),) = making._reliability(p, "y").curves
         np.testing.assert_allclose(line, np.transpose([predicted, observed]), rtol=1e-9)
         assert np.abs(predicted - observed).max() > 0.02  # a wrong axis would not pass
 
@@ -399,7 +400,7 @@ def test_the_confusion_matrix_is_that_of_scikit_learn(held_out):
 
 def test_the_slider_has_the_counts_of_every_threshold(held_out):
     p = held_out[1]
-    costs, positive = making._costs(p), list(p.classes).index("yes")
+    costs, positive = making._costs(p, "y"), list(p.classes).index("yes")
     assert costs["code"] == positive
     for ratio, at in zip(making._RATIOS, costs["rule"], strict=True):
         called = p.proba[:, positive] >= 1.0 / (1.0 + ratio)

@@ -34,7 +34,7 @@ KINDS = ("arc", "undecided", "edge", "added", "missing", "reversed")
 FONT, _LINE, _BAR, _BAR_HEIGHT = 12.0, 17.0, 64.0, 9.0
 _PADDING, _STATES, _LETTERS = 8.0, 8, 26  # around a label; bars of a node; letters of a name, at most
 _MARGIN, ARROW = 8.0, 8.0
-_WIDTHS = {**dict.fromkeys("fijlrtI.,:;|!'()[]/\\ ", 0.32), **dict.fromkeys("mwMW@%", 0.88)}
+_WIDTHS = {**dict.fromkeys("fijlrtI.,:;|!'()[]/\\ ", 0.32), **dict.fromkeys("mwMW@%<>=≤≥+~", 0.88)}
 STYLE = """
 .tb-graph{font:12px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
 .tb-graph .box{fill:#fff;stroke:#5a5a5a}

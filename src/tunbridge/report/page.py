@@ -298,8 +298,8 @@ def _pairs(pairs: Sequence[tuple[str, str, float, float]]) -> str:
         return ""
     rows = [[name_of(a), name_of(b), f"{bits:.3g}", f"{100 * share:.3g} %"] for a, b, bits, share in pairs]
     about = (
-        "Mutual information in bits, minus its expected value for independent columns; without this correction also as "
-        "a share of the smaller entropy: 100 % if one column determines the other."
+        "Mutual information in bits, minus its expected value for independent columns. The share is the uncorrected "
+        "mutual information divided by the smaller of the two entropies: 100 % if one column determines the other."
     )
     header = ["column", "column", "bits", "share"]
     return (
@@ -354,7 +354,8 @@ def _directions(shown: Shown) -> list[str]:
         return []
     if not n:
         return ["Arcs show dependence; they need not point from cause to effect."]
-    which = f"{n} of the {counted(len(lines), 'arc')} ({'dashed' if n > 1 else 'the dashed one'})"
+    arcs = counted(len(lines), "arc")
+    which = f"{n} of the {arcs} (dashed)" if n < len(lines) else f"any of the {arcs}" if n > 1 else "the only arc"
     return [
         f"The data do not determine the direction of {which}: equivalent networks, in which it is reversed, fit any "
         "data equally well (Markov equivalence). Arcs show dependence; they need not point from cause to effect."
@@ -602,7 +603,11 @@ def _costs(costs: dict[str, Any]) -> str:
     """Return the slider of costs; the script fills in what the threshold does, and moves the matrix below."""
     ratio = tag("output", "1", id="ratio")
     label = tag(
-        "label", f"A missed {name_of(costs['label'])} costs ", ratio, " × as much as a false alarm", for_="cost"
+        "label",
+        f"Missing a row with {name_of(costs['label'])} costs ",
+        ratio,
+        " × as much as a false alarm",
+        for_="cost",
     )
     most = len(costs["rule"]) // 2
     slider = f'<input type="range" id="cost" min="{-most}" max="{most}" value="0">'
@@ -619,7 +624,8 @@ def _matrix(names: Sequence[str], counts: np.ndarray, costs: dict[str, Any] | No
     head = tag("tr", tag("th", "true class"), *(tag("th", name_of(name), scope="col", class_="n") for name in names))
     rule = "Each row is assigned to its most probable class."
     if costs is not None:
-        rule = f"Rows with P({name_of(costs['label'])}) ≥ {tag('span', '0.5', id='threshold')} are predicted as such."
+        name, threshold = name_of(costs["label"]), tag("span", "0.5", id="threshold")
+        rule = f"Rows with P({name}) ≥ {threshold} are predicted as {name}."
     about = f"True classes in rows, predicted classes in columns. {rule}"
     title = tag("h3", "Confusion matrix") + tag("p", about, class_="soft")
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="matrix", id="matrix")

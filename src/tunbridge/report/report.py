@@ -228,6 +228,10 @@ def _with_states(table: Table, target: str | None) -> tuple[Table, dict[str, str
     left = table.drop(gone)
     coded = with_bins(left, [v.name for v in left.variables if v.is_continuous], "frequency", None, _BINS)
     flat = {v.name: "has only one bin" for v in coded.variables if v.n_states < 2 and v.name != target}
+    for name in flat:
+        values = left.column(name).values
+        if left.variable(name).is_categorical or np.nanmin(values) == np.nanmax(values):
+            flat[name] = "has only one value"
     return coded.drop(flat), gone | flat
 
 
@@ -273,7 +277,8 @@ def _fact(column: Column, table: Table, gone: dict[str, str]) -> Fact:
     rest = len(states) - len(bars)
     if rest:
         bars.append((f"… {rest} others", 1.0 - sum(share for _, share in bars)))
-    return Fact(name, "category", counted(len(states), "state"), n_missing, tuple(bars), left_out=left_out)
+    span = counted(len(states), "state") if states else "no values"
+    return Fact(name, "category", span, n_missing, tuple(bars), left_out=left_out)
 
 
 def _histogram(values: np.ndarray) -> np.ndarray | tuple[()]:
@@ -461,7 +466,7 @@ def _classes(
     return Classes(
         tuple(f"{text.rstrip('.')}." for text in texts if text),
         shown,
-        (*choice.comparison.remarks(), *left_out),
+        (*(text.removeprefix("Note: ") for text in choice.comparison.remarks()), *left_out),
         f"The best classifier: {choice.name}",
         about,
         (*_roc(p, found.target), _reliability(p, found.target)),
@@ -522,13 +527,13 @@ def _some_points(n: int) -> np.ndarray:
 def _reliability(p: Predictions, target: str) -> Chart:
     """Return whether probabilities are frequencies: of the rarest of two classes, of several of the predicted one."""
     k = p.code_of(None)
-    what = f"P({target} = {p.classes[k]})" if len(p.classes) == 2 else "the predicted class"
+    what = f"{target} = {p.classes[k]}" if len(p.classes) == 2 else "the predicted class"
     came, shares = (p.true == k, p.proba[:, k]) if len(p.classes) == 2 else (p.true == p.predicted, p.proba.max(axis=1))
     found = calibration_table(came, np.clip(shares, 0.0, 1.0), sample_weight=p.weights)
     sizes = 2.5 + 9.0 * np.sqrt(found.n_rows / found.n_rows.sum())
     points = tuple(zip(found.predicted.tolist(), found.observed.tolist(), sizes.tolist(), strict=True))
     line = tuple((x, y) for x, y, _ in points)
-    title = f"Calibration of {what}: mean error {found.error:.3f}"
+    title = f"Calibration: {what} (mean error {found.error:.3f})"
     return Chart(title, "predicted probability", "observed frequency", ((what, line),), points)
 
 

@@ -108,7 +108,7 @@ def test_the_classifiers_have_a_table_charts_and_a_matrix(fever, parsed):
     assert fever.choice.reason in parsed.texts["classes"]
     labels = [str(svg["aria-label"]) for svg in parsed.all("svg", class_="chart")]
     assert labels[0].startswith("ROC curve: fever = yes")
-    assert labels[1].startswith("Calibration of")
+    assert labels[1].startswith("Calibration: fever = yes")
     assert parsed.all("table", class_="matrix")
     costs = parsed.facts["costs"]
     assert len(costs["thresholds"]) == len(costs["recall"]) == len(costs["falseAlarms"])

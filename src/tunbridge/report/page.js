@@ -158,6 +158,9 @@
     const isOverview = byId("picture").hasAttribute("data-overview");
     fit(width > room && (isOverview ? NARROWEST : NARROWER) * width <= room);
     byId("fit").addEventListener("click", () => fit(!byId("picture").classList.contains("fit")));
+    const target = document.querySelector(`#picture [data-n="${facts.target}"]`);
+    if (target) reveal(target);
+    else byId("picture").parentElement.scrollLeft = (byId("picture").clientWidth - room) / 2;
   }
 
   // The search of an overview

@@ -337,6 +337,8 @@ def _network(
     notes = [left_out] if left_out else []
     if given is not None:
         return _shown(given, [], target)
+    if not coded.n_columns:
+        return " ".join(["No column is left from which a network could be learned.", *notes])
     if coded.n_columns < 2 or coded.n_rows < 2:
         rule = "A network must be learned from two columns and two rows at least"
         found = f"{counted(coded.n_columns, 'column')} and {counted(coded.n_rows, 'row')}"
@@ -466,7 +468,7 @@ def _classes(
     return Classes(
         tuple(f"{text.rstrip('.')}." for text in texts if text),
         shown,
-        (*(text.removeprefix("Note: ") for text in choice.comparison.remarks()), *left_out),
+        (*choice.comparison.remarks(), *left_out),
         f"The best classifier: {choice.name}",
         about,
         (*_roc(p, found.target), _reliability(p, found.target)),

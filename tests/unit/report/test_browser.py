@@ -71,6 +71,15 @@ def html(net: tb.BayesianNetwork) -> str:
     return tb.report(net.sample(400, random_state=0), "bronc", network=net, progress=False).html
 
 
+@pytest.fixture(scope="module")
+def long_chain() -> tuple[tb.BayesianNetwork, str]:
+    """Return a network of 120 nodes and its report, which is an overview."""
+    pairs = [(f"node {i}", f"node {i + 1}") for i in range(119)]
+    tables = {"node 0": [0.5, 0.5]} | {child: [[0.9, 0.1], [0.2, 0.8]] for _, child in pairs}
+    net = tb.BayesianNetwork({name: ["yes", "no"] for name in tables}, pairs, tables)
+    return net, tb.report(net.sample(20, random_state=0), "node 7", network=net, progress=False).html
+
+
 def state(net: tb.BayesianNetwork, name: str, label: str) -> str:
     """Return the selector of a state's control."""
     variable = net.variable(name)
@@ -272,12 +281,10 @@ def test_the_confusion_matrix_follows_the_slider(open_page, net):
     assert page.get_attribute("#cost", "aria-valuetext") == "100 times"
 
 
-def test_an_overview_is_searched_and_clicked(open_page):
+def test_an_overview_is_searched_and_clicked(open_page, long_chain):
     """Every control works: the search, nodes, the found names by keys, the list, evidence, and fitting."""
-    pairs = [(f"node {i}", f"node {i + 1}") for i in range(119)]
-    tables = {"node 0": [0.5, 0.5]} | {child: [[0.9, 0.1], [0.2, 0.8]] for _, child in pairs}
-    net = tb.BayesianNetwork({name: ["yes", "no"] for name in tables}, pairs, tables)
-    page = open_page(tb.report(net.sample(20, random_state=0), network=net, progress=False).html)
+    net, html = long_chain
+    page = open_page(html)
     page.fill("#search", "node 11")
     assert page.text_content("#matches-text") == "11 found"
     assert page.locator("#picture .found").count() == 11
@@ -360,6 +367,17 @@ def test_a_picture_that_is_a_little_too_wide_is_fitted(open_page, html):
     assert page_width(page) in (("true", False), ("false", True))
 
 
+def test_a_picture_that_is_too_wide_opens_at_the_target(open_page):
+    names = [f"a rather long name {i}" for i in range(20)]
+    tables = {"root": [0.5, 0.5]} | {name: [[0.9, 0.1], [0.1, 0.9]] for name in names}
+    net = tb.BayesianNetwork({name: ["yes", "no"] for name in tables}, [("root", name) for name in names], tables)
+    rows = net.sample(30, random_state=0)
+    for target in (names[0], names[19]):
+        made = tb.report(rows, target, network=net, budget=0.1, progress=False)
+        page = open_page(made.html, viewport={"width": 500, "height": 700})
+        assert page.evaluate(IN_FRAME.replace(".found", ".target .box"))
+
+
 def page_width(page: Any) -> tuple[str, bool]:
     """Return whether the picture is fitted, and whether it is wider than its frame."""
     is_wider = page.eval_on_selector("#picture", "e => e.clientWidth > e.parentElement.clientWidth")
@@ -374,7 +392,7 @@ def test_a_page_is_no_wider_than_the_window_and_has_contrast(open_page, html, ho
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(open_page, html, scheme):
+def test_axe_finds_nothing(open_page, html, long_chain, scheme):
     axe = pytest.importorskip("axe_playwright_python", reason="axe-core is not installed")
     script = next(Path(axe.__file__).parent.rglob("axe.min.js")).read_text("utf-8")
     page = open_page(html, color_scheme=scheme)
@@ -382,8 +400,16 @@ def test_axe_finds_nothing(open_page, html, scheme):
     page.eval_on_selector_all("details", "all => all.forEach(e => { e.open = true; })")
     page.click("#picture [data-s]")
     rules = ["wcag2a", "wcag2aa", "wcag21aa", "best-practice"]
-    found = page.evaluate("async (runOnly) => (await axe.run(document, { runOnly })).violations", rules)
+    found = page.evaluate(AXE, rules)
     assert [(each["id"], each["nodes"][0]["html"][:100]) for each in found] == []
+    page = open_page(long_chain[1], color_scheme=scheme)
+    page.evaluate(script)
+    page.fill("#search", "node 3")
+    found = page.evaluate(AXE, rules)
+    assert [(each["id"], each["nodes"][0]["html"][:100]) for each in found] == []
+
+
+AXE = "async (runOnly) => (await axe.run(document, { runOnly })).violations"
 
 
 def test_it_can_be_printed(open_page, html):

@@ -275,6 +275,7 @@ def test_without_a_target_there_is_no_comparison():
 @pytest.mark.parametrize(
     ("data", "target", "network", "classes"),
     [
+        ({"a": [None] * 9, "b": [None] * 9}, None, "No column is left from which", "No target was given"),
         ({"a": ["x"], "b": ["u"]}, "b", "two columns and two rows at least", "at least two classes"),
         ({"a": ["x", "y"] * 10}, "a", "there are 1 column and 20 rows", "a column to learn from"),
         ({"a": [None] * 20, "b": ["x", "y"] * 10}, "b", "a (has only missing values)", "least log-loss"),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from importlib import resources
 from itertools import pairwise
@@ -379,7 +380,10 @@ def _picture(shown: Shown) -> str:
     """Return the picture, with controls for states and names; of an overview, which has neither, for nodes."""
     picture, layout = shown.picture, shown.picture.layout
     width, height = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN
-    lines = [svg_line(line, layout.routes[line.start, line.end]) for line in picture.lines]
+    shapes = picture.lines
+    if not picture.has_labels:
+        shapes = tuple(replace(line, strength=None) for line in shapes)  # wide arcs would cover an overview
+    lines = [svg_line(line, layout.routes[line.start, line.end]) for line in shapes]
     draw = _monitor if picture.has_labels else _dot_of
     nodes = [draw(v, node, picture, is_live=shown.data is not None) for v, node in enumerate(picture.nodes)]
     return tag(
@@ -411,7 +415,7 @@ def _key(shown: Shown) -> str:
         keys.append(("dashed", "dashed arc: direction undecided"))
     if kinds == {"arc", "undecided"}:
         keys.append(("plain", "solid arc: the same direction in all equivalent networks"))
-    if any(line.strength is not None for line in lines):
+    if shown.picture.has_labels and any(line.strength is not None for line in lines):
         keys.append(("thick", "wider arc: more mutual information"))
     if shown.target is not None:
         keys.append(("framed", "blue frame: the target"))

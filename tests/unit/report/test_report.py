@@ -485,6 +485,8 @@ def test_an_overview_has_a_search_and_clickable_nodes(overview):
     assert "The network has 120 variables: this is an overview." in parsed.texts["network"]
     assert parsed.all("input", id="search")
     assert parsed.all("svg", id="picture", role="img")
+    assert {path["stroke-width"] for path in parsed.all("path", class_="line")} == {"1.30"}
+    assert "wider arc" not in parsed.texts["network"]
     assert len([g for g in parsed.all("g") if "data-t" in g]) == 120
     assert not [g for g in parsed.all("g") if "data-s" in g]
     assert len(parsed.all("button", class_="state")) == 240

@@ -1,0 +1,1 @@
+"""Time: hidden Markov models and dynamic networks."""

@@ -1,1 +1,5 @@
+<<<<<<< HEAD
 """Time: hidden Markov models and dynamic Bayesian networks."""
+=======
+"""Time: hidden Markov models and dynamic networks."""
+>>>>>>> wt-emissions

@@ -1,1 +1,1 @@
-"""Models of sequences: hidden Markov models and dynamic Bayesian networks."""
+"""Time: hidden Markov models and dynamic Bayesian networks."""

@@ -15,8 +15,6 @@ from tunbridge._core.registry import entries, file_entry
 from tunbridge.errors import FormatError
 from tunbridge.formats.native import read_model, rebuilding, uncollected
 
-_NETWORK = "network"
-
 
 @uncollected()
 def load(path: str | PathLike[str]) -> Any:
@@ -41,11 +39,11 @@ def load(path: str | PathLike[str]) -> Any:
             raise other from None
         raise
     found = file_entry("classifier", kind)
-    if found is None and kind != _NETWORK:
-        known = [_NETWORK, *(each.file for each in entries("classifier").values())]
+    if found is None and kind not in _NETWORKS:
+        known = [*_NETWORKS, *(each.file for each in entries("classifier").values())]
         raise FormatError(f"the model must be one of {listed(known)}; {path!s} holds {kind!r}. Is Tunbridge too old?")
     with rebuilding(str(path), kind):
-        return _network(content) if found is None else found.load().from_content(content)
+        return _NETWORKS[kind](content) if found is None else found.load().from_content(content)
 
 
 def _network_file(path: str | PathLike[str]) -> FormatError | None:
@@ -65,3 +63,12 @@ def _network(content: Mapping[str, Any]) -> Any:
 
     parts = network_parts(content)
     return BayesianNetwork.from_tables(parts.cpts, name=parts.name, properties=parts.properties, reading=parts.reading)
+
+
+def _dynamic_network(content: Mapping[str, Any]) -> Any:
+    from tunbridge.temporal.dynamic import DynamicBayesianNetwork
+
+    return DynamicBayesianNetwork.from_content(content)
+
+
+_NETWORKS = {"network": _network, "dynamic-network": _dynamic_network}

@@ -80,7 +80,9 @@ class SlicePosteriors(Sequence[Any]):
             begin = range(len(self))[key]
             errors, sizes = (None if a is None else a[key] for a in (self.standard_errors, self.effective_sizes))
             first = self.start + (begin[0] if len(begin) else 0)
-            return SlicePosteriors(self.variables, self.array[key], self.log_likelihood, self.method, errors, sizes, first)
+            return SlicePosteriors(
+                self.variables, self.array[key], self.log_likelihood, self.method, errors, sizes, first
+            )
         line = self.array[key]
         if self.variables[0].is_continuous:
             return Mixture.of_valid(self.variables[0], np.ones(1), line[:1], np.maximum(line[1:], 0.0))

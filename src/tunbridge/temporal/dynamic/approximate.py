@@ -1,7 +1,7 @@
 """Approximate inference where a slice is too large for an exact answer, or numbers depend on hidden states.
 
-*Which method.* The size of the exact computation is forecast, and that of the approximation of Boyen and Koller with one
-cluster for each variable of the interface; the first that fits into memory is taken, and particles otherwise.
+*Which method.* The size of the exact computation is forecast, and that of the approximation of Boyen and Koller with
+one cluster for each variable of the interface; the first that fits into memory is taken, and particles otherwise.
 
 *Particles.* Each particle is a state of the last slices. In the next one, variables are drawn parents first, from
 
@@ -228,7 +228,9 @@ def particles(
     rng = np.random.default_rng(entropy_of(random_state))
     answers = [np.empty((found.n_slices, _GROUPS, *_answer_shape(names, each))) for each in asked]
     effective, log_z = np.empty(found.n_slices), np.zeros(_GROUPS)
-    history, past, weights = [], [], np.full(shape, 1.0 / shape[1])
+    history: History = []
+    past: list[tuple[np.ndarray, np.ndarray]] = []
+    weights = np.full(shape, 1.0 / shape[1])
     for t in range(found.n_slices):
         now, logs = draw_slice(drawing, history, rng, shape, found, t)
         weights, gained = _weighted(weights, logs, found, t)
@@ -253,7 +255,9 @@ def _weighted(weights: np.ndarray, logs: np.ndarray, found: Findings, t: int) ->
     tops = logs.max(axis=1, keepdims=True)
     if (tops == -np.inf).any():
         where = found.place(t)
-        raise ImpossibleEvidenceError(f"the evidence must be possible; that of {where} fits none of the particles. {_HINT}")
+        raise ImpossibleEvidenceError(
+            f"the evidence must be possible; that of {where} fits none of the particles. {_HINT}"
+        )
     made = weights * np.exp(logs - tops)
     total = made.sum(axis=1, keepdims=True)
     return made / total, (np.log(total) + tops)[:, 0] + found.logs[found.rows[t]]

@@ -63,7 +63,8 @@ def _end(text: object, known: Iterable[str]) -> tuple[str, int | None, bool]:
             return found[1], int((found[2] or "0").replace(" ", "")), False
         if text.endswith("'") and text[:-1] in names:
             return text[:-1], None, True
-    hint = did_you_mean(text, names)
+    found = _SLICE.fullmatch(str(text))
+    hint = did_you_mean(found[1] if found else text, names)
     raise UnknownVariableError(
         f"arcs and tables must name variables, such as 'Rain', 'Rain[t-1]' or \"Rain'\"; got {text!r}. {hint}"
     )
@@ -109,7 +110,7 @@ def transition_of(variables: Sequence[Variable], given_arcs: Any, cpts: GivenTab
         raise DataError(f"no variable may be named like another one in an earlier slice; got {listed(clash)}.")
     graph = DAG([*earlier, *known], [(str(parent), child) for parent, child in arcs])
     given = {node_of(key, known).name: table for key, table in cpts.items()} if isinstance(cpts, Mapping) else cpts
-    if isinstance(cpts, Mapping) and len(given) < len(cpts):
+    if isinstance(given, Mapping) and isinstance(cpts, Mapping) and len(given) < len(cpts):
         raise DataError("cpts must have one table for every variable; two keys name the same one.")
     if isinstance(given, Mapping):
         absent = [each for each in known if each not in given]
@@ -209,17 +210,22 @@ def _joined(cpt: ConditionalTable, variable: Variable, family: list[Variable]) -
     end = len(kept)
     slopes = np.einsum(cpt.coefficients, [*at, end], [*axes, end])
     numbers = [p.name for p in kept if p.is_continuous]
-    adding = np.array([[p.name == n for n in numbers] for p in family if p.is_continuous], float).reshape(-1, len(numbers))
+    adding = np.array([[p.name == n for n in numbers] for p in family if p.is_continuous], float).reshape(
+        -1, len(numbers)
+    )
     return LinearGaussian(variable, kept, arrays[0], slopes @ adding, arrays[1])
 
 
-def unrolled_tables(first: BayesianNetwork, tables: Sequence[ConditionalTable], n_slices: int) -> list[ConditionalTable]:
+def unrolled_tables(
+    first: BayesianNetwork, tables: Sequence[ConditionalTable], n_slices: int
+) -> list[ConditionalTable]:
     """Return the tables of slices 0 to n_slices − 1; a parent before slice 0 is the one in slice 0."""
     known = [cpt.variable.name for cpt in tables]
-    made = [renamed(cpt, f"{cpt.variable.name}[0]", [f"{p.name}[0]" for p in cpt.parents]) for cpt in first.cpts.values()]
+    made = [
+        renamed(cpt, f"{cpt.variable.name}[0]", [f"{p.name}[0]" for p in cpt.parents]) for cpt in first.cpts.values()
+    ]
     nodes = {cpt.variable.name: [node_of(p.name, known) for p in cpt.parents] for cpt in tables}
     for t, cpt in product(range(1, n_slices), tables):
         parents = [f"{p.name}[{max(t - p.lag, 0)}]" for p in nodes[cpt.variable.name]]
         made.append(renamed(cpt, f"{cpt.variable.name}[{t}]", parents))
     return made
-

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -123,7 +123,7 @@ def _product(bucket: Sequence[Factor], without: int | None, maximise: bool) -> F
     axes = sorted(lengths)
     place = {axis: i for i, axis in enumerate(axes)}
     kept = [axis for axis in axes if axis != without]
-    operands: list[object] = []
+    operands: list[Any] = []
     for f in bucket:
         operands += [f.array, [place[axis] for axis in f.axes]]
     if maximise and without is not None:
@@ -156,9 +156,7 @@ def check_contraction(what: str, largest: float) -> None:
                  n_bytes(largest), ways_out=WAYS_OUT)  # fmt: skip
 
 
-def in_pieces(
-    n_cases: int, largest: float, run: Callable[[slice], tuple[np.ndarray, ...]]
-) -> tuple[np.ndarray, ...]:
+def in_pieces(n_cases: int, largest: float, run: Callable[[slice], tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
     """Return the arrays that a function makes of the cases, piece by piece so that products stay small."""
     parts = [run(piece) for piece in pieces(n_cases, largest)]
     return parts[0] if len(parts) == 1 else tuple(np.concatenate(each) for each in zip(*parts, strict=True))

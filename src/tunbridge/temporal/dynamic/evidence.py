@@ -8,6 +8,7 @@ Slices with the same findings about categorical variables share one line of like
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
@@ -22,7 +23,8 @@ from tunbridge.errors import DataError
 from tunbridge.inference.evidence import NO_EVIDENCE, Evidence, find_variable, read_evidence, read_rows
 
 
-class Names(NamedTuple):
+@dataclass(eq=False)
+class Names:
     """The variables of a slice by number, the categorical ones first."""
 
     variables: tuple[Variable, ...]
@@ -282,7 +284,7 @@ def _numbered(frame: Any, name: str) -> np.ndarray:
     missing = np.isnan(values) if variable.is_continuous else values < 0
     if missing.any():
         raise DataError(f"the column {name!r} must have no missing values; row {int(missing.argmax()) + 1} has one.")
-    _, first, numbers = np.unique(values, return_index=True, return_inverse=True)
+    _, numbers = np.unique(values, return_inverse=True)
     return numbers.astype(np.int64)
 
 

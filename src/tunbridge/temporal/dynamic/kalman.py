@@ -4,12 +4,12 @@ A slice is x_t = c + Σ_j B_j x_{t−j} + ε, parents in the same slice solved f
 
     s_t = A s_{t−1} + b + ε_t,    ε_t ~ N(0, Q),        and some entries of x_t are observed, o, without error:
 
-    v = o − a_o,  F = P_oo,  G = P_·o F⁻¹:      a ← a + G v,   P ← P − G P_o·      ln p(o | past) = ln N(v; 0, F)
+    v = o − a_o,  F = P_oo,  G = P_·o F⁻¹:    a ← a + G v,   P ← P − G P_o·,   ln p(o | past) = ln N(v; 0, F)
 
-with a and P the mean and covariance given the past. The smoother runs backwards in the form of Bryson and Frazier, which
-inverts F only, so that exact relations and values seen without error do no harm:
+with a and P the mean and covariance given the past. The smoother runs backwards in the form of Bryson and Frazier,
+which inverts F only, so that exact relations and values seen without error do no harm:
 
-    r ← Z'F⁻¹v + L'r,   N ← Z'F⁻¹Z + L'N L,   L = A-transition after the observation;   E s = a + P r,  Var s = P − P N P.
+    r ← Z'F⁻¹v + L'r,   N ← Z'F⁻¹Z + L'N L,   L = A (I − G Z);      E s = a + P r,   Var s = P − P N P.
 
 References
 ----------

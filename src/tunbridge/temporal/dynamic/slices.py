@@ -1,7 +1,7 @@
 """Exact inference in dynamic networks: from interface to interface.
 
-The *interface* i_t of a slice are the variables with children in later slices, each with as many of its latest values as
-these reach back. Given it, the past and the future are independent (Murphy 2002), so that
+The *interface* i_t of a slice are the variables with children in later slices, each with as many of its latest values
+as these reach back. Given it, the past and the future are independent (Murphy 2002), so that
 
     α_t(i') = P(i_t = i' | e_0 … e_t)  ∝  Σ_i α_{t−1}(i) M_t(i, i'),      M_t(i, i') = Σ_rest P(i', rest, e_t | i),
     γ_t(i)  = P(i_t = i | e_0 … e_T),     ρ_t = γ_t / α_t   ∝   P(e_{t+1} … e_T | i_t),
@@ -11,7 +11,7 @@ A small interface makes a chain whose states are its configurations: M is comput
 :mod:`tunbridge.temporal.chain` does the rest for all sequences together. What depends on the interface of its own slice
 only is an emission of the chain, as in a hidden Markov model; a hidden Markov model *is* computed as one.
 
-A larger interface keeps α as a tensor, contracted with the tables of a slice one by one; nothing of the size of M is made.
+A larger interface keeps α as a tensor, contracted with the tables of a slice one by one; nothing as large as M is made.
 One tensor for each of several clusters, whose product stands for α, is the approximation of Boyen and Koller (1998):
 errors do not add up, because every step forgets some of them. With a single cluster it is exact, and the same code.
 
@@ -281,9 +281,7 @@ def _columns(found: Findings) -> Iterable[tuple[int, np.ndarray, np.ndarray]]:
         yield t, sequences, found.offsets[sequences] + t
 
 
-def message_factors(
-    axes: Sequence[int], clusters: Sequence[Cluster], arrays: Sequence[np.ndarray]
-) -> list[Factor]:
+def message_factors(axes: Sequence[int], clusters: Sequence[Cluster], arrays: Sequence[np.ndarray]) -> list[Factor]:
     """Return messages about the interface as factors."""
     pairs = zip(clusters, arrays, strict=True)
     return [Factor((CASE, *(axes[k] for k in c)), array) for c, array in pairs]
@@ -500,9 +498,7 @@ def _chained(model: SliceModel, found: Findings, made: AsChain, smooth: bool) ->
     return Messages(logs + made.taken, model.everything(), [alpha.reshape(shape)], rho)
 
 
-def log_probabilities(
-    model: SliceModel, found: Findings, clusters: tuple[Cluster, ...] | None = None
-) -> np.ndarray:
+def log_probabilities(model: SliceModel, found: Findings, clusters: tuple[Cluster, ...] | None = None) -> np.ndarray:
     """Return ln P(evidence) of every sequence, −∞ where it is impossible."""
     if clusters is None and (made := as_chain(model, found)) is not None:
         logs: np.ndarray = log_likelihoods(made.chain, made.frames) + made.taken
@@ -527,9 +523,7 @@ def most_probable(model: SliceModel, found: Findings) -> tuple[np.ndarray, np.nd
     is_first = np.zeros(found.n_slices, bool)
     is_first[found.offsets[:-1][np.diff(found.offsets) > 0]] = True
     past = np.where(is_first, -1, np.append(-1, states[:-1]))
-    kinds, first, which = np.unique(
-        np.stack([found.rows, past, states]), axis=1, return_index=True, return_inverse=True
-    )
+    _, first, which = np.unique(np.stack([found.rows, past, states]), axis=1, return_index=True, return_inverse=True)
     for at in (first[is_first[first]], first[~is_first[first]]):
         if len(at):
             both = [_one_hot(model, each[at]) for each in (states, past)]

@@ -1,7 +1,8 @@
 """Approximate inference where a slice is too large for an exact answer, or numbers depend on hidden states.
 
 *Which method.* The size of the exact computation is forecast, and that of the approximation of Boyen and Koller with
-one cluster for each variable of the interface; the first that fits into memory is taken, and particles otherwise.
+one cluster for each variable of the interface; the first that fits into memory is taken, and particles otherwise, or
+where that approximation would take minutes.
 
 *Particles.* Each particle is a state of the last slices. In the next one, variables are drawn parents first, from
 
@@ -40,6 +41,7 @@ from tunbridge.temporal.dynamic.slices import Cluster, SliceModel
 
 METHODS = ("auto", "exact", "boyen-koller", "particle")
 _GROUPS = 20
+_MOST_WORK = 2.0**32  # about twenty seconds
 _HISTORIES = 64  # that a group draws backwards
 _LOG_TWO_PI = math.log(2.0 * math.pi)
 _HINT = "Use more particles, or leave out some evidence."
@@ -53,6 +55,8 @@ def chosen_method(model: SliceModel, found: Findings, method: str, n_copies: int
     limit = memory_limit()
     sizes = {name: forecast(model, found, name, n_copies) for name in METHODS[1:3]}
     fitting = [name for name, size in sizes.items() if size <= limit]
+    if fitting[:1] == ["boyen-koller"] and work(model, found) > _MOST_WORK:
+        fitting = []
     chosen = fitting[0] if fitting else "particle"
     if chosen != "exact":
         needs = f"exact inference would need {size_text(sizes['exact'])}, and the limit is {size_text(limit)}"
@@ -65,6 +69,12 @@ def forecast(model: SliceModel, found: Findings, method: str, n_copies: int = 1)
     clusters = model.everything() if method == "exact" else singles(model)
     kept = sum(float(math.prod(model.shape[k] for k in c)) for c in clusters)
     return n_bytes(model.largest(found, clusters)) + 8.0 * kept * n_copies * max(found.n_slices, 1)
+
+
+def work(model: SliceModel, found: Findings) -> float:
+    """Return about how many multiplications Boyen and Koller's approximation takes."""
+    clusters = singles(model)
+    return model.largest(found, clusters) * len(clusters) * found.n_slices
 
 
 def singles(model: SliceModel) -> tuple[Cluster, ...]:

@@ -264,16 +264,22 @@ def _check_columns(columns: Mapping[str, Any], asked: Asked) -> None:
 def sequence_order(frame: Any, n_rows: int, sequence: str | None, time: str | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows of all sequences, one after another in order of time, and where each sequence begins."""
     group = np.zeros(n_rows, np.int64) if sequence is None else _numbered(frame, sequence)
-    order = np.argsort(group, kind="stable")
+    order = np.arange(n_rows) if _ascends(group, None) else np.argsort(group, kind="stable")
     if time is not None:
         moment = _numbered(frame, time)
-        order = np.lexsort((moment, group))
+        if not _ascends(group, moment):
+            order = np.lexsort((moment, group))
         same = (np.diff(group[order]) == 0) & (np.diff(moment[order]) == 0)
         if same.any():
             row = int(order[1:][same][0]) + 1
             raise DataError(f"the times of a sequence must be distinct; row {row} repeats one.", parameter="time")
     counts = np.bincount(group, minlength=1) if sequence is None or n_rows else np.empty(0, np.int64)
     return order, np.append(0, np.cumsum(counts)).astype(np.int64)
+
+
+def _ascends(group: np.ndarray, moment: np.ndarray | None) -> bool:
+    steps = np.diff(group)
+    return bool((steps >= 0).all()) and (moment is None or bool((np.diff(moment)[steps == 0] >= 0).all()))
 
 
 def _numbered(frame: Any, name: str) -> np.ndarray:
@@ -297,8 +303,26 @@ def _distinct(codes: np.ndarray, names: Names) -> tuple[np.ndarray, np.ndarray]:
             _, key = np.unique(key, return_inverse=True)
             n = int(key.max(initial=0)) + 1
         key, n = key * n_states + line + 1, n * n_states
-    _, first, rows = np.unique(key, return_index=True, return_inverse=True)
-    return first, rows.astype(np.int64)
+    if n > 4 * codes.shape[1] + 1024:
+        _, key = np.unique(key, return_inverse=True)
+        n = int(key.max(initial=-1)) + 1
+    first = np.empty(n, np.int64)
+    first[key[::-1]] = np.arange(len(key))[::-1]
+    used, rows = compact(key, n)
+    return first[used], rows
+
+
+def compact(numbers: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return which of the numbers below n occur, sorted, and the place of each among them, as np.unique does.
+
+    Examples
+    --------
+    >>> compact(np.array([7, 2, 7]), 10)
+    (array([2, 7]), array([1, 0, 1]))
+    """
+    occurs = np.zeros(n, bool)
+    occurs[numbers] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[numbers]
 
 
 def _prolonged(found: Findings, lengths: np.ndarray) -> Findings:

@@ -38,7 +38,7 @@ from tunbridge.probability import ConditionalTable
 from tunbridge.temporal.chain import Chain, Frames, best_paths, filtered, log_likelihoods, smoothed
 from tunbridge.temporal.dynamic.building import Node, node_of
 from tunbridge.temporal.dynamic.contraction import CASE, Factor, check_contraction, contract, in_pieces, pieces, planned
-from tunbridge.temporal.dynamic.evidence import Findings, Names
+from tunbridge.temporal.dynamic.evidence import Findings, Names, compact
 
 _MOST_STATES = 1024  # of an interface that is a chain
 _MOST_ENTRIES = 2**25  # of all matrices together
@@ -412,7 +412,7 @@ def as_chain(model: SliceModel, found: Findings, *, maximise: bool = False) -> A
     seen, seen_of = _distinct(found, shown, later_rows, [f.variable for f in outside])
     if len(steps) * k * k + len(seen) * k > _MOST_ENTRIES:
         return None
-    starts, start_of = np.unique(found.rows[is_first], return_inverse=True)
+    starts, start_of = compact(found.rows[is_first], len(found.logs))
     matrices, by_step = _matrices(model, found, inside, steps, maximise)
     shares, by_seen = _emissions(model, found, outside, seen, maximise)
     begin, by_start = model.run(model.starting(found, starts), model.after, len(starts), maximise=maximise)
@@ -450,7 +450,7 @@ def _distinct(
     parts += [found.forced[v][:, None] for v in forced if v in found.forced]
     if not parts or not len(rows):
         return rows[:1] if len(rows) else np.zeros(min(1, len(found.logs)), np.int64), np.zeros(len(rows), np.int64)
-    used, place = np.unique(rows, return_inverse=True)
+    used, place = compact(rows, len(found.logs))
     _, first, which = np.unique(np.hstack(parts)[used], axis=0, return_index=True, return_inverse=True)
     return used[first], which.ravel()[place].astype(np.int64)
 

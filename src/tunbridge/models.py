@@ -15,10 +15,12 @@ from tunbridge._core.registry import entries, file_entry
 from tunbridge.errors import FormatError
 from tunbridge.formats.native import read_model, rebuilding, uncollected
 
+_NETWORK = "network"
+
 
 @uncollected()
 def load(path: str | PathLike[str]) -> Any:
-    """Return the model that a file holds, as it was saved: a classifier or a network.
+    """Return the model that a file holds, as it was saved: a classifier, a network, or a model of sequences.
 
     Examples
     --------
@@ -38,12 +40,12 @@ def load(path: str | PathLike[str]) -> Any:
         if (other := _network_file(path)) is not None:
             raise other from None
         raise
-    found = file_entry("classifier", kind)
-    if found is None and kind not in _NETWORKS:
-        known = [*_NETWORKS, *(each.file for each in entries("classifier").values())]
+    found = file_entry("classifier", kind) or file_entry("model", kind)
+    if found is None and kind != _NETWORK:
+        known = [_NETWORK, *(each.file for role in ("classifier", "model") for each in entries(role).values())]
         raise FormatError(f"the model must be one of {listed(known)}; {path!s} holds {kind!r}. Is Tunbridge too old?")
     with rebuilding(str(path), kind):
-        return _NETWORKS[kind](content) if found is None else found.load().from_content(content)
+        return _network(content) if found is None else found.load().from_content(content)
 
 
 def _network_file(path: str | PathLike[str]) -> FormatError | None:
@@ -63,12 +65,3 @@ def _network(content: Mapping[str, Any]) -> Any:
 
     parts = network_parts(content)
     return BayesianNetwork.from_tables(parts.cpts, name=parts.name, properties=parts.properties, reading=parts.reading)
-
-
-def _dynamic_network(content: Mapping[str, Any]) -> Any:
-    from tunbridge.temporal.dynamic import DynamicBayesianNetwork
-
-    return DynamicBayesianNetwork.from_content(content)
-
-
-_NETWORKS = {"network": _network, "dynamic-network": _dynamic_network}

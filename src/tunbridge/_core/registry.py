@@ -48,6 +48,7 @@ _FOLDERS = {
     "search": ("learning/searches",),
     "table_format": ("data/formats",),
     "network_format": ("formats",),
+    "model": ("temporal",),
     "verb": ("cli/verbs",),
 }
 """The folders of the package in which the classes of each role live."""
@@ -74,7 +75,7 @@ class Entry:
     ----------
     role : str
         What it is: ``"classifier"``, ``"score"``, ``"search"``, ``"table_format"``,
-        ``"network_format"`` or ``"verb"``.
+        ``"network_format"``, ``"model"`` or ``"verb"``.
     name : str
         The name by which people choose it.
     summary : str
@@ -162,6 +163,7 @@ score = _decorator("score")
 search = _decorator("search")
 table_format = _decorator("table_format")
 network_format = _decorator("network_format")
+model = _decorator("model")
 verb = _decorator("verb")
 
 

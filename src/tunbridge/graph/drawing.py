@@ -13,6 +13,7 @@ M. Okabe, K. Ito (2008). Color universal design.
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -31,10 +32,14 @@ LEGIBLE = 100
 KINDS = ("arc", "edge", "added", "missing", "reversed")
 """What a line can be: an arc, an edge without a direction, or a difference between two graphs."""
 
+DASHES = {"edge": (6.0, 4.0), "missing": (1.0, 4.5), "reversed": (9.0, 3.5, 2.0, 3.5)}
+"""Dashes and gaps of lines, so that they differ without colours; dots have round ends."""
+
 FONT, _LINE, _BAR, _BAR_HEIGHT = 12.0, 17.0, 64.0, 9.0
 _PADDING, _STATES, _LETTERS = 8.0, 8, 26  # around a label; bars of a node; letters of a name, at most
-_MARGIN, ARROW = 8.0, 8.0
-_WIDTHS = {**dict.fromkeys("fijlrtI.,:;|!'()[]/\\ ", 0.32), **dict.fromkeys("mwMW@%", 0.88)}
+_LEAST, _ENDS = 0.7, 20  # how far a picture shrinks in a narrow page; for how many ends of lines a node is widened
+_MARGIN, ARROW, _SAMPLE = 8.0, 8.0, 46.0  # around a picture; of a tip; of a line in a legend
+_WIDTHS = {**dict.fromkeys("fijlrtI.,:;|!'()[]/\\ ", 0.32), **dict.fromkeys("wM", 0.88), **dict.fromkeys("mW@%", 0.98)}
 STYLE = """
 .tb-graph{font:12px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
 .tb-graph .box{fill:#fff;stroke:#5a5a5a}
@@ -44,10 +49,10 @@ STYLE = """
 .tb-graph .evidence .box{fill:#fdf0d5;stroke:#b35900;stroke-width:2}.tb-graph .evidence .bar{fill:#b35900}
 .tb-graph .target .box{stroke:#0072b2;stroke-width:2.5}
 .tb-graph .added .line{stroke:#0072b2}.tb-graph .added .tip{fill:#0072b2}
-.tb-graph .missing .line{stroke:#b35900;stroke-dasharray:6 4}.tb-graph .missing .tip{fill:#b35900}
+.tb-graph .missing .line{stroke:#b35900}.tb-graph .missing .tip{fill:#b35900}
 .tb-graph .reversed .line{stroke:#a3307d}.tb-graph .reversed .tip{fill:#a3307d}
-.tb-graph .edge .line{stroke-dasharray:6 4}
 @media (prefers-color-scheme:dark){
+.tb-graph{background:#16191d}
 .tb-graph .box{fill:#22262b;stroke:#a8adb3}
 .tb-graph text{fill:#f0f0f0}.tb-graph .number{fill:#c8c8c8}
 .tb-graph .line{stroke:#a8adb3}.tb-graph .tip{fill:#a8adb3}
@@ -97,7 +102,9 @@ class Line:
     strength : float, optional
         How strong it is, from 0 to 1: its width.
     note : str
-        What a tooltip says of it.
+        What a tooltip says of it, and a legend of lines of its kind.
+    is_directed : bool
+        Whether it has a tip.
     """
 
     start: str
@@ -105,11 +112,14 @@ class Line:
     kind: str = "arc"
     strength: float | None = None
     note: str = ""
+    is_directed: bool = True
 
     @property
     def width(self) -> float:
         """The width of the line."""
-        return 1.3 if self.strength is None else 0.6 + 4.0 * min(max(self.strength, 0.0), 1.0)
+        if self.strength is None:
+            return {"added": 2.8, "missing": 2.2, "reversed": 1.8}.get(self.kind, 1.3)
+        return 0.6 + 4.0 * min(max(self.strength, 0.0), 1.0)
 
 
 @dataclass(frozen=True)
@@ -150,6 +160,10 @@ def drawn(
     shown = len(all_nodes) <= LEGIBLE if labels is None else labels
     sizes = {node.name: _size(node) if shown else (14.0, 10.0) for node in all_nodes}
     pairs = [(line.start, line.end) for line in all_lines]
+    if shown:  # wide enough for the ends of the lines
+        ends = Counter(end for a, b in pairs for end in ((a, "leaves"), (b, "arrives")))
+        for (name, _), n in ends.items():
+            sizes[name] = (max(sizes[name][0], 7.0 + 7.0 * min(n, _ENDS)), sizes[name][1])
     gap = (18.0, 46.0) if shown else (8.0, 26.0)
     layout = layered_layout([node.name for node in all_nodes], pairs, sizes, gap=gap, before=before)
     return Picture(all_nodes, all_lines, layout, shown)
@@ -197,7 +211,7 @@ def state_texts(states: Sequence[object]) -> list[str]:
 
 def _size(node: Node) -> Point:
     """Return the size of a node with its label and bars."""
-    width = text_width(short_name(node.name)) * (1.06 if node.bars else 1.0) + 2 * _PADDING
+    width = text_width(short_name(node.name)) * (1.1 if node.bars or node.note else 1.0) + 2 * _PADDING
     rows = _shown_bars(node)
     if node.note:
         width = max(width, text_width(node.note) + 2 * _PADDING)
@@ -239,18 +253,30 @@ def svg_of(picture: Picture, *, title: str = "") -> str:
     title : str
         What it shows, for those who cannot see it.
     """
-    layout = picture.layout
-    width, height = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN
+    layout, legend = picture.layout, legend_of(picture)
+    width, height = size_of(picture)
     about = title or f"graph with {len(picture.nodes)} nodes and {len(picture.lines)} arcs"
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="tb-graph" role="img" width="{width:.0f}" '
         f'height="{height:.0f}" viewBox="{-_MARGIN:g} {-_MARGIN:g} {width:.1f} {height:.1f}" '
-        f'style="max-width:100%;height:auto">'
+        f'style="max-width:100%;min-width:{_LEAST * width:.0f}px;height:auto">'
     )
     parts = [head, f"<title>{safe(about)}</title><style>{STYLE}</style>"]
     parts += [svg_line(line, layout.routes[line.start, line.end]) for line in picture.lines]
     parts += [_node(node, layout, picture.has_labels) for node in picture.nodes]
+    if legend is not None:
+        parts.append(_svg_legend(legend))
     return "\n".join([*parts, "</svg>"])
+
+
+def _svg_legend(legend: Legend) -> str:
+    x, y, width, height = legend.box
+    box = f'<rect class="box" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="6"/>'
+    rows = [
+        f'<g class="{line.kind} sample">{_stroke(line, points)}</g>{svg_part(label)}'
+        for line, points, label in legend.rows
+    ]
+    return "".join(['<g class="legend">', box, *rows, "</g>"])
 
 
 _JOINERS = "\u200c\u200d"  # which Persian, Indian scripts and emoji need
@@ -300,23 +326,30 @@ def _short(point: Point) -> str:
 
 def svg_line(line: Line, points: Sequence[Point]) -> str:
     """Return a line as SVG: its path, its tip, and a tooltip."""
-    tip = ""
-    if line.kind != "edge":
+    arrow = "→" if line.is_directed else "–"
+    label = safe(f"{line.start} {arrow} {line.end}{': ' if line.note else ''}{line.note}")
+    return f'<g class="{line.kind}"><title>{label}</title>{_stroke(line, points)}</g>'
+
+
+def _stroke(line: Line, points: Sequence[Point]) -> str:
+    tip = dashes = ""
+    if line.is_directed:
         points, corners = with_tip(points, ARROW + line.width)
         tip = '<path class="tip" d="M' + "L".join(map(_short, corners)) + 'Z"/>'
-    arrow = "–" if line.kind == "edge" else "→"
-    label = safe(f"{line.start} {arrow} {line.end}{': ' if line.note else ''}{line.note}")
-    return (
-        f'<g class="{line.kind}"><title>{label}</title>'
-        f'<path class="line" stroke-width="{line.width:.2f}" d="{path_of(points)}"/>{tip}</g>'
-    )
+    if line.kind in DASHES:
+        dashes = f' stroke-dasharray="{" ".join(f"{length:g}" for length in DASHES[line.kind])}"'
+        dashes += ' stroke-linecap="round"' if line.kind == "missing" else ""
+    return f'<path class="line" stroke-width="{line.width:.2f}"{dashes} d="{path_of(points)}"/>{tip}'
 
 
 def with_tip(points: Sequence[Point], size: float) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
-    """Return the points of an arc up to its tip, and the corners of the tip, which points down or up."""
+    """Return the points of an arc up to its tip, and the corners of the tip: down, up, or along a level line."""
     (x, y), before = points[-1], points[-2]
-    way = 1.0 if y >= before[1] else -1.0
     size = min(size, 0.6 * max(1.0, hypot(x - before[0], y - before[1])))
+    if y == before[1]:
+        foot = x - (size if x >= before[0] else -size)
+        return (*points[:-1], (foot, y)), ((x, y), (foot, y - 0.42 * size), (foot, y + 0.42 * size))
+    way = 1.0 if y >= before[1] else -1.0
     foot = y - way * size
     return (*points[:-1], (x, foot + way * 0.5)), ((x, y), (x - 0.42 * size, foot), (x + 0.42 * size, foot))
 
@@ -339,6 +372,46 @@ class Bar(NamedTuple):
     width: float
     height: float
     is_rail: bool
+
+
+class Legend(NamedTuple):
+    """What the kinds of lines mean: the box around it, and for each kind a line, its points, and a text."""
+
+    box: tuple[float, float, float, float]
+    rows: tuple[tuple[Line, tuple[Point, ...], Label], ...]
+
+
+def legend_of(picture: Picture) -> Legend | None:
+    """Return a legend, below the picture, if lines differ between two graphs.
+
+    Examples
+    --------
+    >>> lines = [Line("a", "b"), Line("b", "c", "added", note="added")]
+    >>> [label.text for _, _, label in legend_of(drawn(map(Node, "abc"), lines)).rows]
+    ['in both graphs (1)', 'added (1)']
+    """
+    kinds = {kind: [line for line in picture.lines if line.kind == kind] for kind in KINDS}
+    if not any(kinds[kind] for kind in ("added", "missing", "reversed")):
+        return None
+    top, widest = picture.layout.height + 2 * _MARGIN, 0.0
+    rows: list[tuple[Line, tuple[Point, ...], Label]] = []
+    for kind, lines in ((kind, lines) for kind, lines in kinds.items() if lines):
+        notes = ", ".join(dict.fromkeys(line.note for line in lines))
+        text = {"arc": "in both graphs", "edge": "in both graphs, undecided"}.get(kind, notes) + f" ({len(lines)})"
+        y = top + _PADDING + (len(rows) + 0.5) * _LINE
+        sample = Line("", "", kind, is_directed=any(line.is_directed for line in lines))
+        label = Label(2 * _PADDING + _SAMPLE, y + 0.34 * FONT, text, "left")
+        rows.append((sample, ((_PADDING, y), (_PADDING + _SAMPLE, y)), label))
+        widest = max(widest, 1.12 * text_width(text))
+    return Legend((0.0, top, 3 * _PADDING + _SAMPLE + widest, 2 * _PADDING + len(rows) * _LINE), tuple(rows))
+
+
+def size_of(picture: Picture) -> Point:
+    """Return the width and the height of a picture with its margins and its legend."""
+    width, height, legend = picture.layout.width, picture.layout.height, legend_of(picture)
+    if legend is not None:
+        width, height = max(width, legend.box[2]), legend.box[1] + legend.box[3]
+    return width + 2 * _MARGIN, height + 2 * _MARGIN
 
 
 def parts_of(node: Node, layout: Layout) -> list[Label | Bar]:
@@ -409,4 +482,4 @@ def lines_of(graph: DAG | CPDAG, strengths: Mapping[tuple[str, str], float] | No
     """Return the lines of a graph; edges without a direction are dashed."""
     known, edges = strengths or {}, getattr(graph, "edges", ())
     found = [Line(a, b, strength=known.get((a, b))) for a, b in graph.arcs]
-    return found + [Line(a, b, "edge", known.get((a, b), known.get((b, a)))) for a, b in edges]
+    return found + [Line(a, b, "edge", known.get((a, b), known.get((b, a))), is_directed=False) for a, b in edges]

@@ -9,9 +9,15 @@ The four steps of Sugiyama, each with a method that finds good answers quickly:
    starts the best is kept.
 3. *Coordinates.* x minimises Σ w |x_parent − x_child| under the order, a linear program as well; long arcs weigh more,
    so that they are straight.
-4. *Routes.* Within a layer an arc goes straight down through its place, so it never crosses a node.
+4. *Routes.* Within a layer an arc goes straight down through its place, so it never crosses a node. The ends of the
+   arcs are spread along the border of a node, in the order of where they go, so that none hides another's tip.
 
 Components are laid out one by one and put side by side, in rows.
+
+Dense graphs have many times more places than nodes. Above ``_APART`` places the arcs that leave one node share theirs,
+as branches of one trunk, and so do those to many leaves, which stand in several rows. The shortest arcs get places
+until there are ``_MOST_PLACES``; the others go straight, behind the nodes. The sweeps stop after a number of
+comparisons, never by the clock.
 
 References
 ----------
@@ -26,9 +32,11 @@ Drawing, 217–224.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from math import ceil
 
 import numpy as np
 
@@ -39,10 +47,14 @@ Arc = tuple[str, str]
 
 _ROUNDS, _IDLE = 24, 5  # sweeps, and how many may bring nothing
 _SMALL, _DENSE = 600, 60  # places up to which several starts are tried, and up to which matrices are dense
-_REACH, _MOST_PAIRS = 120_000, 1_000_000  # pairs that are compared in one pass of sifting, and in all sweeps of a start
+_REACH, _MOST_PAIRS = 120_000, 700_000  # pairs that are compared in one pass of sifting, and in all sweeps of a start
 _WITH_TIES, _SWAPS = 2, 10  # passes in which swaps may change nothing, and passes in all
 _STRAIGHT = (1.0, 2.0, 8.0)  # weight of an arc between two nodes, a node and a place, two places
-_PLACE = 8.0  # the width of a place of a long arc
+_LEFTWARDS = 1e-4  # weight of x itself, so that blocks do not float
+_PLACE, _ROW = 8.0, 140  # the width of a place of a long arc; in layers with more of them than this it is less
+_APART, _MOST_PLACES = 4_000, 8_000  # places up to which every arc has its own, and places in all
+_FAN = 14  # children without others of theirs that stand in one row; of more there are several rows
+_PORT, _CORNER = 12.0, 7.0  # the distance of the ends of arcs at a node, and their distance to its corner
 _ASPECT = 1.6  # of rows of components
 
 
@@ -168,47 +180,89 @@ def _laid_out(
 ) -> Layout:
     place = {name: i for i, name in enumerate(nodes)}
     downwards = _acyclic(len(nodes), [(place[a], place[b]) for a, b in arcs])
-    chains, layer = _chains(downwards, _layers(len(nodes), downwards))
-    steps = sorted({step for chain in chains for step in pairwise(chain)})
+    lower = _fans(downwards)
+    layer = [at + lower.get(v, 0) for v, at in enumerate(_layers(len(nodes), downwards))]
+    chains, layer = _chains(downwards, layer, lower)
+    steps = sorted({(a, b) for chain in chains for a, b in pairwise(chain) if layer[b] == layer[a] + 1})
     known = {} if before is None else before.centres
     start = [known[name][0] for name in nodes] if all(name in known for name in nodes) else None
     order, n_crossings = _ordered(layer, steps, start)
-    widths = [boxes[nodes[i]][0] if i < len(nodes) else _PLACE for i in range(len(layer))]
-    x = _coordinates(order, steps, widths, len(nodes), gap[0])
+    narrow = min(1.0, _ROW / max([1, *(sum(i >= len(nodes) for i in row) for row in order)]))
+    widths = [boxes[nodes[i]][0] if i < len(nodes) else narrow * _PLACE for i in range(len(layer))]
+    x = _coordinates(order, steps, widths, len(nodes), (gap[0], 0.5 * gap[0] * narrow))
     tall = [max([boxes[nodes[i]][1] for i in row if i < len(nodes)], default=0.0) for row in order]
-    tops = np.concatenate([[0.0], np.cumsum(np.array(tall[:-1]) + gap[1])]) if tall else np.zeros(0)
-    centres = {name: (x[i], float(tops[layer[i]] + 0.5 * tall[layer[i]])) for i, name in enumerate(nodes)}
-    routes = {}
-    for arc, chain in zip(arcs, chains, strict=True):
-        points = _route(chain, x, centres, boxes, nodes, tops, tall, layer)
-        routes[arc] = points if place[arc[0]] == chain[0] else points[::-1]
+    tops = [sum(tall[:i]) + i * gap[1] for i in range(len(tall))]
+    heights = [boxes[name][1] for name in nodes]
+    found = _routes(chains, x, widths, heights, [(tops[row], tops[row] + tall[row]) for row in layer])
+    routes = {
+        arc: points if place[arc[0]] == chain[0] else points[::-1]
+        for arc, chain, points in zip(arcs, chains, found, strict=True)
+    }
+    centres = {name: (x[i], tops[layer[i]] + 0.5 * heights[i]) for i, name in enumerate(nodes)}
     width = max((x[i] + 0.5 * widths[i] for i in range(len(widths))), default=0.0)
-    height = float(tops[-1] + tall[-1]) if tall else 0.0
+    height = tops[-1] + tall[-1] if tall else 0.0
     return Layout(centres, boxes, routes, width, height, n_crossings)
 
 
-def _route(
-    chain: Sequence[int],
+def _routes(
+    chains: Sequence[Sequence[int]],
     x: Sequence[float],
-    centres: Mapping[str, Point],
-    boxes: Mapping[str, Point],
-    nodes: Sequence[str],
-    tops: np.ndarray,
-    tall: Sequence[float],
-    layer: Sequence[int],
-) -> tuple[Point, ...]:
-    """Return the points of an arc: the lower border of a node, both ends of its places, the upper border of a node.
+    widths: Sequence[float],
+    heights: Sequence[float],
+    borders: Sequence[Point],
+) -> list[tuple[Point, ...]]:
+    """Return the points of each arc: the lower border of a node, both ends of its places, the upper border of a node.
 
-    Within a layer it goes straight down, so that it does not meet a taller node beside it.
+    The nodes of a layer stand at its upper border. Beside a taller node an arc goes straight down, to the lower one.
     """
-    first, last = nodes[chain[0]], nodes[chain[-1]]
-    start, end = centres[first][1] + 0.5 * boxes[first][1], centres[last][1] - 0.5 * boxes[last][1]
-    bottom, top = (float(tops[layer[chain[0]]] + tall[layer[chain[0]]]), float(tops[layer[chain[-1]]]))
-    points = [(x[chain[0]], start), *([(x[chain[0]], bottom)] if bottom > start else [])]
-    for i in chain[1:-1]:
-        high = float(tops[layer[i]])
-        points += [(x[i], high), (x[i], high + tall[layer[i]])]
-    return (*points, *([(x[chain[-1]], top)] if top < end else []), (x[chain[-1]], end))
+    below = _ports([(chain[0], chain[1], x[chain[1]]) for chain in chains], x, widths)
+    aims = [x[chain[-2]] if len(chain) > 2 else first for chain, first in zip(chains, below, strict=True)]
+    above = _ports([(chain[-1], chain[-2], aim) for chain, aim in zip(chains, aims, strict=True)], x, widths)
+    found = []
+    for chain, first, last in zip(chains, below, above, strict=True):
+        top, bottom = borders[chain[0]]
+        start = top + heights[chain[0]]
+        beside = [(first, bottom)] if start < bottom else []
+        through = [(x[v], y) for v in chain[1:-1] for y in borders[v]]
+        found.append(((first, start), *beside, *through, (last, borders[chain[-1]][0])))
+    return found
+
+
+def _ports(ends: Sequence[tuple[int, int, float]], x: Sequence[float], widths: Sequence[float]) -> list[float]:
+    """Return x of the ends of arcs at a node, each given with the node or place where its arc goes, and at which x.
+
+    They are as near to that as the border and the distance of ends permit: least squares under an order. Arcs that
+    share a place share the end.
+    """
+    near: dict[int, dict[int, float]] = {}
+    for v, w, aim in ends:
+        near.setdefault(v, {})[w] = aim - x[v]
+    found: dict[tuple[int, int], float] = {}
+    for v, aims in near.items():
+        order = sorted(aims, key=lambda w: (aims[w], w))
+        half = max(0.0, 0.5 * widths[v] - _CORNER)
+        apart = min(_PORT, 2.0 * half / max(1, len(order) - 1))
+        reach = min(half, apart * max(1, len(order) - 1))
+        wanted = [min(max(aims[w], -reach), reach) for w in order]
+        if len(order) == 1 and abs(aims[order[0]]) > reach:
+            wanted = [0.0]
+        places = _spread(wanted, apart, half)
+        found |= {(v, w): x[v] + place for w, place in zip(order, places, strict=True)}
+    return [found[v, w] for v, w, _ in ends]
+
+
+def _spread(wanted: Sequence[float], apart: float, half: float) -> list[float]:
+    """Return places between -half and half, each ``apart`` from the one before, near to the wanted ones."""
+    blocks: list[tuple[float, int]] = []  # the mean of neighbours that touch, without their distances, and their number
+    for i, value in enumerate(wanted):
+        mean, n = value - i * apart, 1
+        while blocks and blocks[-1][0] >= mean:
+            before, k = blocks.pop()
+            mean, n = (before * k + mean * n) / (k + n), k + n
+        blocks.append((mean, n))
+    means = [mean for mean, n in blocks for _ in range(n)]
+    low, high = -half, half - (len(means) - 1) * apart
+    return [min(max(mean, low), high) + i * apart for i, mean in enumerate(means)]
 
 
 def _acyclic(n: int, lines: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -256,15 +310,43 @@ def _layers(n: int, lines: Sequence[tuple[int, int]]) -> list[int]:
     return layers.tolist()
 
 
-def _chains(lines: Sequence[tuple[int, int]], layer: list[int]) -> tuple[list[list[int]], list[int]]:
-    """Return for each arc the nodes and places that it goes through, and the layers with those of the places."""
-    layer, chains = list(layer), []
+def _fans(lines: Sequence[tuple[int, int]]) -> dict[int, int]:
+    """Return how many layers lower leaves are, so that a node with many of them has several rows below it.
+
+    A naive Bayes classifier would be a hundred times as wide as high.
+    """
+    parents, above = Counter(b for _, b in lines), {a for a, _ in lines}
+    leaves: dict[int, list[int]] = {}
     for a, b in lines:
-        chain = [a]
-        for between in range(layer[a] + 1, layer[b]):
-            chain.append(len(layer))
-            layer.append(between)
-        chains.append([*chain, b])
+        if parents[b] == 1 and b not in above:
+            leaves.setdefault(a, []).append(b)
+    found: dict[int, int] = {}
+    for group in leaves.values():
+        long = ceil(len(group) / ceil((len(group) / _FAN) ** 0.6))
+        found |= {v: i // long for i, v in enumerate(sorted(group))}
+    return found
+
+
+def _chains(
+    lines: Sequence[tuple[int, int]], layer: Sequence[int], lower: Mapping[int, int]
+) -> tuple[list[list[int]], list[int]]:
+    """Return for each arc the nodes and places that it goes through, and the layers with those of the places.
+
+    Arcs to the rows of ``lower`` share their places, and so do those of any node if there are too many.
+    """
+    n_places = sum(layer[b] - layer[a] - 1 for a, b in lines)
+    layer, places = list(layer), dict[tuple[int, int, bool], int]()
+    chains = [[a, b] for a, b in lines]
+    for i in sorted(range(len(lines)), key=lambda i: (layer[lines[i][1]] - layer[lines[i][0]], i)):
+        a, b = lines[i]
+        is_shared = b in lower or n_places > _APART
+        keys = [(a if is_shared else i, between, is_shared) for between in range(layer[a] + 1, layer[b])]
+        new = [key for key in keys if key not in places]
+        if len(places) + len(new) > _MOST_PLACES:
+            continue
+        places |= {key: len(layer) + k for k, key in enumerate(new)}
+        layer += [between for _, between, _ in new]
+        chains[i] = [a, *(places[key] for key in keys), b]
     return chains, layer
 
 
@@ -430,7 +512,21 @@ def _ordered(
         if found[-1][0] == 0 or (len(layer) > _SMALL and len(found) == 1):
             break
     least, best = min(found, key=lambda pair: pair[0])
-    return best, least
+    return [_balanced(state, row) for row in best], least
+
+
+def _balanced(state: _Order, row: Sequence[int]) -> list[int]:
+    """Return a layer in which the only one of some siblings that has children is in their middle.
+
+    That changes no crossing, as its siblings have no other arc than that from their parent.
+    """
+    found: list[int] = []
+    for _, group in groupby(row, key=lambda v: (state.up[v], v if len(state.up[v]) != 1 else -1)):
+        members = list(group)
+        leaves, others = [v for v in members if not state.down[v]], [v for v in members if state.down[v]]
+        half = len(leaves) // 2
+        found += [*leaves[:half], *others, *leaves[half:]] if len(others) == 1 else members
+    return found
 
 
 def _starts(state: _Order, steps: Sequence[tuple[int, int]], start: Sequence[float] | None) -> Iterator[list[float]]:
@@ -495,39 +591,32 @@ def _depth_first(order: Sequence[int], state: _Order) -> list[float]:
 
 
 def _coordinates(
-    order: Sequence[Sequence[int]], steps: Sequence[tuple[int, int]], widths: Sequence[float], n_nodes: int, gap: float
+    order: Sequence[Sequence[int]], steps: Sequence[tuple[int, int]], widths: Sequence[float], n_nodes: int, gap: Point
 ) -> list[float]:
-    """Return x of every node and place: arcs as straight as the order and the widths permit."""
-    n = len(widths)
+    """Return x of every node and place: arcs as straight as the order and the widths permit.
+
+    ``gap`` is the distance of a node to its neighbour, and of two places. The dual is solved, a flow of least cost
+    that has a row for each x rather than one for each distance: ten times faster. x are its shadow prices.
+    """
     pairs = [(row[i], row[i + 1]) for row in order for i in range(len(row) - 1)]
     if not steps:
-        x, found = 0.0, [0.0] * n
-        for row in order:
-            for v in row:
-                found[v] = x + 0.5 * widths[v]
-                x += widths[v] + gap
-        return found
+        right = np.cumsum([widths[v] + gap[0] for row in order for v in row])
+        return [float(right[i] - gap[0] - 0.5 * widths[v]) for i, v in enumerate(v for row in order for v in row)]
     from scipy.optimize import linprog
     from scipy.sparse import coo_array
 
-    m = len(steps)
-    weight = [_STRAIGHT[(a >= n_nodes) + (b >= n_nodes)] for a, b in steps]
-    rows, columns, values, bound = list[int](), list[int](), list[float](), list[float]()
-    for e, (a, b) in enumerate(steps):  # d_e ≥ x_a − x_b and d_e ≥ x_b − x_a
-        for sign in (1.0, -1.0):
-            rows += [len(bound)] * 3
-            columns += [a, b, n + e]
-            values += [sign, -sign, -1.0]
-            bound.append(0.0)
-    for a, b in pairs:  # x_a + distance ≤ x_b
-        rows += [len(bound)] * 2
-        columns += [a, b]
-        values += [1.0, -1.0]
-        between = gap if a < n_nodes or b < n_nodes else 0.5 * gap
-        bound.append(-(0.5 * (widths[a] + widths[b]) + between))
-    matrix = coo_array((values, (rows, columns)), shape=(len(bound), n + m)).tocsr()
-    low = [0.5 * w for w in widths] + [0.0] * m
-    cost = np.concatenate([np.full(n, 1e-6), weight])
-    solved = linprog(cost, A_ub=matrix, b_ub=bound, bounds=[(v, None) for v in low], method="highs")
-    x = solved.x[:n]
-    return (x - min(x[v] - 0.5 * widths[v] for v in range(n))).tolist()
+    near = [0.5 * (widths[a] + widths[b]) + gap[min(a, b) >= n_nodes] for a, b in pairs]
+    firsts = [row[0] for row in order]
+    n, m, k = len(widths), len(steps), len(pairs)
+    (start, end), (left, right) = np.array(steps).T, np.array(pairs, dtype=int).reshape(-1, 2).T
+    lines, distances, sides = np.arange(m), np.arange(m, m + k), np.arange(m + k, m + k + len(order))
+    signs = np.repeat([1.0, -1.0, 1.0, -1.0, 1.0], [m, m, k, k, len(order)])
+    rows = np.concatenate([start, end, right, left, firsts])
+    columns = np.concatenate([lines, lines, distances, distances, sides])
+    flow = coo_array((signs, (rows, columns)), shape=(n, m + k + len(order))).tocsc()
+    cost = -np.concatenate([np.zeros(m), near, [0.5 * widths[v] for v in firsts]])
+    most = np.array(_STRAIGHT)[(start >= n_nodes).astype(int) + (end >= n_nodes)]
+    bounds = [*((-w, w) for w in most), *[(0.0, None)] * (k + len(order))]
+    found = linprog(cost, A_eq=flow, b_eq=np.full(n, _LEFTWARDS), bounds=bounds, method="highs-ds")
+    x = -found.eqlin.marginals
+    return (x - min(x[v] - 0.5 * widths[v] for v in firsts)).tolist()

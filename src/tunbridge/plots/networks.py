@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -14,19 +16,23 @@ import numpy as np
 
 from tunbridge._core.check import check_choice, check_number, did_you_mean, listed
 from tunbridge._core.replacing import replacing
+from tunbridge.data.variable import is_missing
 from tunbridge.errors import DataError
 from tunbridge.graph import CPDAG, DAG
 from tunbridge.graph.drawing import (
     ARROW,
+    DASHES,
     FONT,
     Label,
     Line,
     Node,
     Picture,
     drawn,
+    legend_of,
     lines_of,
     parts_of,
     short_name,
+    size_of,
     state_texts,
     svg_of,
     with_tip,
@@ -40,6 +46,7 @@ if TYPE_CHECKING:
 INFORMATION = "information"
 
 _MARGIN = 8.0
+_INK = "#1a1a1a"  # in boxes, which are light in every style of Matplotlib
 _LARGEST = 4000.0  # of a picture in pixels, at 96 an inch
 _COLOURS = {"arc": NEUTRAL, "edge": NEUTRAL, "added": FOR, "missing": "#b35900", "reversed": "#a3307d"}
 
@@ -49,7 +56,7 @@ _PAGE = """<!doctype html>
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
 <style>
 :root{{color-scheme:light dark;font-family:system-ui,sans-serif}}body{{margin:1rem;background:Canvas;color:CanvasText}}
-.tb-graph .found .box{{stroke:#b35900;stroke-width:4}}
+body .tb-graph{{background:none}}.tb-graph .found .box{{stroke:#b35900;stroke-width:4}}
 </style></head>
 <body>
 {search}{svg}
@@ -79,9 +86,9 @@ _SCRIPT = """
 </script>"""
 _DOT_STYLES = {
     "edge": "dir=none, style=dashed",
-    "added": 'color="#0072b2"',
-    "missing": 'color="#b35900", style=dashed',
-    "reversed": 'color="#a3307d"',
+    "added": 'color="#0072b2", style=bold',
+    "missing": 'color="#b35900", style=dotted',
+    "reversed": 'color="#a3307d", style=dashed',
 }
 
 
@@ -110,6 +117,7 @@ class Drawing:
         lines = [f"  {_quoted(node.name)};" for node in self.picture.nodes]
         for line in self.picture.lines:
             style = [_DOT_STYLES[line.kind]] if line.kind in _DOT_STYLES else []
+            style += ["dir=none"] if line.kind != "edge" and not line.is_directed else []
             style += [] if line.strength is None else [f"penwidth={line.width:.2f}"]
             shown = f" [{', '.join(style)}]" if style else ""
             lines.append(f"  {_quoted(line.start)} -> {_quoted(line.end)}{shown};")
@@ -117,6 +125,8 @@ class Drawing:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the picture to a .svg, .html, .dot, .png or .pdf file; the last two need Matplotlib."""
+        if not isinstance(path, str | PathLike):
+            raise DataError(f"the file of a picture must be a path; got {type(path).__name__}.", parameter="path")
         place = Path(path)
         suffix = place.suffix.lower()
         if not place.parent.is_dir():
@@ -142,8 +152,10 @@ class Drawing:
     def _page(self) -> str:
         """Return a page with the picture; an overview in its full size, with a search for nodes."""
         is_large = not self.picture.has_labels
-        svg = self.svg.replace("max-width:100%;height:auto", "", 1) + _SCRIPT if is_large else self.svg
-        return _PAGE.format(title=_escaped(self.title), svg=svg, search=_SEARCH if is_large else "")
+        svg = re.sub("max-width:100%;min-width:[0-9]+px;height:auto", "", self.svg, count=1) if is_large else self.svg
+        return _PAGE.format(
+            title=_escaped(self.title), svg=svg + _SCRIPT * is_large, search=_SEARCH if is_large else ""
+        )
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -177,8 +189,8 @@ def draw(
         How wide arcs are: by the mutual information of the two variables in the network, or numbers, the largest of
         which is the widest.
     against : DAG, CPDAG or BayesianNetwork, optional
-        A graph to compare with: arcs that it does not have are blue, those that it has beside these are dashed and
-        orange, and reversed ones are purple.
+        A graph to compare with: arcs that it does not have (added) are blue and wide, those that it has beside these
+        (missing) are dotted and orange, and reversed ones are purple, with dashes and dots. A legend says so.
     target : str, optional
         A node to emphasise.
     labels : bool, optional
@@ -195,25 +207,37 @@ def draw(
     >>> picture.svg.startswith("<svg")
     True
     """
-    net = graph if isinstance(graph, BayesianNetwork) else None
-    plain = _graph_of("graph", graph)
+    shown = _graph_of("graph", graph)
+    net = shown if isinstance(shown, BayesianNetwork) else None
+    plain = _without_tables(shown)
     names = plain.nodes
     if target is not None and target not in names:
         hint = did_you_mean(target, names)
         raise DataError(f"target must name a node; got {target!r}. {hint}", parameter="target")
     if net is None and (evidence or monitors or isinstance(strengths, str)):
         raise DataError("evidence, monitors and strengths='information' must come with a network; got a graph.")
-    known = dict(evidence or {})
+    if before is not None and not isinstance(before, Drawing):
+        raise DataError(f"before must be a picture from tb.draw; got {type(before).__name__}.", parameter="before")
+    if evidence is not None and not isinstance(evidence, Mapping):
+        raise DataError(f"evidence must be a dict from variable to state; got {evidence!r}.", parameter="evidence")
+    known = {name: value for name, value in dict(evidence or {}).items() if not is_missing(value)}
     wanted = bool(known) if monitors is None else monitors
     nodes = [Node(name, mark="evidence" if name in known else "target" if name == target else "") for name in names]
-    if net is not None and wanted:
-        nodes = list(_monitored(net, known, nodes))
+    if net is not None and (wanted or evidence):  # evidence is checked in any case
+        monitored = list(_monitored(net, evidence or {}, nodes))
+        nodes = monitored if wanted else nodes
     joined = {*plain.arcs, *getattr(plain, "edges", ())}
     values = _strengths(net, joined, strengths)
-    lines = _compared(plain, _graph_of("against", against), values) if against is not None else lines_of(plain, values)
+    lines = lines_of(plain, values)
+    if against is not None:
+        lines = _compared(lines, plain, _without_tables(_graph_of("against", against)))
     kind = "graph" if net is None else "network"
     given = f", given {', '.join(f'{n} = {_text(v)}' for n, v in known.items())}" if known else ""
     title = f"{kind} with {len(names)} nodes and {len(plain.arcs) + len(getattr(plain, 'edges', ()))} arcs{given}"
+    if against is not None:
+        counts = Counter(line.kind for line in lines)
+        told = [f"{counts[kind]} {kind}" for kind in ("added", "missing", "reversed") if counts[kind]]
+        title += f"; {', '.join(told) or 'no difference'}"
     layout = None if before is None else before.picture.layout
     return Drawing(drawn(nodes, lines, labels=labels, before=layout), title)
 
@@ -238,8 +262,9 @@ def network(graph: DAG | CPDAG | BayesianNetwork | Drawing, *, ax: Axes | None =
     picture = drawing.picture
     axes = _axes_for(picture) if ax is None else ax
     layout = picture.layout
-    axes.set_xlim(-_MARGIN, layout.width + _MARGIN)
-    axes.set_ylim(layout.height + _MARGIN, -_MARGIN)
+    width, height = size_of(picture)
+    axes.set_xlim(-_MARGIN, width - _MARGIN)
+    axes.set_ylim(height - _MARGIN, -_MARGIN)
     axes.set_aspect("equal")
     axes.axis("off")
     axes.figure.canvas.draw_idle()
@@ -248,19 +273,35 @@ def network(graph: DAG | CPDAG | BayesianNetwork | Drawing, *, ax: Axes | None =
         _draw_line(axes, line, layout.routes[line.start, line.end], points)
     for node in picture.nodes:
         _draw_node(axes, node, picture, points)
+    legend = legend_of(picture)
+    if legend is not None:
+        _draw_box(axes, legend.box, points)
+        for line, ends, label in legend.rows:
+            _draw_line(axes, line, ends, points)
+            _draw_label(axes, label, points)
     return axes
 
 
-def _graph_of(what: str, graph: object) -> DAG | CPDAG:
-    if isinstance(graph, BayesianNetwork):
-        return graph.dag
-    if isinstance(graph, DAG | CPDAG):
+def _graph_of(what: str, graph: object) -> DAG | CPDAG | BayesianNetwork:
+    """Return a graph or a network, or that of a result or a classifier that has one."""
+    if isinstance(graph, BayesianNetwork | DAG | CPDAG):
         return graph
-    found = getattr(graph, "network", None) or getattr(graph, "dag", None)
-    if isinstance(found, BayesianNetwork | DAG):
-        return _graph_of(what, found)
-    hint = f" Read it first: tb.read_network({graph!r})." if isinstance(graph, str) else ""
+    for name in ("network", "network_", "dag"):
+        found = getattr(graph, name, None)
+        if isinstance(found, BayesianNetwork | DAG):
+            return found
+    hint = ""
+    if isinstance(graph, str | PathLike):
+        hint = f" Read it first: tb.read_network({str(graph)!r})."
+    elif type(graph).__module__.startswith("networkx"):
+        hint = " Convert it first: tb.DAG.from_networkx(graph)."
+    elif isinstance(graph, list | tuple | set | dict):
+        hint = " Arcs make a graph: tb.DAG(arcs=[('a', 'b')])."
     raise DataError(f"{what} must be a graph or a network; got {type(graph).__name__}.{hint}", parameter=what)
+
+
+def _without_tables(graph: DAG | CPDAG | BayesianNetwork) -> DAG | CPDAG:
+    return graph.dag if isinstance(graph, BayesianNetwork) else graph
 
 
 def _text(value: object) -> str:
@@ -292,6 +333,9 @@ def _strengths(
     """Return how strong arcs are, the strongest 1."""
     if given is None:
         return None
+    if not isinstance(given, str | Mapping):
+        rule = "strengths must be 'information' or a mapping of arcs to numbers"
+        raise DataError(f"{rule}; got {type(given).__name__}.", parameter="strengths")
     if isinstance(given, str):
         check_choice("strengths", given, (INFORMATION,))
         found = {arc: arc_information(net, *arc) for arc in net.arcs} if net is not None else {}
@@ -321,22 +365,30 @@ def arc_information(net: BayesianNetwork, parent: str, child: str) -> float:
     return max(0.0, float(np.sum(joint[some] * np.log(joint[some] / outer[some]))))
 
 
-def _compared(graph: DAG | CPDAG, other: DAG | CPDAG, strengths: Mapping[tuple[str, str], float] | None) -> list[Line]:
+def _compared(lines: Iterable[Line], graph: DAG | CPDAG, other: DAG | CPDAG) -> list[Line]:
     """Return the lines of both graphs: common, added, missing and reversed ones."""
     if set(graph.nodes) != set(other.nodes):
         odd = sorted(set(graph.nodes) ^ set(other.nodes))
         raise DataError(f"two graphs that are compared must have the same nodes; {listed(odd, most=4)} differ.")
-    theirs = {(line.start, line.end): line for line in lines_of(other)}
+    theirs = {pair: line for line in lines_of(other) for pair in ((line.start, line.end), (line.end, line.start))}
     found = []
-    for line in lines_of(graph, strengths):
-        pair, turned = (line.start, line.end), (line.end, line.start)
-        same = pair in theirs and theirs[pair].kind == line.kind
-        same = same or (line.kind == "edge" and turned in theirs and theirs[turned].kind == "edge")
-        joined = pair in theirs or turned in theirs
-        kind = line.kind if same else "reversed" if joined else "added"
-        found.append(Line(*pair, kind, line.strength, "" if same else kind))
+    for line in lines:
+        pair, their = (line.start, line.end), theirs.get((line.start, line.end))
+        if their is None:
+            kind, told = "added", "added"
+        elif line.is_directed != their.is_directed:
+            kind, told = (
+                "reversed",
+                "undecided in the other graph" if line.is_directed else "directed in the other graph",
+            )
+        elif line.is_directed and (their.start, their.end) != pair:
+            kind, told = "reversed", "reversed"
+        else:
+            kind, told = line.kind, ""
+        found.append(replace(line, kind=kind, note=told))
     ours = {pair for line in found for pair in ((line.start, line.end), (line.end, line.start))}
-    return found + [Line(*pair, "missing", None, "missing") for pair in theirs if pair not in ours]
+    rest = [line for line in lines_of(other) if (line.start, line.end) not in ours]
+    return found + [replace(line, kind="missing", note="missing") for line in rest]
 
 
 def _quoted(name: str) -> str:
@@ -354,7 +406,7 @@ def _escaped(text: str) -> str:
 
 def _axes_for(picture: Picture) -> Axes:
     """Return the axes of a new figure as large as a picture, at 96 units an inch; of a large one, smaller."""
-    width, height = picture.layout.width + 2 * _MARGIN, picture.layout.height + 2 * _MARGIN
+    width, height = size_of(picture)
     scale = min(1.0, _LARGEST / max(width, height))
     figure = matplotlib("matplotlib.figure").Figure(figsize=(scale * width / 96, scale * height / 96))
     return figure.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -370,9 +422,8 @@ def _points_per_unit(axes: Axes) -> float:
 
 def _draw_line(axes: Axes, line: Line, points: Any, unit: float) -> None:
     path, patches = matplotlib("matplotlib.path"), matplotlib("matplotlib.patches")
-    colour, dashed = _COLOURS[line.kind], line.kind in ("edge", "missing")
-    corners = None
-    if line.kind != "edge":
+    colour, corners = _COLOURS[line.kind], None
+    if line.is_directed:
         points, corners = with_tip(points, ARROW + line.width)
     steps: list[tuple[float, float]] = [points[0]]
     codes = [path.Path.MOVETO]
@@ -380,7 +431,9 @@ def _draw_line(axes: Axes, line: Line, points: Any, unit: float) -> None:
         middle = 0.5 * (a[1] + b[1])
         steps += [(a[0], middle), (b[0], middle), b]
         codes += [path.Path.CURVE4] * 3
-    style = {"linestyle": (0, (4, 3))} if dashed else {}
+    style: dict[str, Any] = {"capstyle": "round" if line.kind == "missing" else "butt"}
+    if line.kind in DASHES:  # Matplotlib counts in widths of the line
+        style["linestyle"] = (0, [length / line.width for length in DASHES[line.kind]])
     curve = path.Path(steps, codes)
     axes.add_patch(patches.PathPatch(curve, fill=False, edgecolor=colour, linewidth=line.width * unit, **style))
     if corners is not None:
@@ -392,20 +445,27 @@ def _draw_node(axes: Axes, node: Node, picture: Picture, unit: float) -> None:
     (x, y), (width, height) = picture.layout.centres[node.name], picture.layout.sizes[node.name]
     edge = {"evidence": "#b35900", "target": FOR}.get(node.mark, NEUTRAL)
     face = "#fdf0d5" if node.mark == "evidence" else "white"
-    box = patches.FancyBboxPatch(
-        (x - 0.5 * width, y - 0.5 * height), width, height, boxstyle="round,pad=0,rounding_size=6",
-        facecolor=face, edgecolor=edge, linewidth=(2.0 if node.mark else 1.0) * unit,
-    )  # fmt: skip
-    axes.add_patch(box)
+    box = (x - 0.5 * width, y - 0.5 * height, width, height)
+    _draw_box(axes, box, unit, facecolor=face, edgecolor=edge, linewidth=(2.0 if node.mark else 1.0) * unit)
     if not picture.has_labels:
         return
     for part in parts_of(node, picture.layout):
         if isinstance(part, Label):
-            weight = "bold" if part.is_head else "normal"
-            axes.text(
-                part.x, part.y, part.text, ha=part.anchor, va="baseline", fontsize=FONT * unit, fontweight=weight,
-                parse_math=False,
-            )  # fmt: skip
+            _draw_label(axes, part, unit)
         else:
             colour = "#e9e9e9" if part.is_rail else "#b35900" if node.mark == "evidence" else FOR
             axes.add_patch(patches.Rectangle((part.x, part.y), part.width, part.height, facecolor=colour))
+
+
+def _draw_box(axes: Axes, box: tuple[float, float, float, float], unit: float, **look: Any) -> None:
+    x, y, width, height = box
+    style = {"facecolor": "white", "edgecolor": NEUTRAL, "linewidth": unit} | look
+    patch = matplotlib("matplotlib.patches").FancyBboxPatch
+    axes.add_patch(patch((x, y), width, height, boxstyle="round,pad=0,rounding_size=6", **style))
+
+
+def _draw_label(axes: Axes, label: Label, unit: float) -> None:
+    axes.text(
+        label.x, label.y, label.text, ha=label.anchor, va="baseline", fontsize=FONT * unit, color=_INK,
+        fontweight="bold" if label.is_head else "normal", parse_math=False,
+    )  # fmt: skip

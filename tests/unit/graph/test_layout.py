@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import tunbridge as tb
+from tunbridge.graph import layout as layouts
 from tunbridge.graph.layout import layered_layout
 
 BOX = (60.0, 30.0)
@@ -85,8 +86,10 @@ def test_nodes_are_apart_and_parents_above(graph):
     for a, b in arcs:
         assert found.centres[a][1] < found.centres[b][1]
         first, last = found.routes[a, b][0], found.routes[a, b][-1]
-        assert first == pytest.approx((found.centres[a][0], found.centres[a][1] + sizes[a][1] / 2))
-        assert last == pytest.approx((found.centres[b][0], found.centres[b][1] - sizes[b][1] / 2))
+        assert first[1] == pytest.approx(found.centres[a][1] + sizes[a][1] / 2)
+        assert last[1] == pytest.approx(found.centres[b][1] - sizes[b][1] / 2)
+        assert abs(first[0] - found.centres[a][0]) < sizes[a][0] / 2
+        assert abs(last[0] - found.centres[b][0]) < sizes[b][0] / 2
 
 
 @settings(max_examples=40, deadline=None)
@@ -130,6 +133,142 @@ def test_complete_bipartite_graphs(n, expected):
 def test_a_tree_has_no_crossings():
     arcs = [(f"n{(i - 1) // 2}", f"n{i}") for i in range(1, 63)]
     assert layered_layout([f"n{i}" for i in range(63)], arcs).n_crossings == 0
+
+
+def random_arcs(n, n_arcs):
+    return random.Random(0).sample([*itertools.combinations([f"n{i}" for i in range(n)], 2)], n_arcs)
+
+
+def path_with_long_arcs(n):
+    return [*itertools.pairwise(f"n{i}" for i in range(n)), *((f"n{i}", f"n{n - 1 - i}") for i in range(n // 2 - 1))]
+
+
+LARGE = {
+    "dense": (120, random_arcs(120, 3000)),
+    "complete": (60, list(itertools.combinations([f"n{i}" for i in range(60)], 2))),
+    "many nodes": (1000, random_arcs(1000, 2000)),
+    "many nodes and arcs": (1000, random_arcs(1000, 5000)),
+    "path": (1000, list(itertools.pairwise(f"n{i}" for i in range(1000)))),
+    "path with long arcs": (400, path_with_long_arcs(400)),
+    "star": (1001, [("n0", f"n{i}") for i in range(1, 1001)]),
+    "star upside down": (1001, [(f"n{i}", "n1000") for i in range(1000)]),
+    "no arcs": (1000, []),
+}
+
+
+@pytest.mark.parametrize("case", LARGE)
+def test_work_is_bounded(case, monkeypatch):
+    """The sweeps compare a bounded number of pairs, and the linear program has a bounded number of places."""
+    n, arcs = LARGE[case]
+    nodes, sizes = [f"n{i}" for i in range(n)], []
+    compared = 0
+    pair, coordinates = layouts._Order._pair, layouts._coordinates
+
+    def counted(left, right):
+        nonlocal compared
+        compared += 1
+        return pair(left, right)
+
+    def sized(order, steps, widths, *rest):
+        sizes.append(len(widths))
+        return coordinates(order, steps, widths, *rest)
+
+    monkeypatch.setattr(layouts._Order, "_pair", staticmethod(counted))
+    monkeypatch.setattr(layouts, "_coordinates", sized)
+    found = layered_layout(nodes, arcs)
+    assert compared < 3_000_000
+    assert max(sizes) <= n + 8_000
+    assert set(found.centres) == set(nodes)
+    assert set(found.routes) == set(arcs)
+    rows = {}
+    for x, y in found.centres.values():
+        rows.setdefault(y, []).append(x)
+    assert all(b - a >= 60.0 - 1e-6 for row in rows.values() for a, b in itertools.pairwise(sorted(row)))
+    assert all(found.centres[a][1] < found.centres[b][1] for a, b in arcs)
+
+
+def test_many_leaves_stand_in_rows():
+    found = layered_layout(*star(300))
+    assert found.n_crossings == 0
+    assert found.width < 10 * found.height
+    hub = found.centres["hub"]
+    assert 0.4 * found.width < hub[0] < 0.6 * found.width
+    few = layered_layout(*star(8))
+    assert len({y for _, y in few.centres.values()}) == 2
+
+
+def star(n):
+    return ["hub", *(f"n{i}" for i in range(n))], [("hub", f"n{i}") for i in range(n)]
+
+
+def test_dense_graphs_share_places_and_stay_narrow():
+    n, arcs = LARGE["dense"]
+    found = layered_layout([f"n{i}" for i in range(n)], arcs)
+    assert found.width < 4_000
+    starts = {}
+    for (a, _), points in found.routes.items():
+        starts.setdefault(a, set()).add(points[0])
+    assert max(map(len, starts.values())) < 20  # ends of trunks, not of 25 arcs on average
+
+
+@settings(max_examples=25, deadline=None)
+@given(graphs())
+def test_coordinates_are_shortest(graph):
+    """The dual flow finds the least weighted length; the oracle is the linear program itself."""
+    from scipy.optimize import linprog
+
+    nodes, arcs, sizes = graph
+    calls = []
+    coordinates = layouts._coordinates
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layouts, "_coordinates", lambda *a: calls.append((a, coordinates(*a))) or calls[-1][1])
+        layered_layout(nodes, arcs, sizes)
+    for (order, steps, widths, n_nodes, gap), x in calls:
+        n, m = len(widths), len(steps)
+        weights = [(1.0, 2.0, 8.0)[(a >= n_nodes) + (b >= n_nodes)] for a, b in steps]
+        rows, bounds = [], []
+        for e, (a, b) in enumerate(steps):
+            for sign in (1.0, -1.0):
+                row = np.zeros(n + m)
+                row[[a, b, n + e]] = sign, -sign, -1.0
+                rows.append(row)
+                bounds.append(0.0)
+        for line in order:
+            for a, b in itertools.pairwise(line):
+                row = np.zeros(n + m)
+                row[[a, b]] = 1.0, -1.0
+                rows.append(row)
+                bounds.append(-0.5 * (widths[a] + widths[b]) - gap[min(a, b) >= n_nodes])
+                assert row[:n] @ x <= bounds[-1] + 1e-6
+        if not m:
+            continue
+        best = linprog([*[0.0] * n, *weights], A_ub=np.array(rows), b_ub=bounds).fun
+        length = sum(w * abs(x[a] - x[b]) for w, (a, b) in zip(weights, steps, strict=True))
+        assert length == pytest.approx(best, rel=1e-4, abs=0.1)  # x itself has a weight of 1e-4
+
+
+@settings(max_examples=40, deadline=None)
+@given(graphs())
+def test_ends_of_arcs_are_apart(graph):
+    nodes, arcs, sizes = graph
+    found = layered_layout(nodes, arcs, sizes)
+    ends = {}
+    for (a, b), points in found.routes.items():
+        ends.setdefault((a, "below"), []).append(points[0][0])
+        ends.setdefault((b, "above"), []).append(points[-1][0])
+    for (name, _), places in ends.items():
+        room = sizes[name][0] - 14.0
+        if room > 0 and len(places) <= 10:
+            apart = min(12.0, room / max(1, len(places) - 1))
+            assert all(b - a >= apart - 1e-6 for a, b in itertools.pairwise(sorted(places)))
+
+
+def test_what_goes_up_and_what_goes_down_have_ends_of_their_own():
+    arcs = [("a", "b"), ("b", "c"), ("c", "a"), ("a", "d"), ("d", "a")]
+    found = layered_layout("abcd", arcs, dict.fromkeys("abcd", (100.0, 30.0)))
+    at_a = [found.routes["a", "b"][0], found.routes["c", "a"][-1], found.routes["a", "d"][0]]
+    assert len({y for _, y in at_a}) == 1
+    assert all(b - a >= 12.0 for a, b in itertools.pairwise(sorted(x for x, _ in at_a)))
 
 
 def test_cycles_and_degenerate_graphs():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
 
 import tunbridge as tb
 from tunbridge.errors import DataError
+from tunbridge.graph.drawing import STYLE
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [
@@ -36,7 +38,7 @@ def groups(root, kind):
 
 
 def titles(root, kind):
-    return [g.find(f"{SVG}title").text for g in groups(root, kind)]
+    return [g.find(f"{SVG}title").text for g in groups(root, kind) if "sample" not in g.get("class")]
 
 
 def test_the_picture_holds_nodes_and_arcs(asia):
@@ -97,6 +99,91 @@ def test_differences_between_graphs(asia):
         tb.draw(asia.dag.add_nodes(["extra"]), against=asia)
 
 
+def other_graph(asia):
+    return asia.dag.reverse_arc("asia", "tub").remove_arc("smoke", "lung").add_arc("smoke", "dysp")
+
+
+def test_a_comparison_has_a_legend(asia):
+    drawing = tb.draw(other_graph(asia), against=asia)
+    (legend,) = groups(parsed(drawing), "legend")
+    texts = [t.text for t in legend.iter(f"{SVG}text")]
+    assert texts == ["in both graphs (6)", "added (1)", "missing (1)", "reversed (1)"]
+    assert repr(drawing) == "Drawing: graph with 8 nodes and 8 arcs; 1 added, 1 missing, 1 reversed"
+    box = legend.find(f"{SVG}rect")
+    left, top, width, height = (float(v) for v in parsed(drawing).get("viewBox").split())
+    assert float(box.get("y")) > max(y for _, y in drawing.picture.layout.centres.values())
+    assert float(box.get("y")) + float(box.get("height")) <= top + height
+    assert float(box.get("x")) + float(box.get("width")) <= left + width
+    axes = tb.plots.network(drawing)
+    assert set(texts) <= {t.get_text() for t in axes.texts}
+    assert axes.get_ylim()[0] > float(box.get("y")) + float(box.get("height"))
+
+
+def test_lines_differ_without_colours(asia):
+    """Every kind of line has dashes or a width of its own, also beside edges without a direction."""
+    root = parsed(tb.draw(other_graph(asia).cpdag(), against=asia.dag.cpdag()))
+    root.extend(parsed(tb.draw(other_graph(asia), against=asia)))
+    looks = {}
+    for kind in ("arc", "edge", "added", "missing", "reversed"):
+        for group in groups(root, kind):
+            (path,) = [p for p in group if p.get("class") == "line"]
+            looks.setdefault(kind, set()).add((path.get("stroke-dasharray"), path.get("stroke-width")))
+    assert len(looks) == 5
+    assert all(len(look) == 1 for look in looks.values())
+    assert len(set.union(*looks.values())) == 5
+    assert {dashes for dashes, _ in looks["arc"] | looks["added"]} == {None}
+
+
+def test_equal_graphs_have_no_legend(asia):
+    drawing = tb.draw(asia, against=asia.dag)
+    assert not groups(parsed(drawing), "legend")
+    assert repr(drawing).endswith("8 arcs; no difference")
+    assert not groups(parsed(tb.draw(asia)), "legend")
+
+
+def test_undecided_directions_compared():
+    chain, collider = tb.DAG(arcs=[("a", "b"), ("b", "c")]), tb.DAG(arcs=[("a", "b"), ("c", "b")])
+    root = parsed(tb.draw(collider, against=chain.cpdag()))
+    assert titles(root, "reversed") == [f"{x} → b: undecided in the other graph" for x in "ac"]
+    root = parsed(tb.draw(chain.cpdag(), against=collider))
+    assert {t.partition(": ")[2] for t in titles(root, "reversed")} == {"directed in the other graph"}
+    assert not any(path.get("class") == "tip" for group in groups(root, "reversed") for path in group)
+    missing = parsed(tb.draw(tb.DAG(["a", "b", "c"]), against=chain.cpdag()))
+    assert not any(path.get("class") == "tip" for group in groups(missing, "missing") for path in group)
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_colours_have_contrast(look):
+    """WCAG AA: 4.5 for texts in their boxes, 3 for lines and bars on the page."""
+    light, _, dark = STYLE.partition("@media (prefers-color-scheme:dark)")
+    rules = re.findall(r"\.tb-graph ([^{]*)\{[^}]*?(?:fill|stroke):(#[0-9a-f]+)", light if look == "light" else dark)
+    page = "#ffffff" if look == "light" else re.search(r"background:(#[0-9a-f]{6})", dark)[1]
+
+    def contrast(a, b):
+        high, low = sorted((luminance(a), luminance(b)), reverse=True)
+        return (high + 0.05) / (low + 0.05)
+
+    whole = {name: "#ffffff" if colour == "#fff" else colour for name, colour in rules}
+    faces = [whole[".box"], whole[".evidence .box"]]
+    assert min(contrast(whole[text], face) for text in ("text", ".number") for face in faces) >= 4.5
+    lines = [name for name in whole if name.endswith(".line")]
+    assert len(lines) == 4
+    assert min(contrast(whole[name], page) for name in lines) >= 3.0
+
+
+def test_nodes_have_room_for_the_ends_of_their_lines():
+    dag = tb.DAG(arcs=[(f"p{i}", "x") for i in range(12)])
+    layout = tb.draw(dag).picture.layout
+    tips = sorted(layout.routes[arc][-1][0] for arc in dag.arcs)
+    assert min(b - a for a, b in pairwise(tips)) >= 6.9
+
+
 def test_undecided_directions_have_no_tip(asia):
     root = parsed(tb.draw(asia.dag.cpdag()))
     edges = groups(root, "edge")
@@ -151,6 +238,23 @@ def test_a_number_and_its_text_are_two_states():
     assert titles(parsed(tb.draw(net, monitors=True)), "node") == ["v; 1 30.0 %; '1' 70.0 %"]
 
 
+def test_missing_values_are_no_evidence(asia):
+    drawing = tb.draw(asia, evidence={"xray": None, "smoke": "yes"})
+    assert [t.partition(";")[0] for t in titles(parsed(drawing), "evidence")] == ["smoke"]
+    assert repr(drawing).endswith("given smoke = yes")
+
+
+def test_a_classifier_with_a_network_is_drawn():
+    model = tb.BayesNetClassifier().fit(tb.datasets.play_tennis(), "play")
+    assert set(titles(parsed(tb.draw(model)), "node")) == set(model.network_.nodes)
+
+
+def test_wide_pictures_stay_legible_in_narrow_pages():
+    svg = tb.draw(tb.DAG(arcs=[(f"n{i}", f"m{j}") for i in range(20) for j in range(20)])).svg
+    width = float(re.search(r' width="(\d+)"', svg)[1])
+    assert float(re.search(r"min-width:(\d+)px", svg)[1]) == pytest.approx(0.7 * width, abs=1.0)
+
+
 def test_degenerate_graphs():
     assert "graph with 0 nodes" in tb.draw(tb.DAG()).svg
     assert "graph with 1 nodes and 0 arcs" in tb.draw(tb.DAG(["x"])).svg
@@ -197,6 +301,11 @@ def test_on_axes(asia):
             "must be those of arcs of the graph; got .'asia', 'xray'.",
         ),
         ({"strengths": {("asia", "tub"): float("nan")}}, "the strength of"),
+        ({"strengths": [1.0]}, "strengths must be 'information' or a mapping of arcs to numbers; got list"),
+        ({"evidence": ["xray"]}, "evidence must be a dict from variable to state; got .'xray'."),
+        ({"evidence": {"xry": "yes"}, "monitors": False}, "got 'xry'. Did you mean 'xray'"),
+        ({"before": 3}, "before must be a picture from tb.draw; got int"),
+        ({"against": "asia.bif"}, "against must be a graph or a network; got str. Read it first"),
         ({"strengths": {("asia", "tub"): -1.0}}, "the strength of"),
     ],
 )
@@ -210,6 +319,13 @@ def test_what_needs_a_network(asia, tmp_path):
         tb.draw(asia.dag, evidence={"xray": "yes"})
     with pytest.raises(DataError, match="graph must be a graph or a network; got int"):
         tb.draw(3)
+    with pytest.raises(DataError, match=r"got list. Arcs make a graph: tb.DAG\(arcs="):
+        tb.draw([("a", "b")])
+    networkx = pytest.importorskip("networkx")
+    with pytest.raises(DataError, match=r"got DiGraph. Convert it first: tb.DAG.from_networkx"):
+        tb.draw(networkx.DiGraph([("a", "b")]))
+    with pytest.raises(DataError, match="the file of a picture must be a path; got int"):
+        tb.draw(asia).save(3)
     with pytest.raises(DataError, match=r"must go to a file that ends in '.svg'.*; got 'x.jpg'"):
         tb.draw(asia).save(tmp_path / "x.jpg")
     with pytest.raises(DataError, match="must go to a folder that exists"):

@@ -1,7 +1,8 @@
 """What was observed in the slices of one or many sequences, as users write it and as arrays.
 
 One sequence is a list with a dict for each slice (None or {} where nothing was observed), several are a list of such
-lists. A frame has a row for each slice: one sequence, or several with a column that names the sequence of each row.
+lists. A frame has a row for each slice: one sequence, or several with a column that names the sequence of each row; where
+a column of times leaves some out, there are slices without evidence.
 Slices with the same findings about categorical variables share one line of likelihoods.
 """
 
@@ -14,13 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tunbridge._core.check import check_number, did_you_mean, shortened
+from tunbridge._core.check import check_number, listed, shortened
 from tunbridge._core.memory import check_memory
-from tunbridge.data import Table, Variable, as_table
+from tunbridge.data import Variable
 from tunbridge.data.frames import frame_columns
 from tunbridge.data.variable import is_missing
 from tunbridge.errors import DataError
-from tunbridge.inference.evidence import NO_EVIDENCE, Evidence, find_variable, read_evidence, read_rows
+from tunbridge.inference.evidence import NO_EVIDENCE, Evidence, find_variable, read_evidence, warn_near_names
+from tunbridge.temporal.panel import Layout, Panel, read_panel
 
 
 @dataclass(eq=False)
@@ -62,7 +64,7 @@ class Findings(NamedTuple):
     values : ndarray of shape (n_slices, n_continuous)
         The values of continuous variables, NaN where they are missing.
     places : ndarray of int64, optional
-        The row of the frame of each slice.
+        The row of the frame of each slice, −1 where it has none.
     is_one : bool
         Whether a single sequence was given as such.
     """
@@ -234,13 +236,7 @@ def _stacked(
 
 
 def _read_frame(names: Names, frame: Any, asked: Asked) -> Findings:
-    columns = frame_columns(frame)
-    leave_out = None if asked.leave_out is None else find_variable(names.index, asked.leave_out, "target")
-    _check_columns(columns, asked)
-    found = read_rows(names, frame, leave_out=leave_out)
-    order, offsets = sequence_order(frame, found.n_rows, asked.sequence, asked.time)
-    lengths = np.diff(offsets) + asked.more
-    codes, values = found.codes[:, order], found.values[:, order].T
+    panel, codes, values = read_rows(names, frame, asked)
     distinct, rows = _distinct(codes, names)
     likelihoods = {}
     for v in range(names.n_categorical):
@@ -249,49 +245,35 @@ def _read_frame(names: Names, frame: Any, asked: Asked) -> Findings:
             n = names.variables[v].n_states
             check_memory("the likelihoods of all slices", 8.0 * n * len(own), ways_out="Pass the sequences in parts.")
             likelihoods[v] = np.where(own[:, None] < 0, 1.0, own[:, None] == np.arange(n))
+    places = np.arange(len(rows)) if panel.order is None else panel.order
     is_one = asked.sequence is None
-    whole = Findings(likelihoods, {}, np.zeros(len(distinct)), rows, offsets, values, order, is_one)
-    return _prolonged(whole, lengths) if asked.more else whole
+    found = Findings(likelihoods, {}, np.zeros(len(distinct)), rows, panel.offsets, values, places, is_one)
+    if panel.gaps is None and not asked.more:
+        return found
+    gaps = np.ones(len(rows), np.int64) if panel.gaps is None else panel.gaps
+    return _spread(found, gaps, asked.more)
 
 
-def _check_columns(columns: Mapping[str, Any], asked: Asked) -> None:
-    for what, name in (("sequence", asked.sequence), ("time", asked.time)):
-        if name is not None and name not in columns:
-            hint = did_you_mean(name, columns)
-            raise DataError(f"{what} must name a column of the data; got {name!r}. {hint}", parameter=what)
-
-
-def sequence_order(frame: Any, n_rows: int, sequence: str | None, time: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of all sequences, one after another in order of time, and where each sequence begins."""
-    group = np.zeros(n_rows, np.int64) if sequence is None else _numbered(frame, sequence)
-    order = np.arange(n_rows) if _ascends(group, None) else np.argsort(group, kind="stable")
-    if time is not None:
-        moment = _numbered(frame, time)
-        if not _ascends(group, moment):
-            order = np.lexsort((moment, group))
-        same = (np.diff(group[order]) == 0) & (np.diff(moment[order]) == 0)
-        if same.any():
-            row = int(order[1:][same][0]) + 1
-            raise DataError(f"the times of a sequence must be distinct; row {row} repeats one.", parameter="time")
-    counts = np.bincount(group, minlength=1) if sequence is None or n_rows else np.empty(0, np.int64)
-    return order, np.append(0, np.cumsum(counts)).astype(np.int64)
-
-
-def _ascends(group: np.ndarray, moment: np.ndarray | None) -> bool:
-    steps = np.diff(group)
-    return bool((steps >= 0).all()) and (moment is None or bool((np.diff(moment)[steps == 0] >= 0).all()))
-
-
-def _numbered(frame: Any, name: str) -> np.ndarray:
-    """Return the values of a column as integers in their order (text: in order of appearance); none may be missing."""
-    column = as_table({name: frame_columns(frame)[name]}) if not isinstance(frame, Table) else frame.select([name])
-    variable = column.variable(name)
-    values = column.codes(name) if variable.is_categorical else column.floats(name)
-    missing = np.isnan(values) if variable.is_continuous else values < 0
-    if missing.any():
-        raise DataError(f"the column {name!r} must have no missing values; row {int(missing.argmax()) + 1} has one.")
-    _, numbers = np.unique(values, return_inverse=True)
-    return numbers.astype(np.int64)
+def read_rows(names: Names, frame: Any, asked: Asked) -> tuple[Panel, np.ndarray, np.ndarray]:
+    """Return the sequences of a frame, and their codes and values, one line a variable and one line a slice."""
+    columns = frame_columns(frame)
+    left_out = None if asked.leave_out is None else find_variable(names.index, asked.leave_out, "target")
+    present = [v for i, v in enumerate(names.variables) if v.name in columns and i != left_out]
+    read = present or [v for v in names.variables if v.name in columns]
+    if not read:
+        rule = f"the data must have a column of the network ({listed(names.names)})"
+        raise DataError(f"{rule}; got {listed(columns) or 'none'}. Columns are matched to variables by name.")
+    warn_near_names(columns, names.index)
+    panel = read_panel(frame, Layout(asked.sequence, asked.time), variables=read)
+    n, n_numbers = panel.table.n_rows, len(names.variables) - names.n_categorical
+    codes, values = np.full((names.n_categorical, n), -1, np.int64), np.full((n, n_numbers), np.nan)
+    for variable in present:
+        v = names.index[variable.name]
+        if variable.is_continuous:
+            values[:, v - names.n_categorical] = panel.table.floats(variable.name)
+        else:
+            codes[v] = panel.table.codes(variable.name)
+    return panel, codes, values
 
 
 def _distinct(codes: np.ndarray, names: Names) -> tuple[np.ndarray, np.ndarray]:
@@ -325,11 +307,14 @@ def compact(numbers: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[numbers]
 
 
-def _prolonged(found: Findings, lengths: np.ndarray) -> Findings:
-    """Return findings with slices without evidence at the end of every sequence."""
-    n, before = len(found.logs), np.diff(found.offsets)
-    offsets = np.append(0, np.cumsum(lengths)).astype(np.int64)
-    at = np.arange(found.n_slices) + np.repeat(offsets[:-1] - found.offsets[:-1], before)
+def _spread(found: Findings, gaps: np.ndarray, more: int) -> Findings:
+    """Return findings with slices without evidence where times are left out, and at the end of every sequence."""
+    n, begins = len(found.logs), found.offsets[:-1]
+    whole = np.append(0, np.cumsum(gaps))
+    lengths = np.diff(found.offsets)
+    reach = whole[found.offsets[1:]] - whole[begins] + more
+    offsets = np.append(0, np.cumsum(reach)).astype(np.int64)
+    at = whole[1:] - 1 - np.repeat(whole[begins] - offsets[:-1], lengths)
     rows, places = np.full(offsets[-1], n, np.int64), np.full(offsets[-1], -1, np.int64)
     values = np.full((int(offsets[-1]), found.values.shape[1]), np.nan)
     rows[at], values[at] = found.rows, found.values

@@ -22,6 +22,7 @@ import numpy as np
 
 from tunbridge._core.check import check_integer, counted, listed, shortened
 from tunbridge._core.memory import check_memory
+from tunbridge._core.registry import model
 from tunbridge._core.seeds import RandomState, entropy_of
 from tunbridge.data import Column, Table, Variable
 from tunbridge.data.columns import code_type
@@ -61,6 +62,7 @@ class Method(NamedTuple):
     random_state: RandomState = None
 
 
+@model("dynamic-network")
 @final
 class DynamicBayesianNetwork:
     """An immutable dynamic Bayesian network; methods that change something return a new network.
@@ -303,7 +305,8 @@ class DynamicBayesianNetwork:
         do : mapping or list of mapping, optional
             Interventions: the states that variables are set to, in all slices or in each.
         sequence, time : str, optional
-            The columns of a frame with the sequence of each row, and its time; rows are sorted by time.
+            The columns of a frame with the sequence of each row, and its time: rows are sorted by time, and times that
+            are left out are slices without evidence.
         method : {"auto", "exact", "boyen-koller", "particle"}
             ``"auto"`` is exact where that fits into memory, and warns where it is not.
         clusters : list of list of str, optional
@@ -648,8 +651,10 @@ class DynamicBayesianNetwork:
         v = find_variable(self._names.index, target, "target")
         found = read_findings(self._names, frame, Asked(sequence, time, None, target))
         arrays, _, _ = self._arrays(found, {None: (v,)}, Method("exact"), smooth, None)
-        out = np.empty_like(arrays[None][0])
-        out[found.places] = arrays[None][0]
+        assert found.places is not None
+        known = found.places >= 0
+        out = np.empty_like(arrays[None][0][known])
+        out[found.places[known]] = arrays[None][0][known]
         if self._names.variables[v].is_continuous:
             out[:, 1] = np.sqrt(np.maximum(out[:, 1], 0.0))
         return out

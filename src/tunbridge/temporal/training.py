@@ -69,7 +69,7 @@ class Observed(NamedTuple):
     @property
     def weight(self) -> float:
         """The number of steps, by the weights of their sequences; 1 at least."""
-        return max(1.0, float(np.diff(self.offsets).astype(np.float64) @ self.weights))
+        return max(1.0, float((np.diff(self.offsets) * self.weights).sum()))
 
     @property
     def by_step(self) -> np.ndarray:
@@ -176,7 +176,7 @@ class Run:
         chain = dynamics.chain(self.data.gaps)
         find = path_counts if self.is_hard else expectations
         self._found = find(chain, frames, self.data.weights, self.n_jobs)
-        log_likelihood = float(self._found.log_likelihood @ self.data.weights)
+        log_likelihood = float((self._found.log_likelihood * self.data.weights).sum())
         objective = log_likelihood + self.model.log_prior()
         self.trace.append(FitStep(log_likelihood, objective, perf_counter() - self.began))
 

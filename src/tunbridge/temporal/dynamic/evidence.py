@@ -1,8 +1,8 @@
 """What was observed in the slices of one or many sequences, as users write it and as arrays.
 
 One sequence is a list with a dict for each slice (None or {} where nothing was observed), several are a list of such
-lists. A frame has a row for each slice: one sequence, or several with a column that names the sequence of each row; where
-a column of times leaves some out, there are slices without evidence.
+lists. A frame has a row for each slice: one sequence, or several with a column that names the sequence of each row;
+where a column of times leaves some out, there are slices without evidence.
 Slices with the same findings about categorical variables share one line of likelihoods.
 """
 

@@ -29,17 +29,21 @@ if TYPE_CHECKING:
 LEGIBLE = 100
 """The largest number of nodes that get labels by default."""
 
-KINDS = ("arc", "edge", "added", "missing", "reversed")
-"""What a line can be: an arc, an edge without a direction, or a difference between two graphs."""
+KINDS = ("arc", "undecided", "edge", "added", "missing", "reversed")
+"""What a line can be: an arc, one whose direction may be reversed, an edge, or a difference between two graphs."""
 
-DASHES = {"edge": (6.0, 4.0), "missing": (1.0, 4.5), "reversed": (9.0, 3.5, 2.0, 3.5)}
+DASHES = {"edge": (6.0, 4.0), "undecided": (6.0, 4.0), "missing": (1.0, 4.5), "reversed": (9.0, 3.5, 2.0, 3.5)}
 """Dashes and gaps of lines, so that they differ without colours; dots have round ends."""
 
 FONT, _LINE, _BAR, _BAR_HEIGHT = 12.0, 17.0, 64.0, 9.0
 _PADDING, _STATES, _LETTERS = 8.0, 8, 26  # around a label; bars of a node; letters of a name, at most
 _LEAST, _ENDS = 0.7, 20  # how far a picture shrinks in a narrow page; for how many ends of lines a node is widened
 _MARGIN, ARROW, _SAMPLE = 8.0, 8.0, 46.0  # around a picture; of a tip; of a line in a legend
-_WIDTHS = {**dict.fromkeys("fijlrtI.,:;|!'()[]/\\ ", 0.32), **dict.fromkeys("wM", 0.88), **dict.fromkeys("mW@%", 0.98)}
+_WIDTHS = {
+    **dict.fromkeys("fijlrtI.,:;|!'()[]/\\ ", 0.32),
+    **dict.fromkeys("wM<>=≤≥+~", 0.88),
+    **dict.fromkeys("mW@%", 0.98),
+}
 STYLE = """
 .tb-graph{font:12px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
 .tb-graph .box{fill:#fff;stroke:#5a5a5a}

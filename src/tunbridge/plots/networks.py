@@ -48,7 +48,14 @@ INFORMATION = "information"
 _MARGIN = 8.0
 _INK = "#1a1a1a"  # in boxes, which are light in every style of Matplotlib
 _LARGEST = 4000.0  # of a picture in pixels, at 96 an inch
-_COLOURS = {"arc": NEUTRAL, "edge": NEUTRAL, "added": FOR, "missing": "#b35900", "reversed": "#a3307d"}
+_COLOURS = {
+    "arc": NEUTRAL,
+    "undecided": NEUTRAL,
+    "edge": NEUTRAL,
+    "added": FOR,
+    "missing": "#b35900",
+    "reversed": "#a3307d",
+}
 
 SUFFIXES = (".svg", ".html", ".dot", ".png", ".pdf")
 _PAGE = """<!doctype html>
@@ -86,6 +93,7 @@ _SCRIPT = """
 </script>"""
 _DOT_STYLES = {
     "edge": "dir=none, style=dashed",
+    "undecided": "style=dashed",
     "added": 'color="#0072b2", style=bold',
     "missing": 'color="#b35900", style=dotted',
     "reversed": 'color="#a3307d", style=dashed',

@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from tunbridge._core.grid import spaced
 from tunbridge.graph.drawing import state_texts
 from tunbridge.inference import Engine
 from tunbridge.inference.tree import Triangulation
@@ -82,12 +83,12 @@ def network_data(net: BayesianNetwork) -> tuple[dict[str, Any] | None, str]:
         if cpt.variable.is_continuous:
             return None, f"{name!r} is continuous"
         if n_entries > MOST_ENTRIES and not isinstance(cpt, NoisyMaxCPT):
-            return None, f"the table of {name!r} has more than {MOST_ENTRIES:.3g} entries ({n_entries:.3g})"
+            return None, f"the table of {name!r} is too large for a page ({_entries(n_entries)})"
         tables.append(CPT.of_valid(cpt.variable, cpt.parents, cpt.table()) if type(cpt) is SparseCPT else cpt)
     engine = Engine(tables)
     potentials, found = engine.potentials, engine.whole.found
     if found.n_entries > MOST_ENTRIES:
-        return None, f"the junction tree has more than {MOST_ENTRIES:.3g} entries ({found.n_entries:.3g})"
+        return None, f"the junction tree of the network is too large for a page ({_entries(found.n_entries)})"
     cliques, up = _joined(_cliques(found), potentials.n_states.tolist())
     families = zip(net.variables, engine.parents, strict=True)
     return {
@@ -100,6 +101,11 @@ def network_data(net: BayesianNetwork) -> tuple[dict[str, Any] | None, str]:
         "cliques": cliques,
         "up": up,
     }, ""
+
+
+def _entries(n: float) -> str:
+    """Return a number of entries and the limit in words."""
+    return f"{spaced(round(n)) if n < 1e10 else f'{n:.2g}'} entries; the limit is {spaced(MOST_ENTRIES)}"
 
 
 def _values(tables: np.ndarray) -> list[float] | str:

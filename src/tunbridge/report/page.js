@@ -85,7 +85,7 @@
       const text = share === null ? "–" : percent(share);
       number.textContent = text;
       if (track) bar.setAttribute("width", (share ?? 0) * track.width.baseVal.value);
-      else bar.style.width = `${100 * (share ?? 0)}%`;
+      else bar.setAttribute("width", `${100 * (share ?? 0)}%`);
       element.setAttribute("aria-label", `${name}: ${state}, ${share === null ? "impossible evidence" : `${text} %`}`);
     }
     for (const node of nodes) node.classList.toggle("evidence", variables[node.dataset.n].name in given);
@@ -144,6 +144,7 @@
   byId("clear")?.addEventListener("click", () => clearEvidence());
 
   const NARROWER = 0.75; // letters are still legible at this share of their size
+  const NARROWEST = 0.4; // nodes of an overview can still be clicked
 
   /** Fit the picture to the width of the window, or show it in its size. */
   function fit(isFit) {
@@ -154,9 +155,46 @@
   if (byId("picture")) {
     const room = byId("picture").parentElement.clientWidth;
     const width = Number(byId("picture").getAttribute("width"));
-    fit(width > room && NARROWER * width <= room);
+    const isOverview = byId("picture").hasAttribute("data-overview");
+    fit(width > room && (isOverview ? NARROWEST : NARROWER) * width <= room);
     byId("fit").addEventListener("click", () => fit(!byId("picture").classList.contains("fit")));
+    const target = document.querySelector(`#picture [data-n="${facts.target}"]`);
+    if (target) reveal(target);
+    else byId("picture").parentElement.scrollLeft = (byId("picture").clientWidth - room) / 2;
   }
+
+  // The search of an overview
+
+  const MATCHES = 12;
+
+  /** Mark the nodes whose names contain a text, bring the first into view, and list the first ones as buttons. */
+  function find(text) {
+    const wanted = text.trim().toLowerCase();
+    const label = (node) => node.querySelector("title").textContent;
+    const found = allOf("#picture .node").filter((node) => wanted !== "" && label(node).toLowerCase().includes(wanted));
+    allOf("#picture .found").forEach((node) => node.classList.remove("found"));
+    found.forEach((node) => node.classList.add("found"));
+    const more = found.length > MATCHES ? `, the first ${MATCHES} below` : "";
+    byId("matches-text").textContent = wanted === "" ? "" : `${found.length} found${more}`;
+    byId("matches").replaceChildren(...found.slice(0, MATCHES).map((node) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.dataset.t = node.dataset.t;
+      button.textContent = label(node);
+      return button;
+    }));
+    if (found.length > 0) reveal(found[0]);
+  }
+
+  /** Scroll the picture, but not the page, to a node. */
+  function reveal(node) {
+    const frame = byId("picture").parentElement;
+    const [inner, outer] = [node.getBoundingClientRect(), frame.getBoundingClientRect()];
+    frame.scrollLeft += inner.left - outer.left - outer.width / 2;
+    frame.scrollTop += inner.top - outer.top - outer.height / 2;
+  }
+
+  byId("search")?.addEventListener("input", (event) => find(event.target.value));
 
   // What is most informative about a variable: I(X; T | e) = Σ P(t | e) P(x | t, e) log (P(x | t, e) / P(x | e))
 
@@ -186,13 +224,17 @@
 
   function line(label, share, text) {
     const item = document.createElement("li");
-    const [name, track, fill, number] = ["span", "span", "span", "span"].map((tag) => document.createElement(tag));
-    const inner = document.createElement("bdi");
+    const [name, inner, number] = ["span", "bdi", "span"].map((tag) => document.createElement(tag));
+    const [track, fill] = ["svg", "rect"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
     inner.textContent = label;
     name.append(inner);
-    [name.className, track.className, fill.className, number.className] = ["label", "track", "fill", "number"];
-    fill.style.width = `${100 * share}%`;
+    name.className = "label";
+    number.className = "number";
     number.textContent = text;
+    track.setAttribute("class", "track");
+    fill.setAttribute("class", "fill");
+    fill.setAttribute("width", `${100 * share}%`);
+    fill.setAttribute("height", "100%");
     track.append(fill);
     item.append(name, track, number);
     return item;
@@ -208,7 +250,7 @@
     const found = all.filter(({ name, bits }) => bits >= 0.00005 && !(name in given));
     if (found.length === 0) {
       const item = document.createElement("li");
-      const reason = isKnown ? "It is known." : "No other variable is informative.";
+      const reason = isKnown ? "Its state is known." : "No other variable is informative.";
       item.textContent = posteriors === null ? "The evidence is impossible." : reason;
       byId("tells").replaceChildren(item);
       return;
@@ -227,24 +269,46 @@
 
   byId("about")?.addEventListener("change", later);
 
-  // Costs: the threshold of least cost, from the points of the ROC curve
+  // Costs: the threshold for a ratio r of the costs is 1 / (1 + r), the decision of least expected cost
 
   function drawCosts() {
-    const { label, positives, negatives, thresholds, recall, falseAlarms } = facts.costs;
-    const ratio = 10 ** (Number(byId("cost").value) / 10);
+    const { label, positives, negatives, thresholds, recall, falseAlarms, rule } = facts.costs;
+    const slider = byId("cost");
+    const ratio = 10 ** (Number(slider.value) / 10);
     const cost = recall.map((r, i) => (ratio * positives * (1 - r) + negatives * falseAlarms[i]) / (positives + negatives));
     const best = cost.reduce((least, c, i) => (c < cost[least] ? i : least), 0);
-    const plain = (value) => Number(value.toPrecision(3));
+    const at = rule[Number(slider.value) - Number(slider.min)];
+    const plain = (value) => String(Number(value.toPrecision(3)));
+    const threshold = plain(1 / (1 + ratio));
     byId("ratio").textContent = plain(ratio);
-    const rule = best === 0 ? `no row is called ${label}` : `a row is called ${label} from a probability of ${plain(thresholds[best])}`;
-    const found = `${percent(recall[best])} % of its rows are found, ${percent(falseAlarms[best])} % of the others are false alarms`;
-    byId("cost-text").textContent = `Least cost if ${rule}: ${found}; cost per row ${plain(cost[best])}.`;
+    slider.setAttribute("aria-valuetext", `${plain(ratio)} times`);
+    const made = `Rows with P(${label}) ≥ ${threshold} are predicted as ${label}.`;
+    const found = `This finds ${percent(recall[at])} % of the rows with ${label}; ${percent(falseAlarms[at])} % of the others are false alarms.`;
+    const unit = `The cost per row is ${plain(cost[at])} (a false alarm costs 1)`;
+    const least = best === 0 ? `predicting no row as ${label}` : `a threshold of ${plain(thresholds[best])}`;
+    const rest = cost[at] - cost[best] > 1e-12 ? `; on these rows ${least} would cost least, ${plain(cost[best])}.` : ", the least of all thresholds on these rows.";
+    byId("cost-text").textContent = `${made} ${found} ${unit}${rest}`;
+    drawMatrix(recall[at] * positives, falseAlarms[at] * negatives);
+    if (byId("threshold")) byId("threshold").textContent = threshold;
     const dot = byId("roc-dot");
     if (dot) {
       const { x, y, width, height } = dot.ownerSVGElement.querySelector(".frame");
-      dot.setAttribute("cx", x.baseVal.value + width.baseVal.value * falseAlarms[best]);
-      dot.setAttribute("cy", y.baseVal.value + height.baseVal.value * (1 - recall[best]));
+      dot.setAttribute("cx", x.baseVal.value + width.baseVal.value * falseAlarms[at]);
+      dot.setAttribute("cy", y.baseVal.value + height.baseVal.value * (1 - recall[at]));
     }
+  }
+
+  /** Show the confusion matrix, given the rows of the class and the other rows that are predicted as the class. */
+  function drawMatrix(found, alarms) {
+    const { code, positives, negatives } = facts.costs;
+    allOf("#matrix tbody tr").forEach((row, i) => {
+      const [called, all] = i === code ? [found, positives] : [alarms, negatives];
+      row.querySelectorAll("td").forEach((cell, j) => {
+        const count = j === code ? called : all - called;
+        cell.querySelector("span").textContent = Number(count.toPrecision(6));
+        cell.querySelector(".fill").setAttribute("width", `${all > 0 ? (100 * count) / all : 0}%`);
+      });
+    });
   }
 
   if (facts.costs) {

@@ -3,19 +3,24 @@
 The page holds what :mod:`tunbridge.report.report` found as plain records, the data of the network, and two scripts: the
 engine that computes posteriors, and ``page.js``, which connects it to the controls. A control of a state is any element
 with the numbers of its variable and state (``data-v``, ``data-s``): in the picture, in the list, in a dialog. Charts
-are SVG whose colours come from the style sheet. All text from the data passes through :func:`safe`.
+and bars are SVG whose colours come from the style sheet. All text from the data passes through :func:`safe`, and the
+Content-Security-Policy lets only the scripts and styles run whose hashes it names: no element has a style attribute.
 """
 
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from hashlib import sha256
 from importlib import resources
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tunbridge._core.check import counted
 from tunbridge._core.grid import number_text
 from tunbridge.graph.drawing import (
     STYLE,
@@ -29,14 +34,10 @@ from tunbridge.graph.drawing import (
     short_name,
     shown_states,
     svg_line,
-    svg_of,
     svg_part,
 )
 from tunbridge.network import BayesianNetwork
 from tunbridge.report.export import engine_script
-
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-"""The Content-Security-Policy: nothing from outside."""
 
 _MOST_LINES = 48  # of a conditional table that is shown
 _MARGIN, _LINE = 8.0, 17.0
@@ -68,13 +69,14 @@ class Glance(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A network to show: its picture, data for the engine or the reason why there are none, and remarks."""
+    """A network to show: its picture, data for the engine, remarks, and whether its directions were learned."""
 
     net: BayesianNetwork
     picture: Picture
     data: dict[str, Any] | None
     notes: tuple[str, ...]
     target: str | None
+    is_learned: bool = False
 
 
 class Chart(NamedTuple):
@@ -97,10 +99,13 @@ class Why(NamedTuple):
 
 
 class Classes(NamedTuple):
-    """The comparison of classifiers, and what the best one predicts of held-out rows."""
+    """The comparison of classifiers, with notes; and what the best one predicts of held-out rows."""
 
     lines: tuple[str, ...]
     table: tuple[Sequence[str], Sequence[Sequence[str]]]
+    notes: tuple[str, ...]
+    best: str
+    about: str
     charts: tuple[Chart, ...] = ()
     matrix: tuple[tuple[str, ...], np.ndarray] | None = None
     costs: dict[str, Any] | None = None
@@ -183,15 +188,18 @@ def page_of(contents: Contents) -> str:
         section("rows", "Rows worth a second look", _odd(contents.odd)),
         section("recipe", "How to reproduce", _recipe(contents.recipe, contents.made)),
     ]
-    links = [("data", "Data"), ("network", "Network"), ("classes", "Classes"), ("rows", "Rows"), ("recipe", "Recipe")]
+    names = ("Data", "Network", "Classification", "Rows", "Reproduce")
+    links = zip(("data", "network", "classes", "rows", "recipe"), names, strict=True)
     nav = tag("nav", *(tag("a", text, href=f"#{name}") for name, text in links), aria_label="Sections")
     header = tag("header", tag("h1", title), nav)
-    body = tag("body", header, tag("main", *parts), *_scripts(contents))
+    style, scripts = STYLE + _file("page.css"), _scripts(shown)
+    inside = [tag("script", script) for script in scripts]
+    body = tag("body", header, tag("main", *parts), _facts(contents), *inside)
     head = (
         '<meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts, style)}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{title}</title><style>{STYLE}{_file('page.css')}</style>"
+        f"<title>{title}</title><style>{style}</style>"
     )
     return f"<!doctype html>\n{tag('html', tag('head', head), body, lang='en')}\n"
 
@@ -200,16 +208,42 @@ def _file(name: str) -> str:
     return (resources.files("tunbridge.report") / name).read_text("utf-8")
 
 
-def _scripts(contents: Contents) -> list[str]:
-    """Return the data and the scripts; ``<`` in the data cannot end the element that holds them."""
+def policy(scripts: Iterable[str], style: str) -> str:
+    """Return the Content-Security-Policy of a page: nothing from outside, and of scripts and styles only these.
+
+    References
+    ----------
+    W3C (2024). Content Security Policy Level 3, section 2.3.1 (hash sources).
+
+    Examples
+    --------
+    >>> policy([""], "")[:77]
+    "default-src 'none'; script-src 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3"
+    """
+    allowed = " ".join(map(_hash, scripts))
+    rest = "base-uri 'none'; form-action 'none'"
+    return f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; {rest}"
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _scripts(shown: Shown | str) -> list[str]:
+    """Return the scripts of the page: the engine if the page computes posteriors, and that of the controls."""
+    is_live = not isinstance(shown, str) and shown.data is not None
+    return [*([engine_script()] if is_live else []), _file("page.js")]
+
+
+def _facts(contents: Contents) -> str:
+    """Return the data of the scripts; ``<`` in them cannot end the element that holds them."""
     shown, classes = contents.network, contents.classes
     data = None if isinstance(shown, str) else shown.data
     target = None if isinstance(shown, str) or shown.target is None else shown.net.nodes.index(shown.target)
     costs = None if isinstance(classes, str) else classes.costs
     facts = {"network": data, "target": target, "costs": costs}
     text = json.dumps(facts, separators=(",", ":")).replace("<", "\\u003c")
-    engine = [tag("script", engine_script())] if data is not None else []
-    return [tag("script", text, type="application/json", id="facts"), *engine, tag("script", _file("page.js"))]
+    return tag("script", text, type="application/json", id="facts")
 
 
 # Data
@@ -236,14 +270,14 @@ def _bars(bars: Sequence[tuple[str, float]]) -> str:
 
 
 def _labelled_bar(label: str, share: float) -> list[str]:
-    number = tag("span", percent(share), class_="number")
+    number = tag("span", percent(share), class_="number share")
     return [tag("span", name_of(label), class_="label", title=label), rail(share), number]
 
 
 def rail(share: float) -> str:
-    """Return a bar of HTML."""
-    width = f"width:{100 * min(max(share, 0.0), 1.0):.2f}%"
-    return tag("span", tag("span", class_="fill", style=width), class_="track", aria_hidden="true")
+    """Return a bar; its width is an attribute, because the policy of the page forbids style attributes."""
+    fill = f'<rect class="fill" width="{100 * min(max(share, 0.0), 1.0):.4g}%" height="100%"/>'
+    return tag("svg", fill, class_="track", aria_hidden="true")
 
 
 def _heights(fact: Fact) -> str:
@@ -265,8 +299,8 @@ def _pairs(pairs: Sequence[tuple[str, str, float, float]]) -> str:
         return ""
     rows = [[name_of(a), name_of(b), f"{bits:.3g}", f"{100 * share:.3g} %"] for a, b, bits, share in pairs]
     about = (
-        "Mutual information in bits, reduced by its expected value for independent columns; and, as it is in the rows, "
-        "as a share of the smaller of the two entropies: 100 % if one column determines the other."
+        "Mutual information in bits, minus its expected value for independent columns. The share is the uncorrected "
+        "mutual information divided by the smaller of the two entropies: 100 % if one column determines the other."
     )
     header = ["column", "column", "bits", "share"]
     return (
@@ -283,49 +317,117 @@ def _network(shown: Shown | str) -> str:
     if isinstance(shown, str):
         return tag("p", safe(shown))
     is_live = shown.data is not None
-    how = (
-        "Click a state to set it as evidence, and again to clear it: all probabilities change. Click a name for the "
-        "table of its probabilities. Wider arcs carry more mutual information. Arcs show dependence, not what causes "
-        "what: the data rarely determine their directions."
-        if is_live
-        else "These are the probabilities without evidence."
-    )
-    tools = [
-        tag("button", "Clear evidence", type="button", id="clear", disabled=True),
-        tag("button", "Fit to width", type="button", id="fit", aria_pressed="false"),
-    ]
-    status = tag("p", "No evidence.", id="status", role="status", aria_live="polite")
-    region = {"tabindex": 0, "role": "region", "aria_label": "Picture of the network"}
-    scroll = tag("div", _monitors(shown), class_="scroll", **region)
-    parts = [list_of(shown.notes), tag("p", how), tag("div", *tools[1 - is_live :], class_="tools")]
+    notes = list_of(shown.notes) if shown.notes else ""
+    parts = [notes, tag("p", _how(shown)), *(tag("p", line) for line in _directions(shown)), _tools(shown)]
     if is_live:
-        parts.append(status)
-    parts += [scroll, _as_list(shown, is_live=is_live), _strengths(shown)]
+        parts.append(tag("p", "No evidence.", id="status", role="status"))
+    region = {"tabindex": 0, "role": "region", "aria_label": "Picture of the network"}
+    parts += [tag("div", _picture(shown), class_="scroll", **region), _key(shown), _as_list(shown, is_live=is_live)]
+    parts.append(_strengths(shown))
     if is_live:
         parts.append(_sensitivity(shown))
     return "".join(parts) + _tables(shown.net)
 
 
-def _monitors(shown: Shown) -> str:
-    """Return the picture, with controls for states and names."""
+def _how(shown: Shown) -> str:
+    """Return what the controls do."""
+    if not shown.picture.has_labels:
+        size = f"The network has {counted(len(shown.picture.nodes), 'variable')}: this is an overview. "
+        what = (
+            "its probabilities"
+            if shown.data is None
+            else "its probabilities, where a click on a state sets it as evidence"
+        )
+        return f"{size}Search for a variable or click a node to see {what}."
+    if shown.data is None:
+        what = "These are the probabilities without evidence, in per cent."
+        return f"{what} Click a name for its conditional probability table."
+    return (
+        "Click a state to set it as evidence, and again to clear it: all probabilities are updated. Click a name for "
+        "its conditional probability table. Probabilities are in per cent."
+    )
+
+
+def _directions(shown: Shown) -> list[str]:
+    """Return what arcs mean, and how many of a learned network have undecided directions."""
+    lines, n = shown.picture.lines, sum(line.kind == "undecided" for line in shown.picture.lines)
+    if not lines or not shown.is_learned:
+        return []
+    if not n:
+        return ["Arcs show dependence; they need not point from cause to effect."]
+    arcs = counted(len(lines), "arc")
+    which = f"{n} of the {arcs} (dashed)" if n < len(lines) else f"any of the {arcs}" if n > 1 else "the only arc"
+    return [
+        f"The data do not determine the direction of {which}: equivalent networks, in which it is reversed, fit any "
+        "data equally well (Markov equivalence). Arcs show dependence; they need not point from cause to effect."
+    ]
+
+
+def _tools(shown: Shown) -> str:
+    """Return the controls above the picture."""
+    clear = tag("button", "Clear evidence", type="button", id="clear", disabled=True)
+    fit = tag("button", "Fit to width", type="button", id="fit", aria_pressed="false")
+    tools = [*([clear] if shown.data is not None else []), fit]
+    if shown.picture.has_labels:
+        return tag("div", *tools, class_="tools")
+    box = '<input type="search" id="search" autocomplete="off" spellcheck="false">'
+    found = tag("span", id="matches-text", role="status")
+    label = tag("label", "Find a variable ", box)
+    return tag("div", *tools, label, found, class_="tools") + tag("div", id="matches", class_="tools")
+
+
+def _picture(shown: Shown) -> str:
+    """Return the picture, with controls for states and names; of an overview, which has neither, for nodes."""
     picture, layout = shown.picture, shown.picture.layout
-    if not picture.has_labels:
-        return svg_of(picture)
     width, height = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN
-    lines = [svg_line(line, layout.routes[line.start, line.end]) for line in picture.lines]
-    nodes = [_monitor(v, node, picture, is_live=shown.data is not None) for v, node in enumerate(picture.nodes)]
+    shapes = picture.lines
+    if not picture.has_labels:
+        shapes = tuple(replace(line, strength=None) for line in shapes)  # wide arcs would cover an overview
+    lines = [svg_line(line, layout.routes[line.start, line.end]) for line in shapes]
+    draw = _monitor if picture.has_labels else _dot_of
+    nodes = [draw(v, node, picture, is_live=shown.data is not None) for v, node in enumerate(picture.nodes)]
     return tag(
-        "svg", *lines, *nodes, xmlns="http://www.w3.org/2000/svg", class_="tb-graph", role="group", id="picture",
+        "svg", *lines, *nodes, xmlns="http://www.w3.org/2000/svg", class_="tb-graph", id="picture",
+        role="group" if picture.has_labels else "img", data_overview=not picture.has_labels,
         width=f"{width:.0f}", height=f"{height:.0f}", viewBox=f"{-_MARGIN:g} {-_MARGIN:g} {width:.1f} {height:.1f}",
-        aria_label=f"network with {len(picture.nodes)} nodes and {len(picture.lines)} arcs",
+        aria_label=f"network with {counted(len(picture.nodes), 'node')} and {counted(len(picture.lines), 'arc')}",
     )  # fmt: skip
+
+
+def _dot_of(v: int, node: Node, picture: Picture, *, is_live: bool) -> str:
+    """Return a node of an overview; with the keyboard it is found by the search."""
+    del is_live  # the same for all overviews
+    mark = f"node {node.mark}".strip()
+    return tag("g", tag("title", safe(node.name)), _box(node, picture), class_=mark, data_n=v, data_t=v)
+
+
+def _box(node: Node, picture: Picture) -> str:
+    (x, y), (width, height) = picture.layout.centres[node.name], picture.layout.sizes[node.name]
+    place = f'x="{x - 0.5 * width:.1f}" y="{y - 0.5 * height:.1f}" width="{width:.1f}" height="{height:.1f}"'
+    return f'<rect class="box" {place} rx="{6 if picture.has_labels else 3}"/>'
+
+
+def _key(shown: Shown) -> str:
+    """Return what the marks in the picture mean."""
+    lines, kinds = shown.picture.lines, {line.kind for line in shown.picture.lines}
+    keys = []
+    if "undecided" in kinds:
+        keys.append(("dashed", "dashed arc: direction undecided"))
+    if kinds == {"arc", "undecided"}:
+        keys.append(("plain", "solid arc: the same direction in all equivalent networks"))
+    if shown.picture.has_labels and any(line.strength is not None for line in lines):
+        keys.append(("thick", "wider arc: more mutual information"))
+    if shown.target is not None:
+        keys.append(("framed", "blue frame: the target"))
+    if shown.data is not None:
+        keys.append(("framed given", "orange frame: evidence"))
+    return tag("ul", *(tag("li", tag("span", class_=f"key {kind}"), text) for kind, text in keys), class_="legend row")
 
 
 def _monitor(v: int, node: Node, picture: Picture, *, is_live: bool) -> str:
     """Return a node: its box, its name, and its states with their bars."""
-    (x, y), (width, height) = picture.layout.centres[node.name], picture.layout.sizes[node.name]
-    left, top = x - 0.5 * width, y - 0.5 * height
-    box = f'<rect class="box" x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" rx="6"/>'
+    width = picture.layout.sizes[node.name][0]
+    left, box = picture.layout.centres[node.name][0] - 0.5 * width, _box(node, picture)
     head, *rest = parts_of(node, picture.layout)
     note = [rest.pop(0)] if node.note else []
     starts = [i for i, part in enumerate(rest) if isinstance(part, Label) and part.anchor == "left"]
@@ -383,11 +485,13 @@ def _button(v: int, s: int, state: str, share: float, *, is_live: bool) -> str:
 def _strengths(shown: Shown) -> str:
     """Return the arcs with their mutual information, the strongest first."""
     lines = sorted(shown.picture.lines, key=lambda line: -(line.strength or 0.0))
+    if not lines:
+        return tag("p", "The network has no arcs: no column depends on another one.")
     rows = [[name_of(line.start), name_of(line.end), safe(line.note)] for line in lines]
-    if not rows:
-        return tag("p", "There are no arcs: the columns tell nothing of each other.")
-    table = table_of(["parent", "child", "mutual information"], rows, label="arcs", left=2)
-    return tag("details", tag("summary", "Strength of the arcs"), table, id="strengths")
+    n = 3 if any(line.note for line in lines) else 2
+    table = table_of(["parent", "child", "mutual information"][:n], [row[:n] for row in rows], label="arcs", left=2)
+    title = "Strength of the arcs" if n == 3 else "List of the arcs"
+    return tag("details", tag("summary", title), table, id="strengths")
 
 
 def _sensitivity(shown: Shown) -> str:
@@ -438,17 +542,23 @@ def _classes(found: Classes | str) -> str:
         return tag("p", safe(found))
     header, rows = found.table
     cells = [[name_of(row[0]), *map(safe, row[1:])] for row in rows]
-    parts = [
-        "".join(tag("p", safe(line)) for line in found.lines),
-        table_of([*map(safe, header)], cells, label="classifiers"),
-    ]
+    parts = ["".join(tag("p", safe(line)) for line in found.lines)]
+    parts.append(table_of([*map(safe, header)], cells, label="classifiers"))
+    if found.notes:
+        parts.append(list_of(found.notes))
+    parts.append(tag("h3", safe(found.best)) + tag("p", safe(found.about)))
     parts.append(tag("div", *map(_chart, found.charts), class_="charts"))
     if found.costs is not None:
         parts.append(_costs(found.costs))
     if found.matrix is not None:
-        parts.append(_matrix(*found.matrix))
+        parts.append(_matrix(*found.matrix, found.costs))
     if found.whys:
-        parts.append(tag("h3", "Why: the surest and the worst predictions"))
+        about = (
+            "Contributions to the log-odds (natural logarithms) of the predicted class against the next one: to the "
+            "right for it, to the left against it."
+        )
+        parts.append(tag("h3", "Explanations: the most confident right predictions and the worst mistakes"))
+        parts.append(tag("p", about, class_="soft"))
         parts.append(tag("div", *map(_why, found.whys), class_="cards wide-cards"))
     return "".join(parts)
 
@@ -494,42 +604,54 @@ def _axes(chart: Chart) -> str:
 
 
 def _costs(costs: dict[str, Any]) -> str:
-    """Return the slider of costs; the script fills in what the best threshold does."""
+    """Return the slider of costs; the script fills in what the threshold does, and moves the matrix below."""
     ratio = tag("output", "1", id="ratio")
-    label = tag("label", f"Missing a row of {name_of(costs['label'])} costs ", ratio, " × a false alarm", for_="cost")
-    slider = '<input type="range" id="cost" min="-20" max="20" value="0">'
+    label = tag(
+        "label",
+        f"Missing a row with {name_of(costs['label'])} costs ",
+        ratio,
+        " × as much as a false alarm",
+        for_="cost",
+    )
+    most = len(costs["rule"]) // 2
+    slider = f'<input type="range" id="cost" min="{-most}" max="{most}" value="0">'
     return tag("div", tag("h3", "Costs"), label, slider, tag("p", id="cost-text", role="status"), id="costs")
 
 
-def _matrix(names: Sequence[str], counts: np.ndarray) -> str:
-    """Return the confusion matrix, each cell shaded by its share of the true class."""
-    totals = np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+def _matrix(names: Sequence[str], counts: np.ndarray, costs: dict[str, Any] | None) -> str:
+    """Return the confusion matrix, with a bar behind each number: its share of the true class."""
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
     rows = []
-    for i, name in enumerate(names):
-        shares = counts[i] / totals[i]
-        cells = [
-            tag("td", f"{n:.6g}", class_="n", style=f"--share:{100 * s:.0f}%")
-            for n, s in zip(counts[i].tolist(), shares.tolist(), strict=True)
-        ]
+    for name, numbers, parts in zip(names, counts.tolist(), shares.tolist(), strict=True):
+        cells = [tag("td", rail(s), tag("span", f"{n:.6g}"), class_="n") for n, s in zip(numbers, parts, strict=True)]
         rows.append(tag("tr", tag("th", name_of(name), scope="row"), *cells))
     head = tag("tr", tag("th", "true class"), *(tag("th", name_of(name), scope="col", class_="n") for name in names))
-    title = tag("h3", "Confusion matrix") + tag("p", "True classes in rows, predicted ones in columns.", class_="soft")
-    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="matrix")
+    rule = "Each row is assigned to its most probable class."
+    if costs is not None:
+        name, threshold = name_of(costs["label"]), tag("span", "0.5", id="threshold")
+        rule = f"Rows with P({name}) ≥ {threshold} are predicted as {name}."
+    about = f"True classes in rows, predicted classes in columns. {rule}"
+    title = tag("h3", "Confusion matrix") + tag("p", about, class_="soft")
+    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="matrix", id="matrix")
     return title + tag("div", table, class_="wide", tabindex=0, role="group", aria_label="confusion matrix")
 
 
 def _why(why: Why) -> str:
     """Return the weights of a row's values as bars to the right (for) and to the left (against)."""
-    most = max((abs(w) for _, _, w in why.rows if np.isfinite(w)), default=0.0) or 1.0
+    *parts, (end, _, total) = why.rows
+    most = max((abs(w) for _, _, w in parts if np.isfinite(w)), default=0.0) or 1.0
     lines = []
-    for feature, value, weight in why.rows:
+    for feature, value, weight in parts:
         size = 50.0 * min(1.0, abs(weight) / most)
-        style = f"left:{50 - size if weight < 0 else 50:.1f}%;width:{size:.1f}%"
-        inner = tag("span", class_="for" if weight > 0 else "against", style=style)
-        bar = tag("span", inner, class_="scale", aria_hidden="true")
+        place = f'x="{50 - size if weight < 0 else 50:.1f}%" width="{size:.1f}%" height="100%"'
+        inner = f'<rect class="{"for" if weight > 0 else "against"}" {place}/>'
+        bar = tag(
+            "svg", '<rect class="zero" x="50%" width="1" height="100%"/>', inner, class_="scale", aria_hidden="true"
+        )
         label = tag("span", name_of(feature), f" = {name_of(value)}" if value else "", class_="label")
         lines.append(tag("li", label, bar, tag("span", f"{weight:+.2f}", class_="number")))
-    weights = tag("ul", *lines, class_="bars why")
+    ends = [tag("span", safe(end), class_="label"), tag("span"), tag("span", f"{total:+.2f}", class_="number")]
+    weights = tag("ul", *lines, tag("li", *ends), class_="bars why")
     return tag("div", tag("h4", safe(why.title)), tag("p", safe(why.head), class_="soft"), weights)
 
 

@@ -36,10 +36,12 @@ from tunbridge.data.summary import described, facts_of
 from tunbridge.decisions.calibration import calibration_table
 from tunbridge.errors import DataError, TunbridgeError, TunbridgeWarning
 from tunbridge.evaluation import compare_classifiers
+from tunbridge.evaluation.candidates import as_candidates
 from tunbridge.evaluation.choice import ClassifierChoice, classify
 from tunbridge.evaluation.comparison import Comparison
 from tunbridge.evaluation.cross_validation import show_bar
 from tunbridge.evaluation.curves import Thresholds
+from tunbridge.evaluation.labelled import labelled
 from tunbridge.evaluation.predictions import Predictions
 from tunbridge.graph.drawing import Line, Node, drawn, state_texts
 from tunbridge.learning import learn_network
@@ -56,8 +58,9 @@ MOST_COLUMNS = 60
 
 _BINS, _MOST_STATES, _FEW_ROWS, _FEW_STATES = 5, 100, 5, 10
 _SHOWN_COLUMNS, _SHOWN_STATES, _SHOWN_PAIRS, _HEIGHTS = 120, 6, 15, 24
-_LABELLED, _HELD_OUT, _CURVE_POINTS, _MOST_CLASSES, _CURVES = 400, 5_000, 200, 40, 5
+_HELD_OUT, _CURVE_POINTS, _MOST_CLASSES, _CURVES = 5_000, 200, 40, 5
 _MISTAKES, _SURE, _WEIGHTS, _ODD_ROWS = 4, 2, 8, 10
+_RATIOS = 10.0 ** (np.arange(-20, 21) / 10.0)  # of the cost of a missed row to that of a false alarm: the slider
 _CONFIDENT = 0.8  # a probability, from which a wrong prediction is worth a second look
 _SHOWN_GONE = 12
 _WIDE = {1000: ("nb",), 200: ("nb", "tan")}  # the models that are quick for more columns
@@ -179,14 +182,15 @@ def report(
         shown = _network(coded, gone, target, network, max_columns, seed, step)
         classes, choice, found = _classified(table, target, budget, seed, step)
         step("page", 0.95)
-        name = title or (file.name if file is not None else "A table")
+        name = title or (file.name if file is not None else "")
+        heading = f"Report: {name}" if name else "Data report"
         origin = file if source is None else Path(source)
         given = {"target": target, "title": title, "network": None if network is None else "network"}
         call = _call(file, seed, **given, budget=budget, max_columns=max_columns)
         recipe = _recipe(command or call, origin, table, seed)
         odd = _odd_rows(table, found)
         made = datetime.now().astimezone().isoformat(timespec="seconds")
-        html = page_of(Contents(f"Report: {name}", glance, shown, classes, odd, recipe, made))
+        html = page_of(Contents(heading, glance, shown, classes, odd, recipe, made))
     done = DataReport(html, shown.net if isinstance(shown, Shown) else None, choice)
     if output is not None:
         done.save(output)
@@ -224,6 +228,10 @@ def _with_states(table: Table, target: str | None) -> tuple[Table, dict[str, str
     left = table.drop(gone)
     coded = with_bins(left, [v.name for v in left.variables if v.is_continuous], "frequency", None, _BINS)
     flat = {v.name: "has only one bin" for v in coded.variables if v.n_states < 2 and v.name != target}
+    for name in flat:
+        values = left.column(name).values
+        if left.variable(name).is_categorical or np.nanmin(values) == np.nanmax(values):
+            flat[name] = "has only one value"
     return coded.drop(flat), gone | flat
 
 
@@ -269,7 +277,8 @@ def _fact(column: Column, table: Table, gone: dict[str, str]) -> Fact:
     rest = len(states) - len(bars)
     if rest:
         bars.append((f"… {rest} others", 1.0 - sum(share for _, share in bars)))
-    return Fact(name, "category", counted(len(states), "state"), n_missing, tuple(bars), left_out=left_out)
+    span = counted(len(states), "state") if states else "no values"
+    return Fact(name, "category", span, n_missing, tuple(bars), left_out=left_out)
 
 
 def _histogram(values: np.ndarray) -> np.ndarray | tuple[()]:
@@ -324,10 +333,12 @@ def _network(
     step: Reporting,
 ) -> Shown | str:
     """Return the network to show, or why there is none."""
-    left_out = _left_out(gone)
+    left_out = _left_out(gone, "Not in the network")
     notes = [left_out] if left_out else []
     if given is not None:
         return _shown(given, [], target)
+    if not coded.n_columns:
+        return " ".join(["No column is left from which a network could be learned.", *notes])
     if coded.n_columns < 2 or coded.n_rows < 2:
         rule = "A network must be learned from two columns and two rows at least"
         found = f"{counted(coded.n_columns, 'column')} and {counted(coded.n_rows, 'row')}"
@@ -339,16 +350,16 @@ def _network(
         coded = coded.select(kept)
     try:
         net = learn_network(coded, random_state=seed, progress=lambda what, _: step(f"network: {what}", 0.1))
-        return _shown(net, notes, target)
+        return _shown(net, notes, target, is_learned=True)
     except TunbridgeError as error:
         return f"No network could be learned: {error}"
 
 
-def _left_out(gone: dict[str, str]) -> str:
+def _left_out(gone: dict[str, str], where: str) -> str:
     """Return which columns were left out, and why; of many the first ones."""
     some = [f"{name} ({what})" for name, what in gone.items()][:_SHOWN_GONE]
     more = [f"and {counted(len(gone) - len(some), 'more column')}"] if len(gone) > len(some) else []
-    return f"Left out: {', '.join([*some, *more])}." if some else ""
+    return f"{where}: {', '.join([*some, *more])}." if some else ""
 
 
 def _telling(coded: Table, target: str | None, n: int) -> list[str]:
@@ -361,7 +372,7 @@ def _telling(coded: Table, target: str | None, n: int) -> list[str]:
     return [names[i] for i in np.sort(np.argsort(-total, kind="stable")[:n]).tolist()]
 
 
-def _shown(net: BayesianNetwork, notes: Sequence[str], target: str | None) -> Shown:
+def _shown(net: BayesianNetwork, notes: Sequence[str], target: str | None, *, is_learned: bool = False) -> Shown:
     """Return a network with its picture and, unless it is too large, the data for the engine."""
     data, reason = network_data(net)
     lines = list(notes)
@@ -375,12 +386,13 @@ def _shown(net: BayesianNetwork, notes: Sequence[str], target: str | None) -> Sh
     nodes = [_node(net, name, marginals.get(name), target) for name in net.nodes]
     bits = {arc: arc_information(net, *arc) / np.log(2.0) for arc in net.arcs} if data is not None else {}
     most = max(bits.values(), default=0.0) or 1.0
+    edges = set(map(frozenset, net.dag.cpdag().edges)) if is_learned else set()
+    kinds = {arc: "undecided" if frozenset(arc) in edges else "arc" for arc in net.arcs}
     if bits:
-        arcs = [Line(*arc, strength=bits[arc] / most, note=f"{bits[arc]:.3g} bits") for arc in net.arcs]
+        arcs = [Line(*arc, kinds[arc], bits[arc] / most, f"{bits[arc]:.3g} bits") for arc in net.arcs]
     else:
-        arcs = [Line(*arc) for arc in net.arcs]
-    picture = drawn(nodes, arcs, labels=len(nodes) <= _LABELLED)
-    return Shown(net, picture, data, tuple(lines), target if target in net.nodes else None)
+        arcs = [Line(*arc, kinds[arc]) for arc in net.arcs]
+    return Shown(net, drawn(nodes, arcs), data, tuple(lines), target if target in net.nodes else None, is_learned)
 
 
 def _node(net: BayesianNetwork, name: str, posterior: Any, target: str | None) -> Node:
@@ -402,7 +414,7 @@ def _classified(
 ) -> tuple[Classes | str, ClassifierChoice | None, tuple[Predictions, np.ndarray] | None]:
     """Return the comparison of classifiers, or why there is none; the best; and its predictions with row numbers."""
     if target is None:
-        return "No target was named: give the column of the classes (target, or --target).", None, None
+        return "No target was given. Name the column of the classes with target=… or --target.", None, None
     try:
         coded, present = with_classes(table, target, hint="Put it into bins, such as with --target-bins 3.")
         step("classifiers", 0.3)
@@ -417,7 +429,8 @@ def _classified(
     except TunbridgeError as error:
         return f"There is no comparison of classifiers: {error}", None, None
     predictions = found.predictions()
-    return _classes(choice, found, predictions, coded, rows, gone), choice, (predictions, rows)
+    whys = tuple(_whys(choice, found, coded.take(rows), rows))
+    return _classes(choice, found, predictions, gone, whys), choice, (predictions, rows)
 
 
 def _part(step: Reporting, low: float, high: float) -> Reporting:
@@ -439,31 +452,38 @@ def _sample(rows: np.ndarray, seed: int) -> np.ndarray:
 
 
 def _classes(
-    choice: ClassifierChoice,
-    found: Comparison,
-    p: Predictions,
-    table: Table,
-    rows: np.ndarray,
-    gone: dict[str, str],
+    choice: ClassifierChoice, found: Comparison, p: Predictions, gone: dict[str, str], whys: tuple[Why, ...]
 ) -> Classes:
     """Return what is shown of the classifiers."""
     header, lines = choice.comparison.rows()
     kept = [i for i, name in enumerate(header) if name not in ("fit", "predict")]  # times differ from run to run
     shown = ([header[i] for i in kept], [[line[i] for i in kept] for line in lines])
-    texts = (choice.comparison.verdict(), choice.reason, choice.comparison.title() + ".", *choice.comparison.remarks())
-    about = f"Below: {choice.name}, {found.n_folds}-fold cross-validation on {counted(len(p), 'row')}."
-    n = len(p.classes)
-    matrix = np.zeros((n, n))
-    np.add.at(matrix, (p.true, p.predicted), p.weights)
-    left_out = [_left_out(gone)] if gone else []
-    return Classes(
-        (*texts, *left_out, about),
-        shown,
-        (*_roc(p), _reliability(p)),
-        (tuple(map(str, p.classes)), matrix) if n <= _MOST_CLASSES else None,
-        _costs(p),
-        tuple(_whys(choice, found, p, table, rows)),
+    verdict = choice.comparison.verdict()
+    texts = [verdict if verdict != f"Lowest log-loss: {choice.name}." else "", choice.reason, choice.comparison.title()]
+    about = (
+        f"The figures and explanations below come from {found.n_folds}-fold cross-validation on "
+        f"{counted(len(p), 'row')}: no row is predicted or explained by a model that was trained on it."
     )
+    left_out = [_left_out(gone, "Not used as features")] if gone else []
+    return Classes(
+        tuple(f"{text.rstrip('.')}." for text in texts if text),
+        shown,
+        (*choice.comparison.remarks(), *left_out),
+        f"The best classifier: {choice.name}",
+        about,
+        (*_roc(p, found.target), _reliability(p, found.target)),
+        _confusion(p),
+        _costs(p, found.target),
+        whys,
+    )
+
+
+def _confusion(p: Predictions) -> tuple[tuple[str, ...], np.ndarray] | None:
+    """Return the classes, and the weight of the rows of each class that are predicted as each; not of many classes."""
+    n = len(p.classes)
+    counts = np.zeros((n, n))
+    np.add.at(counts, (p.true, p.predicted), p.weights)
+    return (tuple(map(str, p.classes)), counts) if n <= _MOST_CLASSES else None
 
 
 def _curves(p: Predictions) -> Iterator[tuple[str, Thresholds]]:
@@ -475,9 +495,10 @@ def _curves(p: Predictions) -> Iterator[tuple[str, Thresholds]]:
             yield str(p.classes[k]), p.thresholds(p.classes[k])
 
 
-def _roc(p: Predictions) -> Iterator[Chart]:
+def _roc(p: Predictions, target: str) -> Iterator[Chart]:
     curves = []
     for name, found in _curves(p):
+        name = f"{target} = {name}" if len(p.classes) == 2 else name
         some = np.union1d(_some_points(len(found.thresholds)), _hull(found))
         points = zip(found.false_positive_rate[some].tolist(), found.recall[some].tolist(), strict=True)
         curves.append((f"{name} (AUC {found.auc:.3f})", tuple(points)))
@@ -505,28 +526,34 @@ def _some_points(n: int) -> np.ndarray:
     return np.unique(np.linspace(0, n - 1, _CURVE_POINTS).round().astype(int))
 
 
-def _reliability(p: Predictions) -> Chart:
+def _reliability(p: Predictions, target: str) -> Chart:
     """Return whether probabilities are frequencies: of the rarest of two classes, of several of the predicted one."""
     k = p.code_of(None)
-    what = str(p.classes[k]) if len(p.classes) == 2 else "the predicted class"
+    what = f"{target} = {p.classes[k]}" if len(p.classes) == 2 else "the predicted class"
     came, shares = (p.true == k, p.proba[:, k]) if len(p.classes) == 2 else (p.true == p.predicted, p.proba.max(axis=1))
     found = calibration_table(came, np.clip(shares, 0.0, 1.0), sample_weight=p.weights)
     sizes = 2.5 + 9.0 * np.sqrt(found.n_rows / found.n_rows.sum())
     points = tuple(zip(found.predicted.tolist(), found.observed.tolist(), sizes.tolist(), strict=True))
     line = tuple((x, y) for x, y, _ in points)
-    title = f"Calibration of {what} (mean error {found.error:.3f})"
+    title = f"Calibration: {what} (mean error {found.error:.3f})"
     return Chart(title, "predicted probability", "observed frequency", ((what, line),), points)
 
 
-def _costs(p: Predictions) -> dict[str, Any] | None:
-    """Return the data of the slider: what thresholds on the probability of the rarest of two classes do."""
+def _costs(p: Predictions, target: str) -> dict[str, Any] | None:
+    """Return the data of the slider: what thresholds on the probability of the rarest of two classes do.
+
+    ``rule`` has for each position of the slider the place of the threshold that has the least expected cost.
+    """
     found = next(_curves(p), None) if len(p.classes) == 2 else None
     if found is None:
         return None
     label, at = found
-    some = _hull(at)
+    rules = np.array([at.place(t) for t in (1.0 / (1.0 + _RATIOS)).tolist()])
+    some = np.union1d(_hull(at), rules)
     return {
-        "label": label,
+        "label": f"{target} = {label}",
+        "code": p.code_of(None),
+        "rule": np.searchsorted(some, rules).tolist(),
         "positives": at.positives,
         "negatives": at.negatives,
         "thresholds": [None if np.isinf(t) else t for t in at.thresholds[some].tolist()],
@@ -535,18 +562,29 @@ def _costs(p: Predictions) -> dict[str, Any] | None:
     }
 
 
-def _whys(choice: ClassifierChoice, found: Comparison, p: Predictions, table: Table, rows: np.ndarray) -> Iterator[Why]:
-    """Yield explanations: of the rows that are predicted right with the most certainty, and of the worst mistakes."""
+def _whys(choice: ClassifierChoice, found: Comparison, table: Table, rows: np.ndarray) -> Iterator[Why]:
+    """Yield explanations: of the rows that are predicted right with the most certainty, and of the worst mistakes.
+
+    Each row of the table, which has these numbers in the data, is explained by a model that was not trained on it.
+    """
+    p = found.predictions()
     if hasattr(choice.classifier, "explain"):
         for i in _surest(p):
-            k = int(p.true[i])
-            row = int(rows[p.rows[i]])
-            why = choice.classifier.explain(table.drop([choice.comparison.target]).take([row]), label=p.classes[k])[0]
-            yield _why(f"Row {row + 1}: {p.classes[k]}, predicted right", why)
+            label = p.classes[p.true[i]]
+            model = _fold_model(found, p, table, int(p.folds[i]))
+            why = model.explain(table.drop([found.target]).take([p.rows[i]]), label=label)[0]
+            yield _why(f"Row {rows[p.rows[i]] + 1}: {label}, predicted right", why)
     for each in found.mistakes(n=_MISTAKES):
         if each.explanation is not None:
             title = each.headline().replace(f"Row {each.row + 1}:", f"Row {rows[each.row] + 1}:", 1)
             yield _why(title, each.explanation)
+
+
+def _fold_model(found: Comparison, p: Predictions, table: Table, fold: int) -> Any:
+    """Return the only model of a comparison as it was when this fold was held out: learned from all other rows."""
+    (candidate,) = as_candidates(found.best, random_state=found.random_state)
+    train = np.setdiff1d(np.arange(table.n_rows), p.rows[p.folds == fold])
+    return candidate.fitted(labelled(table.take(train), found.target))
 
 
 def _surest(p: Predictions) -> list[int]:
@@ -577,7 +615,7 @@ def _others(lines: Sequence[tuple[str, str, float]]) -> list[tuple[str, str, flo
 
 def _odd_rows(table: Table, found: tuple[Predictions, np.ndarray] | None) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return rows worth a second look, as lines under headings; rows are counted from 1."""
-    odd = [("Numbers far from the others", tuple(_far_values(table))), ("Repeated rows", tuple(_repeated(table)))]
+    odd = [("Outliers", tuple(_far_values(table))), ("Duplicate rows", tuple(_repeated(table)))]
     if found is not None:
         p, rows = found
         worst = [
@@ -586,7 +624,7 @@ def _odd_rows(table: Table, found: tuple[Predictions, np.ndarray] | None) -> tup
             for i in p.worst(_ODD_ROWS).tolist()
             if p.proba[i, p.predicted[i]] >= _CONFIDENT
         ]
-        odd.insert(0, ("Surely predicted, and wrong: is the class right?", tuple(worst)))
+        odd.insert(0, ("Confident but wrong predictions: is the class right?", tuple(worst)))
     return tuple(odd)
 
 

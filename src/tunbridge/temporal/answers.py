@@ -158,9 +158,11 @@ class Forecast:
         return html_grid(*self._grid(), caption="Forecast")
 
 
-def forecast_of(hmm: HiddenMarkovModel, panel: Panel, last: np.ndarray | None, stop: int, steps: int) -> Forecast:
+def forecast_of(
+    hmm: HiddenMarkovModel, panel: Panel, last: np.ndarray | None, span: tuple[int, int], steps: int
+) -> Forecast:
     """Return the forecast from the filtered probabilities of the last step, None where there is none."""
-    model, rng = hmm.model_, np.random.default_rng(0)
+    model, rng, (first, stop) = hmm.model_, np.random.default_rng(0), span
     chain = model.dynamics.chain(np.ones(1, np.int64))
     matrix = chains.dense_pairs(chain.matrices, chain.arcs)[0]
     ahead = []
@@ -173,12 +175,12 @@ def forecast_of(hmm: HiddenMarkovModel, panel: Panel, last: np.ndarray | None, s
     paths = chains.simulated_paths(chain._replace(start=ahead[0]), offsets, rng)
     ties = model.ties[model.dynamics.states]
     if lags := int(getattr(model.emission, "lags", 0)):
-        earlier = panel.values()[max(0, stop - lags) : stop][::-1]
+        earlier = panel.values()[stop - lags : stop] if stop - first >= lags else None
         emission: Any = model.emission
         draws = np.stack([emission.sample(ties[p], rng, earlier) for p in paths.reshape(_DRAWS, steps)])
     else:
         draws = np.asarray(model.emission.sample(ties[paths], rng)).reshape(n // steps, steps, -1)
-    expected = getattr(model.emission, "expected", lambda: None)()
+    expected = getattr(model.emission, "expected", None)
     by_tie = states @ np.eye(int(ties.max()) + 1)[ties]
     probabilities, means = {}, {}
     for i, v in enumerate(hmm.variables_):
@@ -186,7 +188,8 @@ def forecast_of(hmm: HiddenMarkovModel, panel: Panel, last: np.ndarray | None, s
             symbols = model.emission.log_likelihood(_one_column(i, v.n_states, len(hmm.variables_)))
             probabilities[v.name] = by_tie @ np.exp(symbols).T
         else:
-            means[v.name] = draws[:, :, i].mean(axis=0) if expected is None else by_tie @ expected[:, i]
+            known = None if expected is None or not np.isfinite(expected[:, i]).all() else expected[:, i]
+            means[v.name] = draws[:, :, i].mean(axis=0) if known is None else by_tie @ known
     return Forecast(hmm._by_state(states), hmm.state_names_, hmm.variables_, probabilities, means, draws)
 
 

@@ -15,7 +15,7 @@ def test_the_page_has_the_name_of_the_table(run, tennis):
     html = Path("tennis.html").read_text("utf-8")
     assert "<h1>Report: tennis.csv</h1>" in html
     assert f"tennis.csv, {tennis.stat().st_size} bytes" in html
-    assert "No target was named" in html
+    assert "No target was given" in html
 
 
 def test_a_target_is_classified(run, tennis):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import confusion_matrix
 
 import tunbridge as tb
 from networks import random_network, random_rows
@@ -42,11 +43,11 @@ def open_page(browser: Any, tmp_path: Path) -> Iterator[Open]:
     told: list[str] = []
     pages = []
 
-    def opened(html: str, **how: Any) -> Any:
+    def opened(html: str, *, is_checked: bool = True, **how: Any) -> Any:
         file = tmp_path / f"page{len(pages)}.html"
         file.write_text(html, encoding="utf-8")
         page = browser.new_page(**how)
-        page.on("console", lambda message: told.append(message.text))
+        page.on("console", lambda message: told.append(message.text) if is_checked else None)
         page.on("pageerror", lambda error: told.append(str(error)))
         page.on("dialog", lambda dialog: told.append(f"dialog: {dialog.message}"))
         page.on("request", lambda request: told.append(request.url) if request.url != file.as_uri() else None)
@@ -68,6 +69,15 @@ def net() -> tb.BayesianNetwork:
 @pytest.fixture(scope="module")
 def html(net: tb.BayesianNetwork) -> str:
     return tb.report(net.sample(400, random_state=0), "bronc", network=net, progress=False).html
+
+
+@pytest.fixture(scope="module")
+def long_chain() -> tuple[tb.BayesianNetwork, str]:
+    """Return a network of 120 nodes and its report, which is an overview."""
+    pairs = [(f"node {i}", f"node {i + 1}") for i in range(119)]
+    tables = {"node 0": [0.5, 0.5]} | {child: [[0.9, 0.1], [0.2, 0.8]] for _, child in pairs}
+    net = tb.BayesianNetwork({name: ["yes", "no"] for name in tables}, pairs, tables)
+    return net, tb.report(net.sample(20, random_state=0), "node 7", network=net, progress=False).html
 
 
 def state(net: tb.BayesianNetwork, name: str, label: str) -> str:
@@ -239,8 +249,98 @@ def test_the_slider_moves_the_threshold(open_page, html):
     page.eval_on_selector("#cost", "e => { e.value = 20; e.dispatchEvent(new Event('input')); }")
     assert page.text_content("#ratio") == "100"
     assert page.text_content("#cost-text") != first
-    found = float(re.search(r"([\d.]+) % of its rows are found", page.text_content("#cost-text"))[1])
+    found = float(re.search(r"finds ([\d.]+) % of the rows", page.text_content("#cost-text"))[1])
     assert found > 50
+
+
+COUNTS = """() => [...document.querySelectorAll("#matrix tbody tr")].map(
+  (row) => [...row.querySelectorAll("td")].map((cell) => Number(cell.textContent)))"""
+
+
+def test_the_confusion_matrix_follows_the_slider(open_page, net):
+    """For all its positions, by keys; the numbers are scikit-learn's, of the predictions of the same folds."""
+    rows = net.sample(400, random_state=0)
+    made = tb.report(rows, "bronc", network=net, progress=False)
+    seen = {"folds": 5, "keep_predictions": True, "random_state": 0}
+    p = tb.compare_classifiers(rows, "bronc", made.choice.name, **seen).predictions()
+    positive = p.code_of(None)
+    page = open_page(made.html)
+    assert page.evaluate(COUNTS) == confusion_matrix(p.true, p.predicted).tolist()
+    page.focus("#cost")
+    page.keyboard.press("Home")
+    matrices = []
+    for step in range(-20, 21):
+        called = p.proba[:, positive] >= 1.0 / (1.0 + 10.0 ** (step / 10.0))
+        expected = confusion_matrix(p.true == positive, called)
+        matrices.append(page.evaluate(COUNTS))
+        assert matrices[-1] == (expected if positive else expected[::-1, ::-1]).tolist()
+        assert page.text_content("#threshold") in page.text_content("#cost-text")
+        page.keyboard.press("ArrowRight")
+    assert matrices[0] != matrices[20] != matrices[40]
+    assert page.get_attribute("#cost-text", "role") == "status"
+    assert page.get_attribute("#cost", "aria-valuetext") == "100 times"
+
+
+def test_an_overview_is_searched_and_clicked(open_page, long_chain):
+    """Every control works: the search, nodes, the found names by keys, the list, evidence, and fitting."""
+    net, html = long_chain
+    page = open_page(html)
+    page.fill("#search", "node 11")
+    assert page.text_content("#matches-text") == "11 found"
+    assert page.locator("#picture .found").count() == 11
+    assert page.locator("#matches button").all_text_contents() == ["node 11", *(f"node {i}" for i in range(110, 120))]
+    assert page.evaluate(IN_FRAME)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.text_content("#detail-name") == "node 11"
+    page.click(f"#dialog {state(net, 'node 11', 'no')}")
+    assert_shown(page, net, {"node 11": "no"})
+    page.keyboard.press("Escape")
+    assert page.locator("#picture .evidence").count() == 1
+    page.fill("#search", "nothing like it")
+    assert page.text_content("#matches-text") == "0 found"
+    assert page.locator("#picture .found, #matches button").count() == 0
+    page.click('#picture [data-t="60"]')
+    assert page.text_content("#detail-name") == "node 60"
+    page.click("#close")
+    pressed = page.get_attribute("#fit", "aria-pressed")
+    page.click("#fit")
+    assert page.get_attribute("#fit", "aria-pressed") != pressed
+    page.click("#clear")
+    assert_shown(page, net, {})
+    page.click("#list summary")
+    page.click(f"#list {state(net, 'node 5', 'yes')}")
+    assert_shown(page, net, {"node 5": "yes"})
+
+
+IN_FRAME = """() => {
+  const inner = document.querySelector("#picture .found").getBoundingClientRect();
+  const outer = document.querySelector(".scroll").getBoundingClientRect();
+  return inner.top >= outer.top && inner.bottom <= outer.bottom
+    && inner.left >= outer.left && inner.right <= outer.right;
+}"""
+
+
+def test_a_network_that_is_too_large_opens_without_evidence(open_page, monkeypatch):
+    monkeypatch.setattr("tunbridge.report.export.MOST_ENTRIES", 3)
+    net = tb.example_network("asia")
+    page = open_page(tb.report(net.sample(20, random_state=0), network=net, progress=False).html)
+    assert page.evaluate("window.tunbridge") is None
+    assert page.locator("[data-s]").count() == 0
+    page.click('#picture [data-t="0"]')
+    assert page.locator("#dialog tbody tr").count() == 1
+    page.click("#close")
+    page.click("#fit")
+    assert page.get_attribute("#fit", "aria-pressed") == "true"
+
+
+def test_the_policy_blocks_other_scripts_and_styles(open_page, html):
+    """The page itself runs without a violation; scripts and styles that are put into it do not run."""
+    intruder = "<script>window.intruder = 1</script><p style='color:red'>x</p>"
+    page = open_page(html.replace("</main>", intruder + "</main>"), is_checked=False)
+    assert page.evaluate("window.intruder") is None
+    assert page.evaluate("getComputedStyle(document.querySelector('main > p')).color") != "rgb(255, 0, 0)"
+    assert page.evaluate("window.tunbridge.posteriors() !== null")
 
 
 def test_hostile_names_are_shown_and_clicked(open_page):
@@ -267,6 +367,17 @@ def test_a_picture_that_is_a_little_too_wide_is_fitted(open_page, html):
     assert page_width(page) in (("true", False), ("false", True))
 
 
+def test_a_picture_that_is_too_wide_opens_at_the_target(open_page):
+    names = [f"a rather long name {i}" for i in range(20)]
+    tables = {"root": [0.5, 0.5]} | {name: [[0.9, 0.1], [0.1, 0.9]] for name in names}
+    net = tb.BayesianNetwork({name: ["yes", "no"] for name in tables}, [("root", name) for name in names], tables)
+    rows = net.sample(30, random_state=0)
+    for target in (names[0], names[19]):
+        made = tb.report(rows, target, network=net, budget=0.1, progress=False)
+        page = open_page(made.html, viewport={"width": 500, "height": 700})
+        assert page.evaluate(IN_FRAME.replace(".found", ".target .box"))
+
+
 def page_width(page: Any) -> tuple[str, bool]:
     """Return whether the picture is fitted, and whether it is wider than its frame."""
     is_wider = page.eval_on_selector("#picture", "e => e.clientWidth > e.parentElement.clientWidth")
@@ -281,16 +392,24 @@ def test_a_page_is_no_wider_than_the_window_and_has_contrast(open_page, html, ho
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(open_page, html, scheme):
+def test_axe_finds_nothing(open_page, html, long_chain, scheme):
     axe = pytest.importorskip("axe_playwright_python", reason="axe-core is not installed")
     script = next(Path(axe.__file__).parent.rglob("axe.min.js")).read_text("utf-8")
     page = open_page(html, color_scheme=scheme)
-    page.add_script_tag(content=script)
+    page.evaluate(script)  # which the policy of the page does not forbid
     page.eval_on_selector_all("details", "all => all.forEach(e => { e.open = true; })")
     page.click("#picture [data-s]")
     rules = ["wcag2a", "wcag2aa", "wcag21aa", "best-practice"]
-    found = page.evaluate("async (runOnly) => (await axe.run(document, { runOnly })).violations", rules)
+    found = page.evaluate(AXE, rules)
     assert [(each["id"], each["nodes"][0]["html"][:100]) for each in found] == []
+    page = open_page(long_chain[1], color_scheme=scheme)
+    page.evaluate(script)
+    page.fill("#search", "node 3")
+    found = page.evaluate(AXE, rules)
+    assert [(each["id"], each["nodes"][0]["html"][:100]) for each in found] == []
+
+
+AXE = "async (runOnly) => (await axe.run(document, { runOnly })).violations"
 
 
 def test_it_can_be_printed(open_page, html):

@@ -280,13 +280,14 @@ class TestData:
         monkeypatch.setattr(export, "MOST_ENTRIES", 30)
         data, reason = network_data(tb.example_network("asia"))
         assert data is None
-        assert reason == "the junction tree has more than 30 entries (46)"
+        assert reason == "the junction tree of the network is too large for a page (46 entries; the limit is 30)"
 
     def test_too_large_a_table_is_not_written_out(self):
         causes = [tb.Variable(f"c{i}", ["no", "yes"]) for i in range(40)]
         table = SparseCPT(tb.Variable("x", ["no", "yes"]), causes, {}, [0.5, 0.5])
         net = tb.BayesianNetwork.from_tables([*(CPT(c, [], [0.5, 0.5]) for c in causes), table])
-        assert network_data(net) == (None, "the table of 'x' has more than 4e+06 entries (2.2e+12)")
+        reason = "the table of 'x' is too large for a page (2.2e+12 entries; the limit is 4 000 000)"
+        assert network_data(net) == (None, reason)
 
     def test_the_tree_is_a_junction_tree_of_the_largest_cliques(self):
         rng = np.random.default_rng(12)

@@ -6,13 +6,17 @@ import json
 import re
 import subprocess
 import sys
+from base64 import b64encode
+from hashlib import sha256
 from html.parser import HTMLParser
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import confusion_matrix, roc_auc_score
 
 import tunbridge as tb
 from tunbridge.data.datasets import flu_malaria_fever, play_tennis
@@ -103,8 +107,8 @@ def test_the_network_has_a_control_for_every_state(fever, parsed):
 def test_the_classifiers_have_a_table_charts_and_a_matrix(fever, parsed):
     assert fever.choice.reason in parsed.texts["classes"]
     labels = [str(svg["aria-label"]) for svg in parsed.all("svg", class_="chart")]
-    assert labels[0].startswith("ROC curve: yes")
-    assert labels[1].startswith("Calibration of")
+    assert labels[0].startswith("ROC curve: fever = yes")
+    assert labels[1].startswith("Calibration: fever = yes")
     assert parsed.all("table", class_="matrix")
     costs = parsed.facts["costs"]
     assert len(costs["thresholds"]) == len(costs["recall"]) == len(costs["falseAlarms"])
@@ -118,14 +122,14 @@ def test_costs_are_the_least_of_all_thresholds():
     rare = rng.random(4000) < 0.03
     rows = {"x": (rng.normal(size=4000) + 1.5 * rare).tolist(), "y": np.where(rare, "yes", "no").tolist()}
     p = tb.compare_classifiers(rows, "y", ["nb"], keep_predictions=True, random_state=0).predictions()
-    at, costs = p.thresholds("yes"), making._costs(p)
+    at, costs = p.thresholds("yes"), making._costs(p, "y")
     assert len(costs["recall"]) < 60
     for ratio in np.geomspace(0.1, 1000, 25):
         n = costs["positives"] + costs["negatives"]
         missed, alarms = 1 - np.array(costs["recall"]), np.array(costs["falseAlarms"])
         least = (ratio * costs["positives"] * missed + costs["negatives"] * alarms).min() / n
         assert least == pytest.approx(at.cost(ratio, 1.0).min(), rel=1e-9)
-    (roc,) = making._roc(p)
+    (roc,) = making._roc(p, "y")
     came = p.true == list(p.classes).index("yes")
     assert f"AUC {roc_auc_score(came, p.proba[:, list(p.classes).index('yes')]):.3f}" in roc.title
 
@@ -164,9 +168,19 @@ def test_nothing_is_loaded_from_anywhere(fever, parsed):
         assert not {"src", "srcset", "action", "formaction", "ping"} & set(attributes)
         assert not any(name.startswith("on") for name in attributes)
         assert str(attributes.get("href", "#")).startswith("#")
-    policy = parsed.all("meta", http_equiv="Content-Security-Policy")
-    assert [each["content"] for each in policy] == [page.POLICY]
-    assert page.POLICY.startswith("default-src 'none'")
+
+
+def test_only_the_scripts_and_styles_of_the_page_may_run(fever, parsed):
+    (policy,) = parsed.all("meta", http_equiv="Content-Security-Policy")
+    rules = dict(rule.strip().split(" ", 1) for rule in str(policy["content"]).split(";"))
+    assert rules["default-src"] == "'none'"
+    assert "unsafe" not in str(policy["content"])
+    for element, rule in (("script", "script-src"), ("style", "style-src")):
+        texts = re.findall(f"<{element}>(.*?)</{element}>", fever.html, re.DOTALL)
+        hashes = [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in texts]
+        assert rules[rule].split() == hashes
+        assert len(hashes) == (2 if element == "script" else 1)
+    assert not [name for name, attributes in parsed.elements if "style" in attributes]
 
 
 def test_equal_seeds_give_equal_pages(fever):
@@ -255,12 +269,13 @@ def sections(data: Any, target: str | None = None, **how: Any) -> tuple[str, str
 
 
 def test_without_a_target_there_is_no_comparison():
-    assert "No target was named" in sections(play_tennis())[1]
+    assert "No target was given" in sections(play_tennis())[1]
 
 
 @pytest.mark.parametrize(
     ("data", "target", "network", "classes"),
     [
+        ({"a": [None] * 9, "b": [None] * 9}, None, "No column is left from which", "No target was given"),
         ({"a": ["x"], "b": ["u"]}, "b", "two columns and two rows at least", "at least two classes"),
         ({"a": ["x", "y"] * 10}, "a", "there are 1 column and 20 rows", "a column to learn from"),
         ({"a": [None] * 20, "b": ["x", "y"] * 10}, "b", "a (has only missing values)", "least log-loss"),
@@ -320,7 +335,8 @@ def test_a_network_that_is_too_large_for_a_page_is_shown_without_evidence(monkey
     monkeypatch.setattr("tunbridge.report.export.MOST_ENTRIES", 3)
     found = Parsed(tb.report(flu_malaria_fever(), progress=False).html)
     assert "Evidence cannot be set in this page" in found.texts["network"]
-    assert "These are the probabilities without evidence." in found.texts["network"]
+    assert "These are the probabilities without evidence, in per cent." in found.texts["network"]
+    assert "8 entries; the limit is 3" in found.texts["network"]
     assert found.facts["network"] is None
     assert not [g for g in found.all("g", role="button") if "data-s" in g]
     assert not found.all("button", id="clear")
@@ -342,6 +358,153 @@ def test_probabilities_of_the_page_are_those_of_the_network(fever):
     for label in labels:
         name, state, share = re.fullmatch(r"(.*): (.*), (.*) %", label).groups()
         assert float(share) == pytest.approx(100 * posteriors[name][state], abs=0.051)
+
+
+# The figures of the best classifier
+
+
+@pytest.fixture(scope="module")
+def held_out() -> Any:
+    """Predictions of weighted rows with three classes, whose probabilities are too sure, and of two of them."""
+    rng = np.random.default_rng(5)
+    z = rng.normal(size=1500)
+    x = z + rng.normal(size=1500)
+    y = np.array(["low", "middle", "high"])[np.digitize(z, [-0.3, 0.9])]
+    rows = {"x": x.tolist(), "copy": (x + 0.01 * rng.normal(size=1500)).tolist(), "y": y.tolist()}
+    weights = rng.integers(1, 4, 1500).astype(float)
+    two = {**rows, "y": np.where(y == "high", "yes", "no").tolist()}
+    how = {"keep_predictions": True, "random_state": 0, "folds": 5, "weights": weights}
+    return [tb.compare_classifiers(each, "y", "nb", **how).predictions() for each in (rows, two)]
+
+
+def test_calibration_is_that_of_scikit_learn(held_out):
+    for p in held_out:
+        k = p.code_of(None)
+        binary = len(p.classes) == 2
+        came = p.true == k if binary else p.true == p.predicted
+        shares = p.proba[:, k] if binary else p.proba.max(axis=1)
+        whole = np.repeat(np.arange(len(p)), p.weights.astype(int))  # its function takes no weights
+        observed, predicted = calibration_curve(came[whole], np.clip(shares, 0, 1)[whole], n_bins=10)
+        ((_, line),) = making._reliability(p, "y").curves
+        np.testing.assert_allclose(line, np.transpose([predicted, observed]), rtol=1e-9)
+        assert np.abs(predicted - observed).max() > 0.02  # a wrong axis would not pass
+
+
+def test_the_confusion_matrix_is_that_of_scikit_learn(held_out):
+    for p in held_out:
+        expected = confusion_matrix(p.true, p.predicted, sample_weight=p.weights)
+        names, counts = making._confusion(p)
+        assert names == tuple(map(str, p.classes))
+        np.testing.assert_allclose(counts, expected, rtol=1e-12)
+        assert not np.allclose(expected, expected.T)
+
+
+def test_the_slider_has_the_counts_of_every_threshold(held_out):
+    p = held_out[1]
+    costs, positive = making._costs(p, "y"), list(p.classes).index("yes")
+    assert costs["code"] == positive
+    for ratio, at in zip(making._RATIOS, costs["rule"], strict=True):
+        called = p.proba[:, positive] >= 1.0 / (1.0 + ratio)
+        (_, alarms), (_, found) = confusion_matrix(p.true == positive, called, sample_weight=p.weights)
+        assert costs["recall"][at] * costs["positives"] == pytest.approx(found, rel=1e-12)
+        assert costs["falseAlarms"][at] * costs["negatives"] == pytest.approx(alarms, rel=1e-12)
+
+
+def test_no_row_is_explained_by_a_model_that_was_trained_on_it():
+    """The explained probabilities are those of the folds, which differ from those of a model of all rows."""
+    rows = tb.datasets.play_tennis()
+    rows = {name: rows.to_arrow()[name].to_pylist() * 3 for name in rows.names}
+    rows["number"] = np.random.default_rng(0).normal(size=42).tolist()
+    choice = tb.classify(tb.as_table(rows), "play", "nb", random_state=0)
+    found = tb.compare_classifiers(rows, "play", "nb", folds=5, keep_predictions=True, n_mistakes=4, random_state=0)
+    p, everything = found.predictions(), tb.NaiveBayesClassifier().fit(tb.as_table(rows), "play")
+    whys = list(making._whys(choice, found, tb.as_table(rows), np.arange(42)))
+    assert len(whys) > 2
+    for why in whys:
+        row = int(re.match(r"Row (\d+):", why.title)[1]) - 1
+        (place,) = np.flatnonzero(p.rows == row)
+        log_odds = why.rows[-1][2]
+        mine = p.log_proba[place]
+        own = everything.predict_log_proba({name: [values[row]] for name, values in rows.items()})[0]
+        assert abs(log_odds) == pytest.approx(abs(mine[1] - mine[0]), abs=1e-6)
+        assert abs(abs(own[1] - own[0]) - abs(log_odds)) > 1e-3
+
+
+# Arcs
+
+
+def test_undecided_directions_are_dashed_and_explained():
+    found = tb.report(tb.example_network("asia").sample(4000, random_state=0), progress=False)
+    cpdag = found.network.dag.cpdag()
+    assert cpdag.edges
+    parsed = Parsed(found.html)
+    assert len(parsed.all("g", class_="undecided")) == cpdag.n_edges
+    told = parsed.texts["network"]
+    assert f"{cpdag.n_edges} of the {len(found.network.arcs)} arc" in told
+    assert "Markov equivalence" in told
+    assert "dashed arc: direction undecided" in told
+
+
+def test_directions_of_a_given_network_are_not_questioned():
+    net = tb.example_network("asia")
+    found = Parsed(tb.report(net.sample(50, random_state=0), network=net, progress=False).html)
+    assert not found.all("g", class_="undecided")
+    assert "Markov" not in found.texts["network"]
+    assert "dashed" not in found.texts["network"]
+
+
+def test_directions_that_are_decided_are_not_dashed():
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, (2, 3000))
+    c = np.where(rng.random(3000) < 0.9, a | b, 1 - (a | b))
+    table = {name: np.where(values == 1, "yes", "no") for name, values in (("a", a), ("b", b), ("c", c))}
+    found = tb.report(table, progress=False)
+    assert set(found.network.arcs) == {("a", "c"), ("b", "c")}
+    parsed = Parsed(found.html)
+    assert not parsed.all("g", class_="undecided")
+    assert "Markov" not in parsed.texts["network"]
+
+
+# Overviews
+
+
+def chain_of(n: int) -> tb.BayesianNetwork:
+    names = [f"node {i}" for i in range(n)]
+    tables = {"node 0": [0.5, 0.5]} | {name: [[0.9, 0.1], [0.2, 0.8]] for name in names[1:]}
+    return tb.BayesianNetwork({name: ["yes", "no"] for name in names}, list(pairwise(names)), tables)
+
+
+@pytest.fixture(scope="module")
+def overview() -> str:
+    net = chain_of(120)
+    return tb.report(net.sample(20, random_state=0), network=net, progress=False).html
+
+
+def test_an_overview_has_a_search_and_clickable_nodes(overview):
+    parsed = Parsed(overview)
+    assert "The network has 120 variables: this is an overview." in parsed.texts["network"]
+    assert parsed.all("input", id="search")
+    assert parsed.all("svg", id="picture", role="img")
+    assert {path["stroke-width"] for path in parsed.all("path", class_="line")} == {"1.30"}
+    assert "wider arc" not in parsed.texts["network"]
+    assert len([g for g in parsed.all("g") if "data-t" in g]) == 120
+    assert not [g for g in parsed.all("g") if "data-s" in g]
+    assert len(parsed.all("button", class_="state")) == 240
+    assert not [name for name, attributes in parsed.elements if "style" in attributes]
+
+
+def test_an_overview_that_is_too_large_has_no_controls_of_evidence(monkeypatch):
+    monkeypatch.setattr("tunbridge.report.export.MOST_ENTRIES", 3)
+    net = chain_of(120)
+    parsed = Parsed(tb.report(net.sample(20, random_state=0), network=net, progress=False).html)
+    told = parsed.texts["network"]
+    assert "Evidence cannot be set in this page, because" in told
+    assert "sets it as evidence" not in told
+    assert "orange frame" not in told
+    assert parsed.all("input", id="search")
+    for name in ("clear", "about", "status"):
+        assert not [attributes for _, attributes in parsed.elements if attributes.get("id") == name]
+    assert not [attributes for _, attributes in parsed.elements if "data-s" in attributes]
 
 
 # Rows

@@ -87,10 +87,9 @@ class StudentT(Emission):
     def log_likelihood(self, x: np.ndarray) -> np.ndarray:
         """Return the log-density of the known values of each row, in each state."""
         check_known(self, self.means)
-        x, _ = as_rows(x)
+        x, missing = as_rows(x)
         distances, d = _distances(self._gaussian(), x)
-        some = slice(len(d))  # the constants of a complete row are those of all
-        volumes = self._gaussian().logs(x[some]) + 0.5 * distances[some]  # −d/2 ln 2π − ½ ln |Σ|
+        volumes = _volumes(self._gaussian(), np.zeros((1, x.shape[1]), dtype=bool) if missing is None else missing)
         half = self.freedoms / 2.0
         constants = special.gammaln(half + d / 2.0) - special.gammaln(half) - d / 2.0 * np.log(half)
         return volumes + constants - (half + d / 2.0) * np.log1p(distances / self.freedoms)
@@ -134,6 +133,13 @@ def _distances(inner: Gaussian, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     x, missing = as_rows(x)
     d = np.full((1, 1), float(x.shape[1])) if missing is None else (~missing).sum(1, keepdims=True, dtype=float)
     return np.maximum(-2.0 * inner.logs(x, normalized=False), 0.0), d
+
+
+def _volumes(inner: Gaussian, missing: np.ndarray) -> np.ndarray:
+    """Return −d/2 ln 2π − ½ ln |Σ| of the known values, (n, K): the log-density of a Gaussian at its mean."""
+    kinds, places = np.unique(missing, axis=0, return_inverse=True)
+    logs = [inner.logs(np.where(kinds, np.nan, mean))[:, k] for k, mean in enumerate(inner.means)]
+    return np.column_stack(logs)[places.ravel()]
 
 
 def _freedoms(nu: np.ndarray, totals: np.ndarray, sums: np.ndarray) -> np.ndarray:

@@ -133,7 +133,7 @@ def fit_dynamic(
         Variables that are in no column, with the number of their states or the states.
     tolerance, max_iterations, restarts : float, int, int
         For EM, which missing values and hidden variables need: it stops when an iteration raises the objective by less
-        than the tolerance per slice. It starts with the tables of the network, of arcs with random ones, as restarts do.
+        than the tolerance per slice. It starts with the network's tables, those of arcs are random, as restarts are.
     random_state : int or numpy.random.Generator, optional
         The random seed.
 

@@ -171,6 +171,7 @@ from tunbridge.sequences import (
     SequenceStream as SequenceStream,
 )
 from tunbridge.temporal import (
+    DynamicBayesianNetwork as DynamicBayesianNetwork,
     HiddenMarkovModel as HiddenMarkovModel,
     HMMClassifier as HMMClassifier,
     emissions as emissions,

@@ -230,6 +230,8 @@ class TestQuestions:
     def test_nothing_observed_and_no_slices(self):
         net = umbrella()
         assert len(net.filter([], "Rain")) == 0
+        assert repr(net.filter({"Umbrella": []}, "Rain")).startswith("Rain in 0 slices")
+        assert [len(each) for each in net.smooth([[], carried("u"), []], "Rain")] == [0, 1, 0]
         assert net.log_likelihood([]).tolist() == [0.0]
         assert net.predict(None, "Rain")[0]["yes"] == 0.5
 

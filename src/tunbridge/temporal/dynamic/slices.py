@@ -93,6 +93,16 @@ class SliceModel:
         """The number of states of each variable of the interface."""
         return tuple(self.sizes[a] for a in self.after)
 
+    @cached_property
+    def parts(self) -> tuple[list[Family], list[Family]]:
+        """The tables that join two interfaces, and those that the interface of the slice separates from the past."""
+        return _parts(self)
+
+    @cached_property
+    def emitted(self) -> set[int]:
+        """The variables that the interface of their slice separates from the past, and that interface."""
+        return {f.variable for f in self.parts[1]} | set(self.after)
+
     def everything(self) -> tuple[Cluster, ...]:
         """Return the whole interface as one cluster."""
         return (tuple(range(len(self.after))),)
@@ -360,12 +370,30 @@ def joint(model: SliceModel, found: Findings, made: Messages, keep: Sequence[int
         if set(keep) <= set(own):
             return _marginal(array[at] if made.rho is None else _times(array, made.rho, made, c, at), own, keep)
     rows = found.rows[at]
+    if not is_first and len(made.clusters) == 1 and set(keep) <= model.emitted:
+        return _emitted(model, found, made, keep, at)
     factors = model.starting(found, rows) if is_first else model.following(found, rows)
     if not is_first:
         factors += message_factors(model.before, made.clusters, [a[at - 1] for a in made.alpha])
     if made.rho is not None:
         factors += message_factors(model.after, made.clusters, [r[at] for r in made.rho])
     table, _ = model.run(factors, keep, len(at))
+    return _normalised(table)
+
+
+def _emitted(model: SliceModel, found: Findings, made: Messages, keep: Sequence[int], at: np.ndarray) -> np.ndarray:
+    """Return the distribution of variables that the interface of their slice separates from the past.
+
+    P(x | e_0 … e_T) = Σ_i γ(i) P(x, e | i) / P(e | i), with e what was found about these variables.
+    """
+    whole = made.clusters[0]
+    alpha = made.alpha[0]
+    gamma = alpha[at] if made.rho is None else _times(alpha, made.rho, made, whole, at)
+    factors = model.factors(model.parts[1], found, found.rows[at])
+    likelihood, _ = model.run(factors, model.after, len(at))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weight = np.where(gamma > 0.0, gamma / likelihood, 0.0)
+    table, _ = model.run([*factors, *message_factors(model.after, made.clusters, [weight])], keep, len(at))
     return _normalised(table)
 
 
@@ -410,7 +438,7 @@ def as_chain(model: SliceModel, found: Findings, *, maximise: bool = False) -> A
     k = model.n_states
     if k > _MOST_STATES:
         return None
-    inside, outside = _parts(model)
+    inside, outside = model.parts
     is_first = np.zeros(found.n_slices, bool)
     is_first[found.offsets[:-1][np.diff(found.offsets) > 0]] = True
     later_rows = found.rows[~is_first]

@@ -231,9 +231,9 @@ class TestQuestions:
     def test_three_hundred_sensors_do_not_underflow(self, stay):
         sensors = [f"y{i}" for i in range(300)]
         net = DynamicBayesianNetwork(
-            {"s": [0, 1], **dict.fromkeys(sensors, [0, 1])}, first={"s": [0.5, 0.5]},
+            {name: [0, 1] for name in ["s", *sensors]}, first={"s": [0.5, 0.5]},
             arcs=[("s[t-1]", "s"), *(("s", y) for y in sensors)],
-            cpts={"s": stay, **dict.fromkeys(sensors, [[0.99, 0.01], [0.01, 0.99]])},
+            cpts={"s": stay, **{y: [[0.99, 0.01], [0.01, 0.99]] for y in sensors}},
         )  # fmt: skip
         given = [{"s": 0}, dict.fromkeys(sensors, 1), dict.fromkeys(sensors[:250], 0)]
         wanted = net.unrolled(3).log_probability(unrolled_evidence(given))

@@ -542,7 +542,7 @@ def _emissions(model: SliceModel, found: Findings, rows: np.ndarray, maximise: b
         with np.errstate(divide="ignore"):
             wide = np.log(table).reshape(-1, *(model.sizes[a] if a in known else 1 for a in model.after))
         logs += wide + scale.reshape(-1, *[1] * len(model.after))
-    return logs.reshape(len(rows), -1)
+    return logs.reshape(len(rows), model.n_states)
 
 
 def _chained(model: SliceModel, found: Findings, made: AsChain, smooth: bool) -> Messages:

@@ -171,7 +171,6 @@ from tunbridge.sequences import (
     SequenceStream as SequenceStream,
 )
 from tunbridge.temporal import (
-    DynamicBayesianNetwork as DynamicBayesianNetwork,
     HiddenMarkovModel as HiddenMarkovModel,
     HMMClassifier as HMMClassifier,
     emissions as emissions,

@@ -1,5 +1,1 @@
-<<<<<<< HEAD
 """Time: hidden Markov models and dynamic Bayesian networks."""
-=======
-"""Time: hidden Markov models and dynamic networks."""
->>>>>>> wt-emissions

@@ -241,9 +241,7 @@ def _log_dirichlet(p: np.ndarray, alpha: np.ndarray) -> float:
     return float(((alpha[used] - 1.0) * np.log(p[used])).sum())
 
 
-def _with_stationary_start(
-    before: np.ndarray, plain: np.ndarray, starts: np.ndarray, counts: np.ndarray
-) -> np.ndarray:
+def _with_stationary_start(before: np.ndarray, plain: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return a matrix with a higher Σ N ln A + Σ s ln π(A) than the one before: steps towards a fixed point.
 
     Where the gradient with respect to the rows vanishes, A_ij ∝ N_ij + A_ij (g_ij + c) with g the gradient of the

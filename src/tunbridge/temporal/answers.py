@@ -162,14 +162,14 @@ def forecast_of(
     hmm: HiddenMarkovModel,
     panel: Panel,
     last: np.ndarray | None,
-    stop: int,
+    span: tuple[int, int],
     steps: int,
     *,
     n_draws: int = N_FUTURES,
     seed: int = 0,
 ) -> Forecast:
     """Return the forecast from the filtered probabilities of the last step, None where there is none."""
-    model, rng = hmm.model_, np.random.default_rng(seed)
+    model, rng, (first, stop) = hmm.model_, np.random.default_rng(seed), span
     chain = model.dynamics.chain(np.ones(1, np.int64))
     ahead = []
     for _ in range(steps):
@@ -180,12 +180,12 @@ def forecast_of(
     paths = chains.simulated_paths(chain._replace(start=ahead[0]), offsets, rng)
     ties = model.ties[model.dynamics.states]
     if lags := int(getattr(model.emission, "lags", 0)):
-        earlier = panel.values()[max(0, stop - lags) : stop][::-1]
+        earlier = panel.values()[stop - lags : stop] if stop - first >= lags else None
         emission: Any = model.emission
         draws = np.stack([emission.sample(ties[p], rng, earlier) for p in paths.reshape(n_draws, steps)])
     else:
         draws = np.asarray(model.emission.sample(ties[paths], rng)).reshape(n_draws, steps, -1)
-    expected = getattr(model.emission, "expected", lambda: None)()
+    expected = getattr(model.emission, "expected", None)
     by_tie = states @ np.eye(int(ties.max()) + 1)[ties]
     probabilities, means = {}, {}
     for i, v in enumerate(hmm.variables_):
@@ -193,7 +193,8 @@ def forecast_of(
             symbols = model.emission.log_likelihood(_one_column(i, v.n_states, len(hmm.variables_)))
             probabilities[v.name] = by_tie @ np.exp(symbols).T
         else:
-            means[v.name] = draws[:, :, i].mean(axis=0) if expected is None else by_tie @ expected[:, i]
+            known = None if expected is None or not np.isfinite(expected[:, i]).all() else expected[:, i]
+            means[v.name] = draws[:, :, i].mean(axis=0) if known is None else by_tie @ known
     return Forecast(hmm._by_state(states), hmm.state_names_, hmm.variables_, probabilities, means, draws)
 
 

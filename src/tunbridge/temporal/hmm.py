@@ -791,7 +791,7 @@ class HiddenMarkovModel(Estimator):
         for s in range(panel.n_sequences):
             first, stop = panel.offsets[s : s + 2].tolist()
             last = alpha[stop - 1] if stop > first else None
-            found.append(forecast_of(self, panel, last, stop, steps, **draws))
+            found.append(forecast_of(self, panel, last, (first, stop), steps, **draws))
         return found if panel.form == "list" or panel.n_sequences != 1 else found[0]
 
     @at_once

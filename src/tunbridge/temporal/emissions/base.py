@@ -14,7 +14,8 @@ That is all a user-written emission needs; the rest has defaults. Emissions do n
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
@@ -78,6 +79,9 @@ class Emission(ABC):
     def sample(self, states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return an observation for each state, shape (n, d)."""
 
+    _shared: ClassVar[frozenset[str]] = frozenset({"prior_means", "prior_variances", "variances"})
+    """Parameters that all states share."""
+
     @property
     def lags(self) -> int:
         """How many earlier rows each row has as further columns: x is (n, d · (1 + lags)), the latest first."""
@@ -91,6 +95,19 @@ class Emission(ABC):
     def log_prior(self) -> float:
         """Return the log-density of the prior at the parameters, up to a constant; 0 without a prior."""
         return 0.0
+
+    def permuted(self, order: np.ndarray) -> Self:
+        """Return the emission with its states in another order."""
+        tied = {"covariances", "scales"} if getattr(self, "covariance", "") == "tied" else set()
+        arrays = {name: v for name, v in vars(self).items() if isinstance(v, np.ndarray)}
+        own = {name: v[order] for name, v in arrays.items() if name not in self._shared | tied}
+        return replace(self, **own)  # type: ignore[type-var]
+
+    @property
+    def expected(self) -> np.ndarray | None:
+        """The expected value of each column in each state, (K, d); None where a family does not say."""
+        found = getattr(self, "means", None)
+        return getattr(self, "rates", None) if found is None else found
 
     def posterior(self, x: np.ndarray, weights: np.ndarray) -> Conjugate:
         """Return the exact posterior of the parameters given rows with weights (n, K)."""

@@ -173,6 +173,13 @@ class GaussianMixture(Emission):
         """Those of K M Gaussians, and K (M − 1) probabilities."""
         return 0 if self.shares is None else self._gaussian().n_parameters + self.shares.size - len(self.shares)
 
+    @property
+    def expected(self) -> np.ndarray | None:
+        """The expected value of each column in each state."""
+        if self.shares is None or self.means is None:
+            return None
+        return np.asarray(np.einsum("km,kmd->kd", self.shares, self.means))
+
     def log_prior(self) -> float:
         """Return the log-density of the prior of all components."""
         return self._gaussian().log_prior()
@@ -236,6 +243,21 @@ class Independent(Emission):
         for columns, part in self.parts:
             out[:, columns] = part.sample(states, rng)
         return out
+
+    def permuted(self, order: np.ndarray) -> Self:
+        """Return the emission with its states in another order."""
+        return self._with([part.permuted(order) for _, part in self.parts])
+
+    @property
+    def expected(self) -> np.ndarray | None:
+        """The expected value of each column in each state, NaN where a part does not say."""
+        known = [(columns, part.expected) for columns, part in self.parts if part.expected is not None]
+        if not known:
+            return None
+        found = np.full((len(known[0][1]), sum(len(columns) for columns, _ in self.parts)), np.nan)
+        for columns, values in known:
+            found[:, columns] = values
+        return found
 
     @property
     def n_parameters(self) -> int:

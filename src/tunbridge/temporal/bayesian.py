@@ -237,7 +237,7 @@ class Expected:
     def log_likelihood(self, x: np.ndarray) -> np.ndarray:
         """Return E ln p(x_i | k)."""
         source: Any = self.posterior
-        return self.emission.log_likelihood(x) if source is None else source.expected_log_likelihood(x)  # type: ignore[no-any-return]
+        return self.emission.log_likelihood(x) if source is None else source.expected_log_likelihood(x)
 
     def fit(self, x: np.ndarray, weights: np.ndarray) -> Expected:
         """Return the emission with the posterior given weighted rows."""
@@ -374,7 +374,7 @@ class Gibbs:
         log_likelihood = _complete_log_likelihood(model, frames, path)
         log_joint = log_likelihood + replace(model.dynamics, rules=self._rules()).log_prior()
         if self.reference is not None:
-            path = self._matched(path)
+            path = self._matched(path, self.reference)
         starts, pairs, by_row = counts_of(path, frames, np.ones(frames.n_sequences), n)
         if self.weak_limit is not None:
             self._draw_weights(starts, pairs[0])
@@ -415,12 +415,12 @@ class Gibbs:
         x = self.data.x[self.data.rows[self._steps]]
         return _completed(self.model.emission, x, self.model.ties[path[self._steps]], self.rng) if len(x) else x
 
-    def _matched(self, path: np.ndarray) -> np.ndarray:
+    def _matched(self, path: np.ndarray, reference: np.ndarray) -> np.ndarray:
         """Return a path with its states named as in the reference, with as many equal steps as possible."""
         from scipy.optimize import linear_sum_assignment
 
         n = len(self.beta)
-        common = np.bincount(self.reference * n + path, minlength=n * n).reshape(n, n)
+        common = np.bincount(reference * n + path, minlength=n * n).reshape(n, n)
         _, order = linear_sum_assignment(common, maximize=True)
         self.beta = self.beta[order]
         names = np.empty(n, np.int64)
@@ -519,7 +519,8 @@ def gibbs(
     kept: list[Sweep] = []
     trace: list[FitStep] = []
     sizes: list[int] = []
-    occupied, began, best, note = np.zeros((len(data.rows), n)), perf_counter(), (-np.inf, None), ""
+    occupied, began, note = np.zeros((len(data.rows), n)), perf_counter(), ""
+    best: tuple[float, np.ndarray] = (-np.inf, np.empty(0))
     together = kernels_forced if burn_in + hmm.n_draws > _FEW_SWEEPS else nullcontext  # small work, many times
     try:
         with together():
@@ -549,7 +550,7 @@ def gibbs(
     )
 
 
-def _ordered_path(path: Any, data: Observed, numbers: np.ndarray, n: int) -> np.ndarray:
+def _ordered_path(path: np.ndarray, data: Observed, numbers: np.ndarray, n: int) -> np.ndarray:
     """Return a path with its states ordered by their mean of the first number; unused ones are last."""
     if numbers.any():
         column = data.x[data.rows, int(np.argmax(numbers))]

@@ -43,6 +43,7 @@ _LONGEST = 100  # the default of max_duration
 _AT_END = 0.05  # the probability of max_duration from which it is warned of
 _BOUNDS = ((-40.0, 12.0), (-6.0, 12.0))  # of ln λ or ln q, and ln r
 _MOST_Q = -1e-9
+_INNER = 20  # iterations of an M step, which need not reach the maximum
 
 
 def check(hmm: Any) -> None:
@@ -151,6 +152,18 @@ class Durations(Dynamics):
 
     def estimated(self, starts: np.ndarray, chain: Chain, pairs: np.ndarray, gaps: np.ndarray) -> Self:
         """Return the dynamics with parameters estimated from expected counts."""
+        first, moves, lasting = self.segments(starts, pairs)
+        found = self.from_counts(first, moves + np.diag(np.where(self._stays, 1.0, 0.0)))
+        return found if "transitions" in self.rules.fixed else found._with_durations(lasting)
+
+    def segments(self, starts: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the expected counts of first states, of moves between states, and of segments by state and duration.
+
+        Parameters
+        ----------
+        starts, pairs : ndarray
+            The expected counts of the chain of pairs (state, age), by transition.
+        """
         k, longest = self.durations.shape
         moves, ended, on, place = np.zeros((k, k)), np.zeros((k, longest)), np.zeros((k, longest)), 0
         for i in range(k):
@@ -159,10 +172,7 @@ class Durations(Dynamics):
             place += own.size
             moves[i, others], ended[i], on[i] = own[:, :-1].sum(axis=0), own[:, :-1].sum(axis=1), own[:, -1]
         first = starts.reshape(k, longest)[:, 0]
-        found = self.from_counts(first, moves + np.diag(np.where(self._stays, 1.0, 0.0)))
-        if "transitions" in self.rules.fixed:
-            return found
-        return found._with_durations(self._duration_counts(first + moves.sum(axis=0), ended, on))
+        return first, moves, self._duration_counts(first + moves.sum(axis=0), ended, on)
 
     def _duration_counts(self, begun: np.ndarray, ended: np.ndarray, on: np.ndarray) -> np.ndarray:
         """Return the expected number of segments by duration, from those that ended and those that went on."""
@@ -285,7 +295,7 @@ def _fitted(family: str, shares: np.ndarray, before: np.ndarray) -> np.ndarray:
 
     bounds = [(_BOUNDS[0][0], _MOST_Q if size == 2 else _BOUNDS[0][1]), _BOUNDS[1]][:size]
     first = np.clip(before[:size], [low for low, _ in bounds], [high for _, high in bounds])
-    options = {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 200}
+    options = {"ftol": 1e-14, "gtol": 1e-9, "maxiter": _INNER}
     found = minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     best = found.x if found.fun <= loss(before[:size])[0] else before[:size]
     return np.append(best, before[size:])

@@ -593,8 +593,9 @@ class HiddenMarkovModel(Estimator):
     def stationary_(self) -> np.ndarray:
         """The stationary distribution of the states; with durations the share of time in each."""
         dynamics = self._fitted.dynamics
-        is_plain = not isinstance(dynamics, semi_markov.Durations)
-        return stationary(dynamics.matrix) if is_plain else dynamics.stationary
+        if isinstance(dynamics, semi_markov.Durations):
+            return dynamics.stationary
+        return stationary(dynamics.matrix)
 
     @property
     def durations_(self) -> np.ndarray:

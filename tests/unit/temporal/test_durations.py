@@ -39,7 +39,7 @@ def test_everything_equals_enumeration(seed):
     total, single, best, path = answers(start, matrix, lasting, likelihoods)
     assert np.exp(hmm.log_likelihood(x)) == pytest.approx(total, rel=1e-12, abs=0)
     np.testing.assert_allclose(hmm.predict_proba(x), single, **CLOSE)
-    logs, found = hmm._paths(hmm._read(x))
+    logs, _ = hmm._paths(hmm._read(x))
     assert np.exp(logs[0]) == pytest.approx(best, rel=1e-12, abs=0)
     paths = hmm.decode(x, k=3)
     assert np.exp(paths.log_probabilities[0]) == pytest.approx(best, rel=1e-12, abs=0)
@@ -72,8 +72,8 @@ def test_geometric_durations_are_a_markov_chain(k):
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_expected_counts_equal_differences_of_the_likelihood(seed):
-    """Σ over segments of a duration: the derivative of ln P(x) by ln p(d), along p(d) rescaled."""
+def test_expected_durations_are_the_slopes_of_the_likelihood(seed):
+    """The slope d ln P(x) / d ln p(d), where the other p are rescaled, is n(d) − p(d) Σ n."""
     start, matrix, lasting, probabilities, x = random_case(seed)
     if len(start) == 1 or lasting.shape[1] == 1:
         return
@@ -90,7 +90,7 @@ def test_expected_counts_equal_differences_of_the_likelihood(seed):
         return dynamics, chains.expectations(dynamics.chain(data.gaps), frames)
 
     found = run_of(lasting)[1]
-    estimated = made.estimated(found.starts, made.chain(data.gaps), found.pairs, data.gaps)
+    counts = made.segments(found.starts, found.pairs)[2]
     h = 1e-5
     for i in range(len(start)):
         slopes = np.empty(lasting.shape[1])
@@ -102,16 +102,15 @@ def test_expected_counts_equal_differences_of_the_likelihood(seed):
                 own[i] /= own[i].sum()
                 ends.append(run_of(own)[1].log_likelihood.sum())
             slopes[d] = (ends[0] - ends[1]) / (2 * h)
-        # d ln P / d ln p(d) along the simplex = counts(d) − p(d) Σ counts
-        if found.by_row[:, made.states == i].sum() > 1e-9:
-            counts = estimated.durations[i]
-            scale = np.linalg.lstsq((counts - lasting[i])[:, None], slopes, rcond=None)[0]
-            np.testing.assert_allclose(slopes, scale * (counts - lasting[i]), atol=1e-7)
-            assert scale[0] > -1e-9
+        if not made._stays[i]:
+            np.testing.assert_allclose(slopes, counts[i] - lasting[i] * counts[i].sum(), atol=1e-7)
+            assert np.abs(slopes).max() < len(x)
+    visited = found.starts.sum() + found.pairs[0].sum()
+    assert visited == pytest.approx(len(x))
 
 
 @pytest.mark.parametrize("family", ["poisson", "negative-binomial", "free"])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_em_never_lowers_the_objective(family, seed):
     rng = np.random.default_rng(seed)
     x = [rng.integers(0, 3, n).astype(str) for n in (25, 1, 14)]
@@ -121,7 +120,7 @@ def test_em_never_lowers_the_objective(family, seed):
     panel = read_panel(x)
     data = observed(panel)
     run = Run(hmm._first(panel, data, 3, rng, seed % 2), data, tolerance=0.0)
-    run.go(60)
+    run.go(20)
     assert np.diff([step.objective for step in run.trace]).min() >= -1e-9
     lasting = run.model.dynamics.durations
     assert lasting.sum(axis=1) == pytest.approx(1.0)
@@ -142,7 +141,9 @@ def simulated(family, n=6000):
     return hmm, x, z
 
 
-@pytest.mark.parametrize(("truth", "family"), [("poisson", "poisson"), ("poisson", "negative-binomial"), ("two", "free")])
+@pytest.mark.parametrize(
+    ("truth", "family"), [("poisson", "poisson"), ("poisson", "negative-binomial"), ("two", "free")]
+)
 def test_durations_are_recovered(truth, family):
     hmm, x, z = simulated(truth)
     fitted = HiddenMarkovModel(2, "gaussian", durations=family, max_duration=40, random_state=0, restarts=0).fit(x)
@@ -164,9 +165,11 @@ def test_samples_and_forecasts_have_the_durations():
     runs, first = np.diff(cuts), z[cuts[:-1]]
     assert set(runs[first == 0]) == {3, 4}
     assert set(runs[first == 1]) == {2, 12}
-    ahead = hmm.forecast(np.zeros(3) + [0.0, 3.0, 3.0], 2)  # state 1 has lasted for two steps
+    ahead = hmm.forecast(np.array([3.0, 3.0]), 2)  # state 1 has lasted for two steps
     assert ahead.states[0] == pytest.approx([0.5, 0.5], abs=0.05)
-    assert hmm.explain(np.array([0.0, 0.0, 3.0])).steps[2].state == 1
+    why = hmm.explain(np.array([3.0, 3.0, 0.0])).steps[2]
+    assert why.state == 0
+    assert why.past == pytest.approx(np.log(ahead.states[0, 0] / ahead.states[0, 1]), abs=0.1)
     assert hmm.score(np.zeros(5)) == pytest.approx(hmm.log_likelihood(np.zeros(5))[0] / 5)
 
 
@@ -188,12 +191,15 @@ def test_file(family, tmp_path):
 def test_labels_ties_topologies_and_hard_learning():
     text = "aaabbaaabbbaab"
     labels = [[int(c == "b") for c in text]]
-    hmm = HiddenMarkovModel(durations="free", max_duration=3).fit([text], y=labels)
+    with pytest.warns(DataWarning, match="lasts as long as it may"):
+        hmm = HiddenMarkovModel(durations="free", max_duration=3).fit([text], y=labels)
     # runs: aaa bb aaa bbb aa, and b, which goes on: its duration is that of those before, 2 or 3
-    assert hmm.durations_[0] == pytest.approx([0.0, 1 / 3, 2 / 3], abs=1e-6)
-    assert hmm.durations_[1] == pytest.approx([0.0, 0.5, 0.5], abs=1e-6)
+    assert hmm.durations_[0] == pytest.approx([0.0, 1 / 3, 2 / 3], abs=1e-4)
+    assert hmm.durations_[1] == pytest.approx([0.0, 0.5, 0.5], abs=1e-4)
     assert hmm.start_.tolist() == [1.0, 0.0]
-    forward = HiddenMarkovModel(3, durations="poisson", topology="left-to-right", random_state=0).fit(["aaabbc", "aabbcc"])
+    forward = HiddenMarkovModel(3, durations="poisson", topology="left-to-right", random_state=0).fit(
+        ["aaabbc", "aabbcc"]
+    )
     assert (np.diff(forward.predict(["aabbbcc"])[0]) >= 0).all()
     assert forward.transitions_[2].tolist() == [0.0, 0.0, 1.0]
     hard = HiddenMarkovModel(2, durations="free", hard=True, random_state=0).fit(["aaabbb" * 5])

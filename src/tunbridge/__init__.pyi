@@ -170,6 +170,11 @@ from tunbridge.sequences import (
     SequenceExplanation as SequenceExplanation,
     SequenceStream as SequenceStream,
 )
+from tunbridge.temporal import (
+    HiddenMarkovModel as HiddenMarkovModel,
+    HMMClassifier as HMMClassifier,
+    emissions as emissions,
+)
 from tunbridge.text import (
     TextClassifier as TextClassifier,
     TextExplanation as TextExplanation,

@@ -24,7 +24,10 @@ _ELSEWHERE = {
     "BayesianNetwork": "BN BayesNet BayesianModel DiscreteBayesianNetwork LinearGaussianBayesianNetwork fastBN",
     "CPT": "TabularCPD",
     "NaiveBayesClassifier": "NaiveBayes GaussianNB CategoricalNB MixedNB",
-    "SequenceClassifier": "MarkovChain CategoricalHMM",
+    "HMMClassifier": "HMMClassification SequentialClassifier GMMHMMClassifier",
+    "HiddenMarkovModel": "CategoricalHMM DenseHMM GMMHMM GaussianHMM HMM MultinomialHMM PoissonHMM SparseHMM "
+    "VariationalCategoricalHMM VariationalGaussianHMM hmm",
+    "SequenceClassifier": "MarkovChain",
     "TextClassifier": "MultinomialNB BernoulliNB ComplementNB CountVectorizer",
     "as_table": "DataFrame from_pandas",
     "classify": "GridSearchCV best_model choose fit learn train",

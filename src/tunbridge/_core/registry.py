@@ -43,7 +43,7 @@ T = TypeVar("T", bound=Callable[..., Any])
 _PACKAGE = __name__.partition(".")[0]
 _ROOT = Path(__file__).parents[1]
 _FOLDERS = {
-    "classifier": ("classifiers", "text", "sequences"),
+    "classifier": ("classifiers", "text", "sequences", "temporal"),
     "score": ("learning/scores",),
     "search": ("learning/searches",),
     "table_format": ("data/formats",),

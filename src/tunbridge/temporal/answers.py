@@ -120,17 +120,22 @@ class Forecast:
             raise DataError(f"column must name a number, one of {listed(known)}; got {column!r}. {hint}".rstrip())
         return names.index(column)
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return a frame with a line for each step: state probabilities, symbols' probabilities, means."""
+    def columns(self, probability: float = 0.9) -> dict[str, np.ndarray]:
+        """Return an entry for each step: state probabilities, symbols' probabilities, means with intervals."""
+        ends = [f"{100 * q:g} %" for q in (0.5 - probability / 2, 0.5 + probability / 2)]
         columns: dict[str, Any] = {"step": np.arange(1, len(self.states) + 1)}
         columns |= {f"P(state={name})": self.states[:, k] for k, name in enumerate(self.state_names)}
         for v in self.variables:
             if v.is_categorical:
                 columns |= {f"P({v.name}={s})": self.probabilities[v.name][:, i] for i, s in enumerate(v.states or ())}
             else:
-                low, high = self.interval(0.9, v.name).T
-                columns |= {v.name: self.means[v.name], f"{v.name} 5 %": low, f"{v.name} 95 %": high}
-        return data_frame(columns)
+                limits = zip(ends, self.interval(probability, v.name).T, strict=True)
+                columns |= {v.name: self.means[v.name]} | {f"{v.name} {end}": values for end, values in limits}
+        return columns
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a frame with a line for each step: state probabilities, symbols' probabilities, means."""
+        return data_frame(self.columns())
 
     def _grid(self) -> tuple[list[str], list[list[str]]]:
         header = ["step", "state", "P"]
@@ -300,13 +305,14 @@ def explained(
             past = np.log(before[i]) - np.log(before[j])
             now = np.log(seen[i]) - np.log(seen[j]) - past
             future = np.log(own[i]) - np.log(own[j]) - past - now
-        values = ", ".join(_shown(c, t) for c in panel.table)
+        values = ", ".join(observed_text(c, t) for c in panel.table)
         weights = [float(np.nan_to_num(w, nan=0.0)) for w in (past, now, future)]
         rows.append(_Step(t, values, names[i], float(own[i]), names[j], *weights))
     return StepExplanation(tuple(rows))
 
 
-def _shown(column: Column, t: int) -> str:
+def observed_text(column: Column, t: int) -> str:
+    """Return the value of a step as text."""
     value = column.values[t]
     if column.variable.is_categorical:
         return "missing" if value < 0 else str((column.variable.states or ())[int(value)])

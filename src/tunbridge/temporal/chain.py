@@ -18,14 +18,15 @@ the IEEE 77, 257–286.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tunbridge._core.memory import check_memory
 from tunbridge._core.seeds import RandomState, entropy_of
-from tunbridge._core.threads import map_threads
+from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.errors import ImpossibleEvidenceError
 from tunbridge.kernels.compiled import ready
 from tunbridge.kernels.temporal import chains as kernels
@@ -188,14 +189,23 @@ class _Ready(NamedTuple):
         return self.frames.rows[first:stop], self.steps[first:stop]
 
 
-def _prepared(chain: Chain, frames: Frames) -> _Ready:
+def _prepared(chain: Chain, frames: Frames, n_jobs: int | None = None) -> _Ready:
     chain = with_few_arcs(chain)
-    largest = frames.logs.max(axis=1, initial=-np.inf)
-    largest[~np.isfinite(largest)] = 0.0
     steps = _NO_STEPS if frames.steps is None else frames.steps
     work = len(frames.rows) * (chain.matrices[0].size + len(chain.start)) if len(chain.matrices) else 0
-    with np.errstate(under="ignore"):
-        shares = np.exp(frames.logs - largest[:, None])
+    shares, largest = np.empty_like(frames.logs), np.empty(len(frames.logs))
+
+    def divide(rows: tuple[int, int]) -> None:
+        logs, out, most = (array[slice(*rows)] for array in (frames.logs, shares, largest))
+        most[:] = logs[:, 0]
+        for column in logs.T[1:]:
+            np.maximum(most, column, out=most)
+        most[~np.isfinite(most)] = 0.0
+        np.subtract(logs, most[:, None], out=out)
+        with np.errstate(under="ignore"):
+            np.exp(out, out=out)
+
+    map_threads(divide, row_pieces(len(largest), _LONG), n_jobs)
     transposed = np.ascontiguousarray(chain.matrices.transpose(0, 2, 1)) if chain.arcs is None else _NOTHING
     return _Ready(chain, frames, shares, largest, steps, work, transposed)
 
@@ -232,19 +242,15 @@ def _backward(
 # Sequences in pieces
 
 
-def _groups(offsets: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Yield runs of sequences, (first, stop), of some thousand steps each; a long sequence is a run of its own."""
-    first = size = 0
-    for s, length in enumerate(np.diff(offsets).tolist()):
-        if first < s and (length > _LONG or size + length > _PIECE):
-            yield first, s
-            first, size = s, 0
-        size += length
-        if length > _LONG:
-            yield s, s + 1
-            first, size = s + 1, 0
-    if first < len(offsets) - 1:
-        yield first, len(offsets) - 1
+def _groups(offsets: np.ndarray) -> list[tuple[int, int]]:
+    """Return runs of sequences, (first, stop), of some thousand steps each; a long sequence is a run of its own."""
+    if len(offsets) < 2:
+        return []
+    is_long = np.diff(offsets) > _LONG
+    run = offsets[:-1] // _PIECE
+    begins = np.append(True, (run[1:] != run[:-1]) | is_long[1:] | is_long[:-1])
+    places = [*np.flatnonzero(begins).tolist(), len(is_long)]
+    return list(pairwise(places))
 
 
 def _cut(first: int, stop: int, size: int) -> list[tuple[int, int]]:
@@ -319,7 +325,7 @@ def _by_group(
     p: _Ready, work: Callable[[int, int, int | None], None], n_jobs: int | None, *, long_alone: bool = True
 ) -> None:
     """Call ``work(first, stop, n_jobs)`` for groups of sequences: short ones in threads, long ones one by one."""
-    groups = list(_groups(p.frames.offsets))
+    groups = _groups(p.frames.offsets)
     lengths = np.diff(p.frames.offsets)
     is_long = [stop - first == 1 and lengths[first] > _LONG for first, stop in groups]
     together = [g for g, alone in zip(groups, is_long, strict=True) if not (alone and long_alone)]
@@ -403,7 +409,7 @@ def log_likelihoods(chain: Chain, frames: Frames, n_jobs: int | None = None) -> 
     >>> np.exp(log_likelihoods(chain, umbrella)).round(4).tolist()
     [0.3515]
     """
-    p = _prepared(chain, frames)
+    p = _prepared(chain, frames, n_jobs)
     found = np.zeros(frames.n_sequences)
 
     def work(first: int, stop: int, _: int | None) -> None:
@@ -422,7 +428,7 @@ def log_likelihoods(chain: Chain, frames: Frames, n_jobs: int | None = None) -> 
 
 def filtered(chain: Chain, frames: Frames, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return ln P(x) of each sequence, and P(z_t | x_1..t) for every step."""
-    p = _prepared(chain, frames)
+    p = _prepared(chain, frames, n_jobs)
     totals, alpha = np.zeros(frames.n_sequences), _numbers("the probabilities of all steps", p)
 
     def work(first: int, stop: int, _: int | None) -> None:
@@ -449,7 +455,7 @@ def smoothed(chain: Chain, frames: Frames, n_jobs: int | None = None) -> tuple[n
     >>> smoothed(chain, umbrella)[1][0].round(6).tolist()
     [0.883357, 0.116643]
     """
-    p = _prepared(chain, frames)
+    p = _prepared(chain, frames, n_jobs)
     totals, found = np.zeros(frames.n_sequences), _numbers("the probabilities of all steps", p)
 
     def fill(span: _Span, n_jobs: int | None) -> np.ndarray:
@@ -495,7 +501,7 @@ def expectations(
     >>> expectations(chain, umbrella).by_row.round(4).tolist()
     [[1.7667, 0.2333], [0.0, 0.0]]
     """
-    p = _prepared(chain, frames)
+    p = _prepared(chain, frames, n_jobs)
     sums = _Sums(p, np.ones(frames.n_sequences) if weights is None else np.asarray(weights, np.float64))
     totals = np.zeros(frames.n_sequences)
 
@@ -626,7 +632,7 @@ def best_paths(chain: Chain, frames: Frames, n_jobs: int | None = None) -> tuple
     >>> np.exp(log_p).round(4).tolist(), states.tolist()
     ([0.0128], [1, 0, 1])
     """
-    p = _prepared(chain, frames)
+    p = _prepared(chain, frames, n_jobs)
     n_states = len(chain.start)
     totals, path = np.zeros(frames.n_sequences), np.empty(len(frames.rows), np.int64)
     with np.errstate(divide="ignore"):
@@ -705,7 +711,7 @@ def sampled_paths(
 ) -> np.ndarray:
     """Return paths drawn from P(z | x), one a row: forward filtering, backward sampling."""
     _, alpha = filtered(chain, frames, n_jobs)
-    p = _prepared(chain, frames)
+    p = _prepared(chain, frames, n_jobs)
     arcs = p.arcs
     incoming = np.ascontiguousarray(p.values[:, arcs.incoming])
     paths = np.empty((n_draws, len(frames.rows)), np.int64)

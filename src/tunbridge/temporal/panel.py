@@ -197,6 +197,20 @@ def read_panel(
     return _of_frame(x, layout, kinds, variables, set(ignored))
 
 
+def is_single(x: object) -> bool:
+    """Return whether x is one sequence: a text, one array, or a list of numbers.
+
+    Examples
+    --------
+    >>> is_single("aab"), is_single([1, 2]), is_single(["aab"]), is_single([[1, 2]])
+    (True, True, False, False)
+    """
+    if isinstance(x, np.ndarray):
+        return x.dtype.names is None and x.ndim in (1, 2)
+    is_flat = isinstance(x, (list, tuple)) and bool(x) and all(_is_scalar(v) and not isinstance(v, str) for v in x)
+    return isinstance(x, str) or is_flat
+
+
 def _is_scalar(value: object) -> bool:
     return value is None or isinstance(value, (str, bytes)) or np.ndim(value) == 0  # type: ignore[arg-type]
 

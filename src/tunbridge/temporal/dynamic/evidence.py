@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,6 +68,9 @@ class Findings(NamedTuple):
         The row of the frame of each slice, −1 where it has none.
     is_one : bool
         Whether a single sequence was given as such.
+    densities : mapping
+        For continuous variables, by number and axes of the categorical parents: the density of the value in each
+        configuration of these, for each set of findings.
     """
 
     likelihoods: dict[int, np.ndarray]
@@ -77,6 +81,7 @@ class Findings(NamedTuple):
     values: np.ndarray
     places: np.ndarray | None = None
     is_one: bool = False
+    densities: Mapping[tuple[int, tuple[int, ...]], np.ndarray] = MappingProxyType({})
 
     @property
     def n_slices(self) -> int:
@@ -152,7 +157,7 @@ def _read_lists(names: Names, sequences: list[Any], asked: Asked, is_one: bool) 
 
 
 def _key(given: Any, setting: Any) -> Any:
-    """Return what two slices with the same findings have in common; None where that cannot be told."""
+    """Return what two slices with the same findings have in common; None where that is not known."""
     key = (tuple(given.items()) if given else (), tuple(setting.items()) if setting else ())
     try:
         hash(key)

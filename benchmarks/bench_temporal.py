@@ -202,9 +202,7 @@ def _networks() -> Section:
     rng = np.random.default_rng(0)
     frame = {"Umbrella": np.array(["no", "yes"])[rng.integers(0, 2, 20_000)]}
     ours = best_of(lambda: umbrella.smooth_proba(frame, "Rain"), 5)
-    found = [
-        Result("umbrella, 20 000 slices, all marginals", ours, 0.59, "pyAgrum, recorded", "≥ 20 ×", 0.59 / ours >= 20)
-    ]
+    found = [Result("umbrella, 20 000 slices, all marginals", ours, 0.59, "pyAgrum, recorded", "≥ 20 ×", 0.59 / ours >= 20)]
     many = {
         "id": np.repeat(np.arange(10_000), 20),
         "Umbrella": np.array(["no", "yes"])[rng.integers(0, 2, 200_000)],

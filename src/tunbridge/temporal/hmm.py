@@ -19,6 +19,7 @@ W. Zucchini, I. L. MacDonald, R. Langrock (2016). Hidden Markov Models for Time 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from os import PathLike
@@ -299,7 +300,9 @@ class HiddenMarkovModel(Estimator):
                 run = Run(found, data, is_hard=self.hard, n_jobs=self.n_jobs)
                 run.converged = True
             elif self.bayesian == "gibbs":
-                first = self._first(panel, data, n, rng, 0) if before is None else before
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", DataWarning)
+                    first = self._first(panel, data, n, rng, 0) if before is None else before
                 numbers = np.array([v.is_continuous for v in panel.table.variables])
                 free = self._is_free(data) and not first.dynamics.rules.fixed
                 run, posterior = bayesian.gibbs(self, first, data, rng, report, numbers=numbers, free=free)
@@ -321,8 +324,10 @@ class HiddenMarkovModel(Estimator):
         runs: list[Run] = []
         try:
             for i in range(restarts + 1):
-                first = before if before is not None and i == 0 else self._first(panel, data, n, rng, i)
-                first = first if self.bayesian is None else bayesian.variational(first, data)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", DataWarning)  # of starts, which say nothing about the result
+                    first = before if before is not None and i == 0 else self._first(panel, data, n, rng, i)
+                    first = first if self.bayesian is None else bayesian.variational(first, data)
                 run = Run(first, data, is_hard=self.hard, tolerance=self.tolerance, n_jobs=self.n_jobs)
                 run.go(min(training.TRIAL, self.max_iterations) if restarts else self.max_iterations, report)
                 runs = sorted([*runs, run], key=lambda each: -each.objective)[: 1 + restarts // _STARTS_TO_A_FINAL]
@@ -345,6 +350,8 @@ class HiddenMarkovModel(Estimator):
                 "or tolerance.",
                 ConvergenceWarning,
             )
+        for message, category in run.told.items():
+            warn_user(message, category)
         unused = np.flatnonzero(run.by_state < 1e-6).tolist()
         if unused and self.bayesian is None:
             warn_user(

@@ -149,7 +149,7 @@ def _by_sequence(what: str, values: Any, panel: Panel) -> Any:
         distinct = list(dict.fromkeys(rows[a:b].tolist()))
         if len(distinct) > 1:
             raise DataError(
-                f"{what} must be the same in all rows of a sequence; sequence {panel.keys[s]!r} has {listed(distinct)}. "
+                f"{what} must be the same in all rows of a sequence; {panel.keys[s]!r} has {listed(distinct)}. "
                 "Labels of steps are for HiddenMarkovModel."
             )
         found.append(distinct[0])
@@ -262,7 +262,8 @@ class HMMExplanation(Explained):
     Examples
     --------
     >>> import tunbridge as tb
-    >>> clf = tb.HMMClassifier(2, random_state=0).fit(["ababab", "bababa", "aabbaabb", "bbaabbaa"], ["x", "x", "y", "y"])
+    >>> beats = ["ababab", "bababa", "aabbaabb", "bbaabbaa"]
+    >>> clf = tb.HMMClassifier(2, random_state=0).fit(beats, ["x", "x", "y", "y"])
     >>> found = clf.explain("abab")
     >>> found.label, len(found.weights), bool(abs(found.prior + found.weights.sum() - found.log_odds) < 1e-9)
     ('x', 4, True)

@@ -18,14 +18,15 @@ the IEEE 77, 257–286.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tunbridge._core.memory import check_memory
 from tunbridge._core.seeds import RandomState, entropy_of
-from tunbridge._core.threads import map_threads
+from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.errors import ImpossibleEvidenceError
 from tunbridge.kernels.compiled import ready
 from tunbridge.kernels.temporal import chains as kernels
@@ -179,14 +180,23 @@ class _Ready(NamedTuple):
         return self.frames.rows[first:stop], self.steps[first:stop]
 
 
-def _prepared(chain: Chain, frames: Frames) -> _Ready:
+def _prepared(chain: Chain, frames: Frames, n_jobs: int | None = None) -> _Ready:
     chain = with_few_arcs(chain)
-    largest = frames.logs.max(axis=1, initial=-np.inf)
-    largest[~np.isfinite(largest)] = 0.0
     steps = _NO_STEPS if frames.steps is None else frames.steps
     work = len(frames.rows) * (chain.matrices[0].size + len(chain.start)) if len(chain.matrices) else 0
-    with np.errstate(under="ignore"):
-        shares = np.exp(frames.logs - largest[:, None])
+    shares, largest = np.empty_like(frames.logs), np.empty(len(frames.logs))
+
+    def divide(rows: tuple[int, int]) -> None:
+        logs, out, most = (array[slice(*rows)] for array in (frames.logs, shares, largest))
+        most[:] = logs[:, 0]
+        for column in logs.T[1:]:
+            np.maximum(most, column, out=most)
+        most[~np.isfinite(most)] = 0.0
+        np.subtract(logs, most[:, None], out=out)
+        with np.errstate(under="ignore"):
+            np.exp(out, out=out)
+
+    map_threads(divide, row_pieces(len(largest), _LONG), n_jobs)
     transposed = np.ascontiguousarray(chain.matrices.transpose(0, 2, 1)) if chain.arcs is None else _NOTHING
     return _Ready(chain, frames, shares, largest, steps, work, transposed)
 
@@ -206,41 +216,32 @@ def _forward(
     return scale, totals
 
 
-def _backward(p: _Ready, first: int, offsets: np.ndarray, after: np.ndarray, beta: np.ndarray) -> np.ndarray:
-    """Fill β of sequences whose first step has the number ``first``; return which of them failed."""
-    failed = np.zeros(len(offsets) - 1, np.bool_)
-    rest = (p.shares, *p.part(first, first + len(beta)), offsets, after, beta, failed)
+def _backward(
+    p: _Ready, first: int, offsets: np.ndarray, after: np.ndarray, beta: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fill β of sequences whose first step has the number ``first``; return where it was divided, and which failed."""
+    divided, failed = np.empty(len(beta), np.bool_), np.zeros(len(offsets) - 1, np.bool_)
+    rest = (p.shares, *p.part(first, first + len(beta)), offsets, after, beta, divided, failed)
     arcs = p.chain.arcs
     if arcs is None:
         ready(kernels.fill_backward, p.work)(p.transposed, *rest)
     else:
         ready(kernels.fill_sparse_backward, p.work)(p.chain.matrices, arcs.begins, arcs.ends, *rest)
-    return failed
-
-
-def _are_lost(alpha: np.ndarray, beta: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return in which sequences α and β have no common state at some step, after underflow."""
-    least = np.einsum("tk,tk->t", alpha, beta)
-    lost = np.append(0, np.cumsum(~(least > kernels.LEAST)))
-    return lost[offsets[1:]] > lost[offsets[:-1]]
+    return divided, failed
 
 
 # Sequences in pieces
 
 
-def _groups(offsets: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Yield runs of sequences, (first, stop), of some thousand steps each; a long sequence is a run of its own."""
-    first = size = 0
-    for s, length in enumerate(np.diff(offsets).tolist()):
-        if first < s and (length > _LONG or size + length > _PIECE):
-            yield first, s
-            first, size = s, 0
-        size += length
-        if length > _LONG:
-            yield s, s + 1
-            first, size = s + 1, 0
-    if first < len(offsets) - 1:
-        yield first, len(offsets) - 1
+def _groups(offsets: np.ndarray) -> list[tuple[int, int]]:
+    """Return runs of sequences, (first, stop), of some thousand steps each; a long sequence is a run of its own."""
+    if len(offsets) < 2:
+        return []
+    is_long = np.diff(offsets) > _LONG
+    run = offsets[:-1] // _PIECE
+    begins = np.append(True, (run[1:] != run[:-1]) | is_long[1:] | is_long[:-1])
+    places = [*np.flatnonzero(begins).tolist(), len(is_long)]
+    return list(pairwise(places))
 
 
 def _cut(first: int, stop: int, size: int) -> list[tuple[int, int]]:
@@ -279,7 +280,7 @@ def _spans(p: _Ready, s: int, size: int, *, backward: bool, n_jobs: int | None) 
         for i, (a, b) in reversed(list(enumerate(parts))):
             afters[i] = after
             a -= i > 0  # the last step of the part before
-            if _backward(p, a, np.array([0, b - a]), after, beta[: b - a]).any():
+            if _backward(p, a, np.array([0, b - a]), after, beta[: b - a])[1].any():
                 total = np.nan
             after = beta[0].copy()
 
@@ -289,26 +290,33 @@ def _spans(p: _Ready, s: int, size: int, *, backward: bool, n_jobs: int | None) 
     ], total
 
 
-def _alpha_beta(p: _Ready, span: _Span, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return α, β, the divisors of α, and ln P(x) of the sequences of a span (NaN: in logarithms only)."""
+class _Passes(NamedTuple):
+    """α and β of a span, the divisors of α, where β was divided, and ln P(x) of sequences (NaN: in logarithms only)."""
+
+    alpha: np.ndarray
+    beta: np.ndarray
+    scale: np.ndarray
+    divided: np.ndarray
+    totals: np.ndarray
+
+
+def _both_passes(p: _Ready, span: _Span, n_jobs: int | None) -> _Passes:
     shape = (span.stop - span.first, len(p.chain.start))
     alpha, beta = np.empty(shape), np.empty(shape)
     tasks: list[Callable[[], Any]] = [
         lambda: _forward(p, span.first, span.offsets, span.before, alpha),
         lambda: _backward(p, span.first, span.offsets, span.after, beta),
     ]
-    (scale, totals), failed = map_threads(lambda task: task(), tasks, n_jobs)
-    failed |= np.isnan(totals)
-    failed |= _are_lost(alpha, beta, span.offsets)
+    (scale, totals), (divided, failed) = map_threads(lambda task: task(), tasks, n_jobs)
     totals[failed] = np.nan
-    return alpha, beta, scale, totals
+    return _Passes(alpha, beta, scale, divided, totals)
 
 
 def _by_group(
     p: _Ready, work: Callable[[int, int, int | None], None], n_jobs: int | None, *, long_alone: bool = True
 ) -> None:
     """Call ``work(first, stop, n_jobs)`` for groups of sequences: short ones in threads, long ones one by one."""
-    groups = list(_groups(p.frames.offsets))
+    groups = _groups(p.frames.offsets)
     lengths = np.diff(p.frames.offsets)
     is_long = [stop - first == 1 and lengths[first] > _LONG for first, stop in groups]
     together = [g for g, alone in zip(groups, is_long, strict=True) if not (alone and long_alone)]
@@ -392,7 +400,7 @@ def log_likelihoods(chain: Chain, frames: Frames, n_jobs: int | None = None) -> 
     >>> np.exp(log_likelihoods(chain, umbrella)).round(4).tolist()
     [0.3515]
     """
-    p = _prepared(chain, frames)
+    p = _prepared(chain, frames, n_jobs)
     found = np.zeros(frames.n_sequences)
 
     def work(first: int, stop: int, _: int | None) -> None:
@@ -411,7 +419,7 @@ def log_likelihoods(chain: Chain, frames: Frames, n_jobs: int | None = None) -> 
 
 def filtered(chain: Chain, frames: Frames, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return ln P(x) of each sequence, and P(z_t | x_1..t) for every step."""
-    p = _prepared(chain, frames)
+    p = _prepared(chain, frames, n_jobs)
     totals, alpha = np.zeros(frames.n_sequences), _numbers("the probabilities of all steps", p)
 
     def work(first: int, stop: int, _: int | None) -> None:
@@ -438,16 +446,18 @@ def smoothed(chain: Chain, frames: Frames, n_jobs: int | None = None) -> tuple[n
     >>> smoothed(chain, umbrella)[1][0].round(6).tolist()
     [0.883357, 0.116643]
     """
-    p = _prepared(chain, frames)
+    p = _prepared(chain, frames, n_jobs)
     totals, found = np.zeros(frames.n_sequences), _numbers("the probabilities of all steps", p)
 
     def fill(span: _Span, n_jobs: int | None) -> np.ndarray:
-        alpha, beta, _, own = _alpha_beta(p, span, n_jobs)
-        out = found[span.first : span.stop]
-        np.multiply(alpha, beta, out=out)
+        passes, out = _both_passes(p, span, n_jobs), found[span.first : span.stop]
+        np.multiply(passes.alpha, passes.beta, out=out)
+        sums = out.sum(axis=1, keepdims=True)
+        lost = np.append(0, np.cumsum(~(sums > kernels.LEAST)))
+        passes.totals[lost[span.offsets[1:]] > lost[span.offsets[:-1]]] = np.nan
         with np.errstate(invalid="ignore", divide="ignore"):
-            out /= out.sum(axis=1, keepdims=True)
-        return own
+            out /= sums
+        return passes.totals
 
     def work(first: int, stop: int, n_jobs: int | None) -> None:
         if stop - first == 1:
@@ -482,7 +492,7 @@ def expectations(
     >>> expectations(chain, umbrella).by_row.round(4).tolist()
     [[1.7667, 0.2333], [0.0, 0.0]]
     """
-    p = _prepared(chain, frames)
+    p = _prepared(chain, frames, n_jobs)
     sums = _Sums(p, np.ones(frames.n_sequences) if weights is None else np.asarray(weights, np.float64))
     totals = np.zeros(frames.n_sequences)
 
@@ -494,9 +504,9 @@ def expectations(
             spans, total = [_group_span(p, first, stop)], 0.0
         parts, own = [], []
         for span in spans:
-            alpha, beta, scale, found = _alpha_beta(p, span, n_jobs)
-            parts += sums.of_span(span, first, alpha, beta, scale, np.isnan(found), n_jobs)
-            own.append(found)
+            passes = _both_passes(p, span, n_jobs)
+            parts += sums.of_span(span, first, passes, n_jobs)
+            own.append(passes.totals)
         totals[first:stop] = _total(total, own) if is_long else own[0]
         for s in (first + np.flatnonzero(np.isnan(totals[first:stop]))).tolist():
             parts = [] if is_long else parts
@@ -507,12 +517,15 @@ def expectations(
     return sums.merged(totals)
 
 
+_Part = tuple[np.ndarray, np.ndarray, np.ndarray | None]
+
+
 class _Sums:
     """Expected counts of groups of sequences, added in the order of the groups."""
 
     def __init__(self, p: _Ready, weights: np.ndarray) -> None:
         self.p, self.weights = p, weights
-        self.parts: dict[int, list[tuple[np.ndarray, np.ndarray, np.ndarray | None]]] = {}
+        self.parts: dict[int, list[_Part]] = {}
         self.is_small = p.shares.size <= _SMALL_ROWS  # then each part has its own sums by row
         self.by_step = None if self.is_small else _numbers("the expected states of all steps", p)
         self.slots = p.frames.rows if self.is_small else np.arange(len(p.frames.rows))
@@ -522,42 +535,37 @@ class _Sums:
         by_row = np.zeros(self.p.shares.shape) if self.by_step is None else self.by_step
         return np.zeros(n_states), np.zeros(self.p.chain.matrices.shape), by_row
 
-    def of_span(
-        self,
-        span: _Span,
-        s: int,
-        alpha: np.ndarray,
-        beta: np.ndarray,
-        scale: np.ndarray,
-        failed: np.ndarray,
-        n_jobs: int | None,
-    ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-        """Return the sums of a span: one part, or one for each block of a long sequence."""
-        if self.by_step is not None:
-            self.by_step[span.first : span.stop] = 0.0
+    def of_span(self, span: _Span, s: int, passes: _Passes, n_jobs: int | None) -> list[_Part]:
+        """Return the sums of a span, one part for each block of a long sequence; mark sequences that failed."""
         n = span.stop - span.first
-        weights = self.weights[s : s + len(span.offsets) - 1]
-
-        def part(block: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-            a, b = block
-            offsets = span.offsets if (a, b) == (0, n) else np.array([0, b - a])
-            before = span.before if a == 0 else alpha[a - 1]
-            rows, steps = self.p.part(span.first + a, span.first + b)
-            starts, pairs, by_row = self._nothing()
-            inside = (alpha[a:b], beta[a:b], scale[a:b], failed)
-            slots = self.slots[span.first + a : span.first + b]
-            rest = (self.p.shares, rows, steps, slots, offsets, weights, before, *inside, starts, pairs, by_row)
-            if (arcs := self.p.chain.arcs) is None:
-                ready(kernels.add_pairs, self.p.work)(*rest)
-            else:
-                ready(kernels.add_sparse_pairs, self.p.work)(arcs.begins, arcs.ends, *rest)
-            pairs *= self.p.chain.matrices
-            return starts, pairs, by_row if self.is_small else None
-
         is_long = len(span.offsets) == 2 and n > _LONG
-        return map_threads(part, _cut(0, n, _BLOCK) if is_long else [(0, n)], n_jobs)
+        blocks = _cut(0, n, _BLOCK) if is_long else [(0, n)]
+        return map_threads(lambda block: self._of_block(span, s, passes, block), blocks, n_jobs)
 
-    def in_logs(self, s: int, parts: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]]) -> float:
+    def _of_block(self, span: _Span, s: int, passes: _Passes, block: tuple[int, int]) -> _Part:
+        (a, b), totals = block, passes.totals
+        offsets = span.offsets if len(span.offsets) > 2 else np.array([0, b - a])
+        before = span.before if a == 0 else passes.alpha[a - 1]
+        first, stop = span.first + a, span.first + b
+        weights = self.weights[s : s + len(offsets) - 1]
+        while True:
+            starts, pairs, by_row = self._nothing()
+            if self.by_step is not None:
+                self.by_step[first:stop] = 0.0
+            seen = (self.p.shares, *self.p.part(first, stop), self.slots[first:stop], offsets, weights, before)
+            inside = tuple(array[a:b] for array in passes[:4])
+            rest: tuple[Any, ...] = (*seen, *inside, np.isnan(totals), starts, pairs, by_row)
+            if (arcs := self.p.chain.arcs) is None:
+                failed = ready(kernels.add_pairs, self.p.work)(*rest)
+            else:
+                failed = ready(kernels.add_sparse_pairs, self.p.work)(arcs.begins, arcs.ends, *rest)
+            if failed < 0:
+                break
+            totals[failed] = np.nan
+        pairs *= self.p.chain.matrices
+        return starts, pairs, by_row if self.is_small else None
+
+    def in_logs(self, s: int, parts: list[_Part]) -> float:
         """Add the sums of a sequence, computed in logarithms; return ln P(x)."""
         logs, p, weight = _possible(self.p, s), self.p, float(self.weights[s])
         first, stop = p.frames.offsets[s : s + 2].tolist()
@@ -614,7 +622,7 @@ def best_paths(chain: Chain, frames: Frames, n_jobs: int | None = None) -> tuple
     >>> np.exp(log_p).round(4).tolist(), states.tolist()
     ([0.0128], [1, 0, 1])
     """
-    p = _prepared(chain, frames)
+    p = _prepared(chain, frames, n_jobs)
     n_states = len(chain.start)
     totals, path = np.zeros(frames.n_sequences), np.empty(len(frames.rows), np.int64)
     with np.errstate(divide="ignore"):
@@ -693,7 +701,7 @@ def sampled_paths(
 ) -> np.ndarray:
     """Return paths drawn from P(z | x), one a row: forward filtering, backward sampling."""
     _, alpha = filtered(chain, frames, n_jobs)
-    p = _prepared(chain, frames)
+    p = _prepared(chain, frames, n_jobs)
     arcs = p.arcs
     incoming = np.ascontiguousarray(p.values[:, arcs.incoming])
     paths = np.empty((n_draws, len(frames.rows)), np.int64)

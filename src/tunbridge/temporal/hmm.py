@@ -61,6 +61,7 @@ from tunbridge.temporal.dynamics import Dynamics, first_dynamics, normalised, ru
 from tunbridge.temporal.emissions import FAMILIES, Categorical, Emission, Gaussian, Independent
 from tunbridge.temporal.files import content_of, read_into
 from tunbridge.temporal.panel import Layout, Panel, frame_column, read_panel
+from tunbridge.temporal.streams import StateStream
 from tunbridge.temporal.summary import summary_html, summary_text
 from tunbridge.temporal.training import Model, Observed, Run
 
@@ -437,7 +438,7 @@ class HiddenMarkovModel(Estimator):
         panel = self._read(X)
         model = self.model_
         data = training.observed(panel, int(getattr(model.emission, "lags", 0)))
-        frames, _ = training.frames_of(data, model.logs(data.x), model.dynamics.states)
+        frames, _ = training.frames_of(data, model.logs(data.x, self.n_jobs), model.dynamics.states)
         return panel, model.dynamics.chain(data.gaps), frames
 
     # Parameters
@@ -696,6 +697,20 @@ class HiddenMarkovModel(Estimator):
             last = alpha[stop - 1] if stop > first else None
             found.append(forecast_of(self, panel, last, (first, stop), steps))
         return found if panel.form == "list" or panel.n_sequences != 1 else found[0]
+
+    @at_once
+    def stream(self, lag: int = 0, *, run_length: float = 1e6, shift: float = 0.5) -> StateStream:
+        """Return an empty sequence that is going to arrive step by step: online filtering, with an alarm for drift.
+
+        Parameters
+        ----------
+        lag : int
+            How many steps later the state is asked for (fixed-lag smoothing); 0 is filtering.
+        run_length, shift : float
+            For the alarm: the steps between false alarms, and the shift to detect (see :class:`StateStream`).
+        """
+        check_fitted(self)
+        return StateStream(self, lag, run_length=run_length, shift=shift)
 
     @at_once
     def sample(self, n_steps: int, n_sequences: int = 1, random_state: RandomState = None) -> Sampled:

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tunbridge._core.progress import Report
+from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.learning.missing.fitting import FitStep
 from tunbridge.temporal.chain import Chain, Expectations, Frames, best_paths, expectations
 from tunbridge.temporal.dynamics import Dynamics
@@ -35,6 +36,7 @@ from tunbridge.temporal.panel import Panel, distinct_rows
 TRIAL = 15  # iterations of each start before the best is chosen
 _ROUNDING = 1e-9  # a relative fall of the objective that counts as rounding
 _FUZZY = 0.2  # of the weight of a row that is shared among all states at the start
+_ROWS = 2**15  # distinct observations whose likelihoods are computed at a time
 _SAMPLED = 10_000  # rows that k-means looks at
 INTERRUPTED = "interrupted: the best parameters so far"
 
@@ -67,7 +69,7 @@ class Observed(NamedTuple):
     @property
     def weight(self) -> float:
         """The number of steps, by the weights of their sequences; 1 at least."""
-        return max(1.0, float(np.diff(self.offsets) @ self.weights))
+        return max(1.0, float((np.diff(self.offsets) * self.weights).sum()))
 
     @property
     def by_step(self) -> np.ndarray:
@@ -101,15 +103,21 @@ class Model(NamedTuple):
         """Return the log-density of the priors."""
         return self.dynamics.log_prior() + float(getattr(self.emission, "log_prior", float)())
 
-    def logs(self, x: np.ndarray) -> np.ndarray:
+    def logs(self, x: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """Return the log-likelihoods of observations in each state of the chain."""
-        return log_likelihood_of(self.emission, x)[:, self.ties[self.dynamics.states]]
+        logs, owners = log_likelihood_of(self.emission, x, n_jobs), self.ties[self.dynamics.states]
+        return logs if len(owners) == logs.shape[1] and (owners == np.arange(len(owners))).all() else logs[:, owners]
 
 
-def log_likelihood_of(emission: Any, x: np.ndarray) -> np.ndarray:
+def log_likelihood_of(emission: Any, x: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
     """Return the log-likelihoods of observations in each state; NaN, as after overflow, is impossible."""
-    logs = np.asarray(emission.log_likelihood(x), np.float64)
-    return np.where(np.isnan(logs), -np.inf, logs) if np.isnan(logs).any() else logs
+
+    def part(rows: tuple[int, int]) -> np.ndarray:
+        logs = np.asarray(emission.log_likelihood(x[slice(*rows)]), np.float64)
+        return np.where(np.isnan(logs), -np.inf, logs) if np.isnan(logs.max(initial=0.0)) else logs
+
+    pieces = row_pieces(len(x), _ROWS) or [(0, 0)]
+    return part(pieces[0]) if len(pieces) == 1 else np.concatenate(map_threads(part, pieces, n_jobs))
 
 
 def frames_of(data: Observed, logs: np.ndarray, states: np.ndarray) -> tuple[Frames, np.ndarray]:
@@ -164,11 +172,11 @@ class Run:
     def _expect(self) -> None:
         """Compute the expected counts, and note the objective."""
         dynamics = self.model.dynamics
-        frames, self._rows = frames_of(self.data, self.model.logs(self.data.x), dynamics.states)
+        frames, self._rows = frames_of(self.data, self.model.logs(self.data.x, self.n_jobs), dynamics.states)
         chain = dynamics.chain(self.data.gaps)
         find = path_counts if self.is_hard else expectations
         self._found = find(chain, frames, self.data.weights, self.n_jobs)
-        log_likelihood = float(self._found.log_likelihood @ self.data.weights)
+        log_likelihood = float((self._found.log_likelihood * self.data.weights).sum())
         objective = log_likelihood + self.model.log_prior()
         self.trace.append(FitStep(log_likelihood, objective, perf_counter() - self.began))
 

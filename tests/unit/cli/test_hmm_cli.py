@@ -166,3 +166,9 @@ def test_mistakes(run, visits, words, message):
         run("hmm", "learn", visits, *words)
     assert message in str(error.value)
     assert not Path("visits.tb").exists()
+
+
+def test_every_emission_has_its_name_on_the_command_line():
+    from tunbridge.cli.verbs.hmm import _FAMILIES
+
+    assert set(_FAMILIES) == {"auto", *tb.emissions.FAMILIES} - {"independent"}

@@ -431,21 +431,51 @@ class TestNumbers:
             assert (np.abs(exact.array[:, 0] - drawn.array[:, 0]) < 4 * drawn.standard_errors).all()
             assert (np.abs(exact.array[:, 0] + 0.5 - drawn.array[:, 0]) > 4 * drawn.standard_errors).any()
 
-    def test_switching(self):
-        net = DynamicBayesianNetwork(
-            {"s": ["calm", "wild"], "x": None}, arcs=[("s[t-1]", "s"), ("x[t-1]", "x"), ("s", "x")],
-            first={"s": [0.5, 0.5], "x": {"intercepts": [0.0, 0.0], "variances": [1.0, 25.0]}},
+    def switching(self):
+        return DynamicBayesianNetwork(
+            {"s": ["calm", "wild"], "x": None, "y": None},
+            arcs=[("s[t-1]", "s"), ("x[t-1]", "x"), ("s", "x"), ("s[t-1]", "y"), ("x", "y")],
+            first={"s": [0.5, 0.5], "x": {"intercepts": [0.0, 0.0], "variances": [1.0, 25.0]},
+                   "y": {"coefficients": [1.0], "variances": 1.0}},
             cpts={"s": [[0.9, 0.1], [0.2, 0.8]],
-                  "x": {"intercepts": [0.0, 0.0], "coefficients": {"x[t-1]": [0.8, 0.1]}, "variances": [0.1, 25.0]}},
+                  "x": {"intercepts": [0.0, 0.0], "coefficients": {"x[t-1]": [0.8, 0.1]}, "variances": [0.1, 25.0]},
+                  "y": {"intercepts": [0.0, 3.0], "coefficients": {"x": [1.0, 0.5]}, "variances": [1.0, 2.0]}},
         )  # fmt: skip
-        given = [{"x": 0.1}, {"x": 0.0}, {"x": 9.0}]
+
+    @pytest.mark.parametrize("n_states", [1024, 0])
+    def test_observed_numbers_are_densities(self, n_states, monkeypatch):
+        monkeypatch.setattr(slices, "_MOST_STATES", n_states)
+        net = self.switching()
+        given = [{"x": 0.1}, {"x": 0.0, "y": 2.0}, {"x": 9.0, "s": ["calm", "wild"]}, {"x": 8.0}]
+        wide, everything = net.unrolled(4), unrolled_evidence(given)
+        found, filtered = net.smooth(given), net.filter(given, "s")
+        assert found["s"].method == "exact"
+        assert net.log_probability(given) == pytest.approx(wide.log_probability(everything), rel=1e-10)
+        for t in range(4):
+            np.testing.assert_allclose(
+                found["s"].array[t], wide.posterior(f"s[{t}]", everything).probabilities, rtol=1e-9
+            )
+            known = unrolled_evidence(given[: t + 1])
+            np.testing.assert_allclose(filtered.array[t], wide.posterior(f"s[{t}]", known).probabilities, rtol=1e-9)
+            close(found["y"][t], wide.posterior(f"y[{t}]", everything))
+            close(found["x"][t], wide.posterior(f"x[{t}]", everything))
+        best = net.most_probable(given)
+        wanted = wide.most_probable(everything, of=[f"s[{t}]" for t in range(4)])
+        assert best["s"] == list(wanted.values())
+        assert best.log_probability == pytest.approx(wanted.log_probability, rel=1e-9)
+
+    def test_switching(self):
+        net, given = self.switching(), [{"x": 0.1}, {"y": 0.5}, {"x": 9.0}]
         found = net.filter(given, "s", random_state=0)
+        assert found.method == "particle"
         wide = net.unrolled(3)
         for t in range(3):
             wanted = wide.posterior(f"s[{t}]", unrolled_evidence(given[: t + 1]))["wild"]
             assert abs(found[t]["wild"] - wanted) < 4 * found[t].standard_errors["wild"] + 1e-6
         with pytest.raises(DataError, match="method must be 'auto' or 'particle'"):
             net.filter(given, "s", method="exact")
+        with pytest.raises(DataError, match="method must be 'auto' or 'particle'"):
+            net.most_probable(given)
 
 
 def close(found, wanted):

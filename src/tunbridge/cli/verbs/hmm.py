@@ -13,6 +13,7 @@ import pyarrow as pa
 
 import tunbridge as tb
 from tunbridge._core.check import listed
+from tunbridge._core.lazy import LazyModule
 from tunbridge._core.registry import verb
 from tunbridge.cli.files import (
     check_exists,
@@ -40,9 +41,13 @@ from tunbridge.temporal.summary import state_rows
 if TYPE_CHECKING:
     from tunbridge.temporal import HiddenMarkovModel
 
+summary = LazyModule("tunbridge.temporal.summary")  # help must not wait for it
+
 _AUTO, _MOST_STATES, _BATCH_ROWS = "auto", 6, 65536
 _STATE, _ALSO = "state", "decoded_state"
-_FAMILIES = ("auto", *(name for name in FAMILIES if name != "independent"))
+_FAMILIES = (
+    "auto", "categorical", "gaussian", "gaussian-mixture", "poisson", "negative-binomial", "student-t", "autoregressive",
+)  # fmt: skip
 _LEARN = "tunbridge hmm learn makes one."
 
 HMMFile = Annotated[Path, Described((), "MODEL", "The model, as tunbridge hmm learn wrote it.", False)]
@@ -199,7 +204,7 @@ def learn(
         say()
         say(repr(choice))
     say()
-    say_table(["state", "share", "duration", "observations"], state_rows(hmm), left=(0, 3))
+    say_table(["state", "share", "duration", "observations"], summary.state_rows(hmm), left=(0, 3))
     where = quote(str(file))
     decoded = f"hmm decode {where} {quote(str(data))} -o states.csv"
     say_next("model", file, [decoded, f"hmm forecast {where} {quote(str(data))} --steps 10", f"describe {where}"])

@@ -86,14 +86,15 @@ def fill_forward(start, matrices, frames, largest, rows, steps, offsets, before,
 
 
 @njit(cache=True, nogil=True)
-def fill_backward(transposed, frames, rows, steps, offsets, after, beta, failed):
-    """Fill β; ``after`` is that of the last step, or of length 0."""
+def fill_backward(transposed, frames, rows, steps, offsets, after, beta, divided, failed):
+    """Fill β, and where it was divided by its sum; ``after`` is that of the last step, or of length 0."""
     n_states = beta.shape[1]
     whole = n_states - n_states % 4
     shares, sums = np.empty(n_states), np.empty(n_states)
     for s in range(offsets.shape[0] - 1):
         end = offsets[s + 1] - 1
         for t in range(end, offsets[s] - 1, -1):
+            divided[t] = False
             if t == end:
                 for i in range(n_states):
                     sums[i] = after[i] if s == offsets.shape[0] - 2 and after.shape[0] > 0 else 1.0
@@ -118,6 +119,7 @@ def fill_backward(transposed, frames, rows, steps, offsets, after, beta, failed)
                     if not total > LEAST:
                         failed[s] = True
                         break
+                    divided[t] = True
                     for i in range(n_states):
                         sums[i] /= total
             row = rows[t]
@@ -127,8 +129,13 @@ def fill_backward(transposed, frames, rows, steps, offsets, after, beta, failed)
 
 
 @njit(cache=True, nogil=True)
-def add_pairs(frames, rows, steps, slots, offsets, weights, before, alpha, beta, scale, failed, starts, pairs, by_row):
-    """Add posteriors of states to ``by_row[slots[t]]``, and those of pairs, without the factor A_ij, to ``pairs``."""
+def add_pairs(
+    frames, rows, steps, slots, offsets, weights, before, alpha, beta, scale, divided, failed, starts, pairs, by_row
+):
+    """Add posteriors of states to ``by_row[slots[t]]``, and those of pairs, without the factor A_ij, to ``pairs``.
+
+    Between two divisions of α or β the sum d_t stays the same. Return a sequence in which it is too small, or −1.
+    """
     n_states = alpha.shape[1]
     shares = np.empty(n_states)
     for s in range(offsets.shape[0] - 1):
@@ -136,26 +143,31 @@ def add_pairs(frames, rows, steps, slots, offsets, weights, before, alpha, beta,
             continue
         first = offsets[s]
         goes_on = s == 0 and before.shape[0] > 0
+        factor = 0.0
         for t in range(first, offsets[s + 1]):
+            if t == first or scale[t] != 1.0 or divided[t - 1]:
+                total = 0.0
+                for j in range(n_states):
+                    total += alpha[t, j] * beta[t, j]
+                if not total > LEAST:
+                    return s
+                factor = weights[s] / total
             row, slot = rows[t], slots[t]
-            total = 0.0
-            for j in range(n_states):
-                total += alpha[t, j] * beta[t, j]
-            factor = weights[s] / total
             for j in range(n_states):
                 by_row[slot, j] += alpha[t, j] * beta[t, j] * factor
             if t == first and not goes_on:
                 for j in range(n_states):
                     starts[j] += alpha[t, j] * beta[t, j] * factor
                 continue
-            factor /= scale[t]
+            weight = factor if scale[t] == 1.0 else factor / scale[t]
             for j in range(n_states):
-                shares[j] = frames[row, j] * beta[t, j] * factor
+                shares[j] = frames[row, j] * beta[t, j] * weight
             g = steps[t] if steps.shape[0] > 0 else 0
             for i in range(n_states):
                 share = alpha[t - 1, i] if t > first else before[i]
                 for j in range(n_states):
                     pairs[g, i, j] += share * shares[j]
+    return -1
 
 
 # Few transitions: begins[i]:begins[i + 1] are those from state i, to the states ends[…]
@@ -211,13 +223,14 @@ def fill_sparse_forward(
 
 
 @njit(cache=True, nogil=True)
-def fill_sparse_backward(values, begins, ends, frames, rows, steps, offsets, after, beta, failed):
-    """Fill β, as :func:`fill_backward` does, from a list of transitions."""
+def fill_sparse_backward(values, begins, ends, frames, rows, steps, offsets, after, beta, divided, failed):
+    """Fill β and where it was divided, as :func:`fill_backward` does, from a list of transitions."""
     n_states = beta.shape[1]
     shares, sums = np.empty(n_states), np.empty(n_states)
     for s in range(offsets.shape[0] - 1):
         end = offsets[s + 1] - 1
         for t in range(end, offsets[s] - 1, -1):
+            divided[t] = False
             total = 0.0
             for i in range(n_states):
                 if t == end:
@@ -233,6 +246,7 @@ def fill_sparse_backward(values, begins, ends, frames, rows, steps, offsets, aft
                 if not total > LEAST:
                     failed[s] = True
                     break
+                divided[t] = True
                 for i in range(n_states):
                     sums[i] /= total
             row = rows[t]
@@ -243,23 +257,9 @@ def fill_sparse_backward(values, begins, ends, frames, rows, steps, offsets, aft
 
 @njit(cache=True, nogil=True)
 def add_sparse_pairs(
-    begins,
-    ends,
-    frames,
-    rows,
-    steps,
-    slots,
-    offsets,
-    weights,
-    before,
-    alpha,
-    beta,
-    scale,
-    failed,
-    starts,
-    pairs,
-    by_row,
-):
+    begins, ends, frames, rows, steps, slots, offsets, weights, before, alpha, beta, scale, divided, failed, starts,
+    pairs, by_row,
+):  # fmt: skip
     """Add posteriors, as :func:`add_pairs` does, for a list of transitions."""
     n_states = alpha.shape[1]
     shares = np.empty(n_states)
@@ -269,11 +269,12 @@ def add_sparse_pairs(
         first = offsets[s]
         goes_on = s == 0 and before.shape[0] > 0
         for t in range(first, offsets[s + 1]):
-            row, slot = rows[t], slots[t]
             total = 0.0
             for j in range(n_states):
                 total += alpha[t, j] * beta[t, j]
-            factor = weights[s] / total
+            if not total > LEAST:
+                return s
+            row, slot, factor = rows[t], slots[t], weights[s] / total
             for j in range(n_states):
                 by_row[slot, j] += alpha[t, j] * beta[t, j] * factor
             if t == first and not goes_on:
@@ -289,6 +290,7 @@ def add_sparse_pairs(
                 if share > 0.0:
                     for e in range(begins[i], begins[i + 1]):
                         pairs[g, e] += share * shares[ends[e]]
+    return -1
 
 
 # In logarithms, for one sequence whose numbers span more than floats do

@@ -1,8 +1,8 @@
 """What was observed in the slices of one or many sequences, as users write it and as arrays.
 
 One sequence is a list with a dict for each slice (None or {} where nothing was observed), several are a list of such
-lists. A frame has a row for each slice: one sequence, or several with a column that names the sequence of each row; where
-a column of times leaves some out, there are slices without evidence.
+lists. A frame has a row for each slice: one sequence, or several with a column that names the sequence of each row;
+where a column of times leaves some out, there are slices without evidence.
 Slices with the same findings about categorical variables share one line of likelihoods.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,6 +68,9 @@ class Findings(NamedTuple):
         The row of the frame of each slice, −1 where it has none.
     is_one : bool
         Whether a single sequence was given as such.
+    densities : mapping
+        For continuous variables, by number and axes of the categorical parents: the density of the value in each
+        configuration of these, for each set of findings.
     """
 
     likelihoods: dict[int, np.ndarray]
@@ -77,6 +81,7 @@ class Findings(NamedTuple):
     values: np.ndarray
     places: np.ndarray | None = None
     is_one: bool = False
+    densities: Mapping[tuple[int, tuple[int, ...]], np.ndarray] = MappingProxyType({})
 
     @property
     def n_slices(self) -> int:
@@ -152,7 +157,7 @@ def _read_lists(names: Names, sequences: list[Any], asked: Asked, is_one: bool) 
 
 
 def _key(given: Any, setting: Any) -> Any:
-    """Return what two slices with the same findings have in common; None where that cannot be told."""
+    """Return what two slices with the same findings have in common; None where that is not known."""
     key = (tuple(given.items()) if given else (), tuple(setting.items()) if setting else ())
     try:
         hash(key)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from tunbridge._core.check import check_integer, counted, listed, shortened
+from tunbridge._core.check import check_choice, check_integer, counted, listed, shortened
 from tunbridge._core.memory import check_memory
 from tunbridge._core.registry import model
 from tunbridge._core.seeds import RandomState, entropy_of
@@ -47,6 +47,7 @@ from tunbridge.temporal.dynamic.building import (
 )
 from tunbridge.temporal.dynamic.evidence import Asked, Findings, Names, read_findings
 from tunbridge.temporal.dynamic.kalman import LinearModel, compile_linear, kalman
+from tunbridge.temporal.dynamic.numbers import absorbed, number_moments, number_tables
 
 KIND = "dynamic-network"
 
@@ -411,7 +412,7 @@ class DynamicBayesianNetwork:
         if self._is_linear:
             return kalman(self._linear, found, strict=False).log_likelihood
         how = Method(method, clusters, n_particles, random_state)
-        chosen = self._chosen(found, how, 1)
+        chosen, found = self._ready(found, how, 1)
         if chosen == "particle":
             return np.array([each.log_likelihood for each in self._particles(found, [], how, False)])
         return slices.log_probabilities(self._model, found, self._clusters(chosen, how))
@@ -427,23 +428,24 @@ class DynamicBayesianNetwork:
     def most_probable(
         self, evidence: Any, *, do: Any = None, sequence: str | None = None, time: str | None = None
     ) -> Any:
-        """Return the jointly most probable states of all variables in all slices.
+        """Return the jointly most probable states of all categorical variables in all slices.
 
         Returns
         -------
         MostProbableSlices, or a list of them for several sequences
-            A sequence with a dict for each slice. For continuous variables the values of highest density.
+            A sequence with a dict for each slice. Of a network of continuous variables it has the values of highest
+            density; next to categorical variables, observed numbers are evidence and missing ones are left out.
         """
         found = read_findings(self._names, evidence, Asked(sequence, time, do))
         if self._is_linear:
             return self._of_sequences(found, self._most_probable_values(found))
-        self._check_categorical("most_probable")
+        _, found = self._ready(found, Method("exact"), 1)
         codes, logs = slices.most_probable(self._model, found)
         total = slices.log_probabilities(self._model, found)
         made = []
         for s, (begin, end) in enumerate(zip(found.offsets, found.offsets[1:], strict=False)):
             columns = {}
-            for v in self.variables:
+            for v in (v for v in self.variables if v.is_categorical):
                 states = v.states or ()
                 columns[v.name] = [states[c] for c in codes[begin:end, self._names.index[v.name]].tolist()]
             made.append(MostProbableSlices(columns, float(logs[s]), float(total[s])))
@@ -537,13 +539,24 @@ class DynamicBayesianNetwork:
                 f"{what} must have a network of categorical variables; continuous: {listed(numbers)}. {hint}"
             )
 
-    def _chosen(self, found: Findings, how: Method, n_copies: int) -> str:
+    def _ready(
+        self, found: Findings, how: Method, n_copies: int, questions: Sequence[Sequence[int]] = ()
+    ) -> tuple[str, Findings]:
+        """Return the method, and the findings as it needs them: observed numbers as densities."""
         if self._names.n_categorical == len(self.nodes):
-            return approximate.chosen_method(self._model, found, how.method, n_copies)
+            return approximate.chosen_method(self._model, found, how.method, n_copies), found
+        check_choice("method", how.method, approximate.METHODS)
+        seen = None if how.method == "particle" else absorbed(self._names, self._numbers, found, questions)
+        if seen is not None:
+            return approximate.chosen_method(self._model, seen, how.method, n_copies), seen
         if how.method not in ("auto", "particle"):
-            hint = "With categorical and continuous variables only method='particle' is possible."
+            hint = "Where numbers that others depend on are not observed, only method='particle' is possible."
             raise DataError(f"method must be 'auto' or 'particle'; got {how.method!r}. {hint}", parameter="method")
-        return "particle"
+        return "particle", found
+
+    @cached_property
+    def _numbers(self) -> Any:
+        return number_tables(self._model, self._first, self._tables)
 
     def _clusters(self, chosen: str, how: Method) -> tuple[slices.Cluster, ...] | None:
         return None if chosen == "exact" else approximate.as_clusters(self._model, how.clusters)
@@ -606,14 +619,20 @@ class DynamicBayesianNetwork:
                     for k, (v,) in questions.items()
                 }
                 return {k: (a, None, None) for k, a in pick.items()}, moments.log_likelihood, "exact"
-        chosen = self._chosen(found, how, 3 if smooth or lag else 1)
+        chosen, found = self._ready(found, how, 3 if smooth or lag else 1, list(questions.values()))
         if chosen == "particle":
             return self._particle_arrays(found, questions, how, smooth, lag)
         made = slices.messages(self._model, found, smooth=smooth, clusters=self._clusters(chosen, how))
         if lag is not None:
             made = made._replace(rho=slices.lagged_rho(self._model, found, made, lag))
-        arrays = {key: (slices.marginals(self._model, found, made, own), None, None) for key, own in questions.items()}
+        arrays = {key: (self._posterior(found, made, own), None, None) for key, own in questions.items()}
         return arrays, made.log_likelihood, chosen
+
+    def _posterior(self, found: Findings, made: slices.Messages, own: tuple[int, ...]) -> np.ndarray:
+        """Return the answer to one question for all slices."""
+        if own[0] >= self._names.n_categorical:
+            return number_moments(self._model, self._numbers, found, made, own[0])
+        return slices.marginals(self._model, found, made, own)
 
     def _particles(
         self, found: Findings, asked: Sequence[Sequence[int]], how: Method, smooth: bool

@@ -34,7 +34,7 @@ import numpy as np
 from tunbridge._core.memory import check_memory
 from tunbridge.errors import ImpossibleEvidenceError
 from tunbridge.network import BayesianNetwork
-from tunbridge.probability import ConditionalTable
+from tunbridge.probability import ConditionalTable, LinearGaussian
 from tunbridge.temporal.chain import Chain, Frames, best_paths, filtered, log_likelihoods, smoothed
 from tunbridge.temporal.dynamic.building import Node, node_of
 from tunbridge.temporal.dynamic.contraction import CASE, Factor, check_contraction, contract, in_pieces, pieces, planned
@@ -108,6 +108,10 @@ class SliceModel:
         """Return the tables of a slice and the likelihoods of some sets of findings, which are the cases."""
         made, families = [], list(families)
         for v, factor in families:
+            if v >= self.names.n_categorical:  # a number says something only where it is observed
+                if (density := found.densities.get((v, factor.axes))) is not None:
+                    made.append(Factor((CASE, *factor.axes), density[rows]))
+                continue
             forced = found.forced.get(v)
             if forced is None or not forced.any():
                 made.append(factor)
@@ -178,13 +182,13 @@ def compile_slices(names: Names, first: BayesianNetwork, tables: Sequence[Condit
     known = names.names
     parents = {cpt.variable.name: [node_of(p.name, known) for p in cpt.parents] for cpt in tables}
     reach: dict[str, int] = {}
-    for node in (p for some in parents.values() for p in some):
+    for node in (p for some in parents.values() for p in some if names.index[p.name] < names.n_categorical):
         reach[node.name] = max(reach.get(node.name, 0), node.lag)
     nodes = [Node(v.name, lag) for v in names.variables for lag in range(1, reach.get(v.name, 0) + 1)]
     axes = {Node(name, 0): v for name, v in names.index.items()}
     axes |= {node: len(names.variables) + i for i, node in enumerate(nodes)}
-    sizes = tuple(names.variables[names.index[node.name]].n_states for node in axes)
-    later = [_family(cpt, [axes[p] for p in parents[cpt.variable.name]], names) for cpt in tables]
+    sizes = tuple(max(names.variables[names.index[node.name]].n_states, 1) for node in axes)
+    later = [_family(cpt, [axes.get(p, -1) for p in parents[cpt.variable.name]], names) for cpt in tables]
     start = [_family(cpt, [names.index[p.name] for p in cpt.parents], names) for cpt in first.cpts.values()]
     before = tuple(axes[node] for node in nodes)
     after = tuple(axes[node._replace(lag=node.lag - 1)] for node in nodes)
@@ -193,6 +197,9 @@ def compile_slices(names: Names, first: BayesianNetwork, tables: Sequence[Condit
 
 def _family(cpt: ConditionalTable, parents: Sequence[int], names: Names) -> Family:
     v = names.index[cpt.variable.name]
+    if isinstance(cpt, LinearGaussian):
+        axes = tuple(a for p, a in zip(cpt.parents, parents, strict=True) if p.is_categorical)
+        return Family(v, Factor(axes, np.ones(cpt.shape)))
     return Family(v, Factor((*parents, v), cpt.table()))
 
 
@@ -434,7 +441,8 @@ def _parts(model: SliceModel) -> tuple[list[Family], list[Family]]:
     reached = set(model.before) - given
     left = list(model.later)
     inside: list[Family] = []
-    while near := [f for f in left if (free := set(f.factor.axes) - given) & reached or not free]:
+    n = model.names.n_categorical  # a density given the interface alone is an emission
+    while near := [f for f in left if (free := set(f.factor.axes) - given) & reached or not (free or f.variable >= n)]:
         for f in near:
             reached |= set(f.factor.axes) - given
         inside += near
@@ -448,6 +456,7 @@ def _distinct(
     """Return a set of findings for each distinct one about some variables, and which of them each slice has."""
     parts = [found.likelihoods[v] for v in dict.fromkeys(variables) if v in found.likelihoods]
     parts += [found.forced[v][:, None] for v in forced if v in found.forced]
+    parts += [a.reshape(len(a), -1) for (v, _), a in found.densities.items() if v in variables]
     if not parts or not len(rows):
         return rows[:1] if len(rows) else np.zeros(min(1, len(found.logs)), np.int64), np.zeros(len(rows), np.int64)
     used, place = compact(rows, len(found.logs))
@@ -519,7 +528,7 @@ def most_probable(model: SliceModel, found: Findings) -> tuple[np.ndarray, np.nd
     except ImpossibleEvidenceError:
         _forward(model, found, model.everything())
         raise
-    codes = np.empty((found.n_slices, len(model.names.variables)), np.int64)
+    codes = np.empty((found.n_slices, model.names.n_categorical), np.int64)
     is_first = np.zeros(found.n_slices, bool)
     is_first[found.offsets[:-1][np.diff(found.offsets) > 0]] = True
     past = np.where(is_first, -1, np.append(-1, states[:-1]))
@@ -577,7 +586,7 @@ def _most_probable_by_tensors(model: SliceModel, found: Findings) -> tuple[np.nd
 
 def _traced_back(model: SliceModel, found: Findings, best: np.ndarray) -> np.ndarray:
     """Return the codes that reach the best last messages."""
-    n = len(model.names.variables)
+    n = model.names.n_categorical
     codes = np.empty((found.n_slices, n), np.int64)
     after = np.ones_like(best[:0])
     ends = {int(e) - 1 for e in found.offsets[1:]}

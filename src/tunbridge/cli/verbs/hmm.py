@@ -34,19 +34,18 @@ from tunbridge.cli.usage import UsageError, as_usage, near_hint, refuse
 from tunbridge.data import Table
 from tunbridge.data.readers import read_table
 from tunbridge.errors import DataError
-from tunbridge.temporal.emissions import FAMILIES
-from tunbridge.temporal.panel import Panel
-from tunbridge.temporal.summary import state_rows
 
 if TYPE_CHECKING:
     from tunbridge.temporal import HiddenMarkovModel
+    from tunbridge.temporal.panel import Panel
 
 summary = LazyModule("tunbridge.temporal.summary")  # help must not wait for it
 
 _AUTO, _MOST_STATES, _BATCH_ROWS = "auto", 6, 65536
 _STATE, _ALSO = "state", "decoded_state"
 _FAMILIES = (
-    "auto", "categorical", "gaussian", "gaussian-mixture", "poisson", "negative-binomial", "student-t", "autoregressive",
+    "auto", "categorical", "gaussian", "gaussian-mixture", "poisson", "negative-binomial", "student-t",
+    "autoregressive",
 )  # fmt: skip
 _LEARN = "tunbridge hmm learn makes one."
 

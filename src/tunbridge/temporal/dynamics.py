@@ -254,22 +254,24 @@ def _with_stationary_start(before: np.ndarray, plain: np.ndarray, starts: np.nda
         return np.maximum(np.linalg.solve((np.eye(len(matrix)) - matrix + ones).T, ones[0]), 1e-300)
 
     def value_of(matrix: np.ndarray) -> float:
-        return float((counts[free] * np.log(matrix[free])).sum() + (starts * np.log(first_of(matrix))).sum())
+        value = (counts[free] * np.log(matrix[free])).sum() + (starts * np.log(first_of(matrix))).sum()
+        return float(value) if np.isfinite(value) else -np.inf
 
     try:
-        best, value = plain, value_of(plain)
-        if (before[free] > 0.0).all() and (found := value_of(before)) > value:
-            best, value = before, found
-        for _ in range(_STEPS):
-            first = first_of(best)
-            slope = np.outer(first, np.linalg.solve(np.eye(len(best)) - best + ones * first, starts / first))
-            slope -= slope.min(axis=1, keepdims=True)
-            target, share = normalised(counts + best * slope, best), 1.0
-            while share > _LEAST_STEP and not (found := value_of(best + share * (target - best))) > value:
-                share /= 2.0
-            if share <= _LEAST_STEP:
-                break
-            best, value = best + share * (target - best), found
+        with np.errstate(all="ignore"):
+            best, value = plain, value_of(plain)
+            if (before[free] > 0.0).all() and (found := value_of(before)) > value:
+                best, value = before, found
+            for _ in range(_STEPS):
+                first = first_of(best)
+                slope = np.outer(first, np.linalg.solve(np.eye(len(best)) - best + ones * first, starts / first))
+                slope -= slope.min(axis=1, keepdims=True)
+                target, share = normalised(np.nan_to_num(counts + best * slope), best), 1.0
+                while share > _LEAST_STEP and not (found := value_of(best + share * (target - best))) > value:
+                    share /= 2.0
+                if share <= _LEAST_STEP:
+                    break
+                best, value = best + share * (target - best), found
     except np.linalg.LinAlgError:
         return plain
     return best

@@ -57,7 +57,7 @@ from tunbridge.temporal.answers import (
     sampled,
 )
 from tunbridge.temporal.chain import Chain, Frames
-from tunbridge.temporal.dynamics import Dynamics, first_dynamics, normalised, rules_of, stationary
+from tunbridge.temporal.dynamics import Dynamics, Rules, first_dynamics, normalised, rules_of, stationary
 from tunbridge.temporal.emissions import FAMILIES, Categorical, Emission, Gaussian, Independent
 from tunbridge.temporal.files import content_of, read_into
 from tunbridge.temporal.panel import Layout, Panel, frame_column, read_panel
@@ -67,6 +67,7 @@ from tunbridge.temporal.training import Model, Observed, Run
 
 Emissions = str | Emission | Mapping[str, Any]
 _DEFAULT_STATES, _DEFAULT_RESTARTS = 2, 4
+_STARTS_TO_A_FINAL = 4  # of every so many further starts one more is iterated to its end
 _FIXED = ("start", "transitions", "emissions")
 
 
@@ -161,7 +162,7 @@ class HiddenMarkovModel(Estimator):
     >>> counts = np.array([2, 1, 0, 2, 1, 9, 11, 8, 12, 9, 1, 2, 0, 1, 10, 9, 8])
     >>> hmm = tb.HiddenMarkovModel(2, "poisson", random_state=0).fit(counts)
     >>> hmm.emissions_.rates.round(2).ravel().tolist()
-    [1.11, 9.5]
+    [1.11, 9.49]
     >>> hmm.predict(counts).tolist()
     [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1]
     """
@@ -213,8 +214,7 @@ class HiddenMarkovModel(Estimator):
         """
         with replacing_state(self) as learner:
             learner._check_parameters()
-            before = learner.model_ if learner.warm_start and hasattr(learner, "model_") else None
-            learner._learn(X, y, sample_weight, before)
+            learner._learn(X, y, sample_weight, learner._present() if learner.warm_start else None)
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -246,6 +246,13 @@ class HiddenMarkovModel(Estimator):
         for part in [self.fixed] if isinstance(self.fixed, str) else self.fixed:
             check_choice("fixed", part, _FIXED)
 
+    def _present(self) -> Model | None:
+        """Return the present parameters with the present rules, to start from."""
+        if not hasattr(self, "model_"):
+            return None
+        dynamics: Dynamics = self.model_.dynamics
+        return self.model_._replace(dynamics=replace(dynamics, rules=self._rules(len(self.state_names_))))
+
     def _learn(self, X: Any, y: Any, sample_weight: Any, before: Model | None) -> None:
         panel, names, data = self._taken(X, y, sample_weight, None if before is None else self.variables_)
         rng = np.random.default_rng(entropy_of(self.random_state))
@@ -269,18 +276,22 @@ class HiddenMarkovModel(Estimator):
         default = 0 if before is not None or data.labels is not None else _DEFAULT_RESTARTS
         restarts = default if self.restarts is None else self.restarts
         best: Run | None = None
+        runs: list[Run] = []
         try:
             for i in range(restarts + 1):
                 first = before if before is not None and i == 0 else self._first(panel, data, n, rng, i)
                 run = Run(first, data, is_hard=self.hard, tolerance=self.tolerance, n_jobs=self.n_jobs)
                 run.go(min(training.TRIAL, self.max_iterations) if restarts else self.max_iterations, report)
-                best = run if best is None or run.objective > best.objective else best
-            assert best is not None
-            best.go(self.max_iterations, report)
+                runs = sorted([*runs, run], key=lambda each: -each.objective)[: 1 + restarts // _STARTS_TO_A_FINAL]
+                best = runs[0]
+            for run in runs:
+                run.go(self.max_iterations, report)
+            best = max(runs, key=lambda each: each.objective)
         except KeyboardInterrupt:
             if best is None:
                 raise
             best.note = training.INTERRUPTED
+        assert best is not None
         return best
 
     def _keep(self, panel: Panel, names: tuple[State, ...], run: Run) -> None:
@@ -311,7 +322,7 @@ class HiddenMarkovModel(Estimator):
         """Return the parameters with states ordered by their mean of the first number, where any order will do."""
         is_free = isinstance(self.topology, str) and self.topology == "full" and self.ties is None
         is_free = is_free and run.data.labels is None and not self.warm_start
-        if not (is_free and any(numbers) and hasattr(run.model.emission, "permuted")):
+        if not (is_free and any(numbers) and type(run.model.emission) in FAMILIES.values()):
             return run.model
         column, weights = run.data.x[:, list(numbers).index(True)], run.by_row
         known = ~np.isnan(column)
@@ -367,6 +378,10 @@ class HiddenMarkovModel(Estimator):
         labels = None if y is None else panel.aligned("y", y)
         names, codes = self._states_of(labels, self.state_names_ if known else None)
         weights = None if sample_weight is None else _sequence_weights(sample_weight, panel)
+        if weights is not None and not weights.all():
+            kept = np.flatnonzero(weights)
+            steps = np.repeat(weights > 0.0, panel.lengths)
+            panel, weights, codes = panel.take(kept), weights[kept], None if codes is None else codes[steps]
         if not len(panel.table):
             raise DataError("there must be a step to learn from; all sequences are empty.")
         return panel, names, training.observed(panel, self._lags(panel), weights, codes)
@@ -413,21 +428,19 @@ class HiddenMarkovModel(Estimator):
     def _lags(self, panel: Panel) -> int:
         return int(getattr(self._emission(panel), "lags", 0))
 
+    def _rules(self, n: int) -> Rules:
+        """Return the priors and constraints of transitions that the parameters say."""
+        fixed = frozenset([self.fixed] if isinstance(self.fixed, str) else self.fixed)
+        priors = {"alpha": self.alpha, "start_alpha": self.start_alpha, "sticky": self.sticky}
+        return rules_of(n, self.topology, **priors, start=self.start, fixed=fixed)
+
     def _first(self, panel: Panel, data: Observed, n: int, rng: np.random.Generator, i: int) -> Model:
         """Return parameters to start from; the first start has even transitions."""
-        rules = rules_of(
-            n,
-            self.topology,
-            alpha=self.alpha,
-            start_alpha=self.start_alpha,
-            sticky=self.sticky,
-            start=self.start,
-            fixed=frozenset([self.fixed] if isinstance(self.fixed, str) else self.fixed),
-        )
         numbers = np.array([v.is_continuous for v in panel.table.variables])
         numbers = np.concatenate([numbers, np.zeros(data.x.shape[1] - len(numbers), bool)])
-        dynamics = first_dynamics(rules, rng if i else None)
-        return training.first_model(self._emission(panel), dynamics, _ties(self.ties, n), data, numbers, rng)
+        dynamics = first_dynamics(self._rules(n), rng if i else None)
+        ties = _ties(self.ties, n)
+        return training.first_model(self._emission(panel), dynamics, ties, data, numbers, rng, i)
 
     def _read(self, X: Any) -> Panel:
         check_fitted(self)
@@ -626,7 +639,7 @@ class HiddenMarkovModel(Estimator):
         >>> ice.decode([3, 1, 3], k=2)
         probability  given the sequence  path
         0.0128       0.448               H C H
-        0.0096       0.336               H H H
+        0.009216     0.323               H H H
         """
         check_integer("k", k, low=1)
         panel, chain, frames = self._framed(X)
@@ -746,10 +759,10 @@ class HiddenMarkovModel(Estimator):
         ...     [0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]],
         ...     symbols=["umbrella", "none"], states=["rain", "dry"])
         >>> weather.explain([["umbrella", "none", "umbrella"]])
-        step  observed  state  P      against   past    now  future
-        0     umbrella  rain   0.715  dry      +0.00  +1.50   -0.58
-        1     none      dry    0.716  rain     -0.52  +2.08   -0.63
-        2     umbrella  rain   0.767  dry      -0.31  +1.50   +0.00
+        step  observed  state  P         against   past    now  future
+        0     umbrella  rain   0.725081  dry      +0.00  +1.50   -0.53
+        1     none      dry    0.738536  rain     -0.52  +2.08   -0.52
+        2     umbrella  rain   0.725081  dry      -0.53  +1.50   +0.00
         """
         panel, chain, frames = self._framed(X)
         if panel.n_sequences != 1:

@@ -27,6 +27,7 @@ import numpy as np
 
 from tunbridge._core.progress import Report
 from tunbridge._core.threads import map_threads, row_pieces
+from tunbridge.errors import ImpossibleEvidenceError
 from tunbridge.learning.missing.fitting import FitStep
 from tunbridge.temporal.chain import Chain, Expectations, Frames, best_paths, expectations
 from tunbridge.temporal.dynamics import Dynamics
@@ -37,8 +38,10 @@ TRIAL = 15  # iterations of each start before the best is chosen
 _ROUNDING = 1e-9  # a relative fall of the objective that counts as rounding
 _FUZZY = 0.2  # of the weight of a row that is shared among all states at the start
 _ROWS = 2**15  # distinct observations whose likelihoods are computed at a time
+_REFINED = 10  # iterations of k-means
 _SAMPLED = 10_000  # rows that k-means looks at
 INTERRUPTED = "interrupted: the best parameters so far"
+SPARSE = "stopped before a prior below 1 made the sequences impossible"
 
 
 class Observed(NamedTuple):
@@ -160,7 +163,11 @@ class Run:
             before, model = self.objective, self.model
             found = self._found
             self.model = maximised(self.model, self.data, found, self._rows)
-            self._expect()
+            try:
+                self._expect()
+            except ImpossibleEvidenceError:  # a prior below 1 made probabilities 0 that the data need
+                self.model, self._found, self.note = model, found, SPARSE
+                return
             rise = self.objective - before
             self.converged = rise <= self.tolerance * self.data.weight
             if rise < -_ROUNDING * abs(before):  # an approximate M step, or a prior that has no maximum
@@ -264,6 +271,7 @@ def first_model(
     data: Observed,
     numbers: np.ndarray,
     rng: np.random.Generator,
+    number: int = 0,
 ) -> Model:
     """Return parameters to start from.
 
@@ -281,10 +289,16 @@ def first_model(
         Which columns of x are numbers rather than codes.
     rng : numpy Generator
         The source of randomness.
+    number : int
+        The number of the start. The first has clusters by k-means; of the others every second one has the clusters of
+        random seeds, and the rest random weights: the more starts differ, the better.
     """
     n = int(ties.max()) + 1
     weights = data.by_row
-    shares = _clusters(data.x[:, numbers], weights, n, rng) if numbers.any() else rng.dirichlet(np.ones(n), len(data.x))
+    if numbers.any() and (number == 0 or number % 2):
+        shares = _clusters(data.x[:, numbers], weights, n, rng, 0 if number else _REFINED)
+    else:
+        shares = rng.dirichlet(np.ones(n), len(data.x))
     shares = (1.0 - _FUZZY) * shares + _FUZZY / n
     if data.labels is not None:
         known = data.labels >= 0
@@ -310,11 +324,13 @@ def _from_labels(dynamics: Dynamics, data: Observed) -> Dynamics:
     return dynamics.from_counts(starts + dynamics.start, pairs + dynamics.matrix + 1.0 - np.minimum(alpha, 1.0))
 
 
-def _clusters(x: np.ndarray, weights: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+def _clusters(x: np.ndarray, weights: np.ndarray, n: int, rng: np.random.Generator, n_refined: int) -> np.ndarray:
     """Return which of n clusters each row is in, as an indicator: k-means++ seeds and a few iterations of k-means."""
-    spread = np.nanstd(x, axis=0) if len(x) else np.ones(x.shape[1])
-    centre = np.nanmean(x, axis=0) if len(x) else np.zeros(x.shape[1])
-    z = np.nan_to_num((x - centre) / np.where(spread > 0.0, spread, 1.0))
+    known = ~np.isnan(x)
+    n_known = np.maximum(known.sum(axis=0), 1)
+    shifted = np.where(known, x - np.where(known, x, 0.0).sum(axis=0) / n_known, 0.0)
+    spread = np.sqrt((shifted**2).sum(axis=0) / n_known)
+    z = shifted / np.where(spread > 0.0, spread, 1.0)
     chosen = rng.choice(len(z), _SAMPLED, p=weights / weights.sum()) if len(z) > _SAMPLED else np.arange(len(z))
     sample, mass = z[chosen], (np.ones(len(chosen)) if len(z) > _SAMPLED else weights)
     if not len(sample) or not mass.sum() > 0.0:
@@ -325,7 +341,7 @@ def _clusters(x: np.ndarray, weights: np.ndarray, n: int, rng: np.random.Generat
         if not far.sum() > 0.0:
             return np.eye(n)[rng.integers(0, n, len(x))]  # fewer distinct rows than clusters
         seeds = np.vstack([seeds, sample[rng.choice(len(sample), p=far / far.sum())]])
-    for _ in range(10):
+    for _ in range(n_refined):
         own = np.eye(n)[_distances(sample, seeds).argmin(axis=1)] * mass[:, None]
         sums = own.sum(axis=0)[:, None]
         seeds = np.where(sums > 0.0, own.T @ sample / np.where(sums > 0.0, sums, 1.0), seeds)

@@ -233,7 +233,7 @@ def durations(hmm: HiddenMarkovModel, X: Any, ax: Axes | None = None) -> Axes:
     >>> counts = [2, 1, 0, 2, 1, 9, 11, 8, 12, 9, 1, 2, 0, 1, 10, 9, 8]
     >>> hmm = tb.HiddenMarkovModel(2, "poisson", random_state=0).fit(counts)
     >>> tb.plots.durations(hmm, counts).get_title(loc="left")
-    'state 0: 1 run, mean 4; model 4.5'
+    'state 0: 1 run, mean 4; model 4.49'
     """
     from tunbridge.temporal.summary import duration_probabilities, mean_durations
 

@@ -224,7 +224,7 @@ def step_log_densities(hmm: HiddenMarkovModel, panel: Panel) -> np.ndarray:
     >>> x = read_panel([[3, 1, 3]], variables=ice.variables_)
     >>> found = step_log_densities(ice, x)
     >>> found.round(3).tolist(), bool(abs(found.sum() - ice.log_likelihood(x)[0]) < 1e-12)
-    ([-1.079, -1.194, -1.281], True)
+    ([-1.079, -1.134, -1.343], True)
     """
     _, chain, frames = hmm._framed(panel)
     matrices = dense_pairs(chain.matrices, chain.arcs)
@@ -349,7 +349,7 @@ class HMMClassifier(BayesClassifier[HMMStatistics]):
     --------
     >>> import tunbridge as tb
     >>> beats = ["ababab", "bababa", "abababab", "aabbaabb", "bbaabbaa", "abbaabba"]
-    >>> clf = tb.HMMClassifier(4, random_state=0).fit(beats, ["fast"] * 3 + ["slow"] * 3)
+    >>> clf = tb.HMMClassifier(2, random_state=0).fit(beats, ["fast"] * 3 + ["slow"] * 3)
     >>> clf.predict(["bababab", "aabbaa"]).tolist()
     ['fast', 'slow']
     """
@@ -498,9 +498,9 @@ class HMMClassifier(BayesClassifier[HMMStatistics]):
         <BLANKLINE>
         step  observed  weight
               prior      +0.00
-        0     0.4        -1.79
-        1     5          +18.88
-              sum        +17.09
+        0     0.4000     -1.65
+        1     5.0000    +19.81
+              sum       +18.16
         """
         return super().explain(X, label, against)
 

@@ -815,6 +815,17 @@ class HiddenMarkovModel(Estimator):
         ...     [0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]],
         ...     symbols=["umbrella", "none"], states=["rain", "dry"])
         >>> print(weather.describe())
+        HiddenMarkovModel, 2 states, categorical emissions, of given parameters
+        observed   'x'
+        first      rain 0.5, dry 0.5
+        <BLANKLINE>
+        state  share  duration  observations
+        rain    50 %      3.33  umbrella 0.9, none 0.1
+        dry     50 %      3.33  none 0.8, umbrella 0.2
+        <BLANKLINE>
+        from \\ to   rain    dry
+        rain       0.700  0.300
+        dry        0.300  0.700
         """
         check_fitted(self)
         return summary_text(self, most)

@@ -190,7 +190,7 @@ def transitions(hmm: HiddenMarkovModel, ax: Axes | None = None) -> Axes:
 
     matrix, rows = hmm.transitions_, state_rows(hmm)
     n = len(matrix)
-    axes = new_axes(ax, 3.8 + 0.55 * min(n, 16), 1.4 + 0.55 * min(n, 16))
+    axes = new_axes(ax, 3.6 + 0.55 * min(n, 16), 1.4 + 0.55 * min(n, 16))
     axes.imshow(matrix, cmap="Blues", vmin=0.0, vmax=1.0, aspect="equal")
     texts = [f"{name}: {shortened(words, _LABEL)}\n{share}, {steps} steps" for name, share, steps, words in rows]
     shown = texts if n <= _MOST_NUMBERS else [row[0] for row in rows]
@@ -200,7 +200,8 @@ def transitions(hmm: HiddenMarkovModel, ax: Axes | None = None) -> Axes:
     for i, j in np.ndindex(n, n) if n <= _MOST_NUMBERS else ():
         colour = "white" if matrix[i, j] > 0.55 else "black"
         axes.text(j, i, f"{matrix[i, j]:.2f}", ha="center", va="center", color=colour, fontsize=9)
-    axes.set(xlabel="next state", ylabel="state")
+    axes.set_xlabel("next state")
+    axes.set_anchor("E")  # room for the labels
     axes.tick_params(length=0)
     hide_spines(axes, "left", "bottom")
     return axes
@@ -339,7 +340,7 @@ def _fan(axes: Axes, forecast: Forecast, column: str, ahead: np.ndarray, history
         low, high = forecast.interval(level, column).T
         axes.fill_between(ahead, low, high, color=FOR, alpha=shade, linewidth=0, label=f"{100 * level:g} %")
     plain_labels([axes.set_ylabel(shortened(column, 24))])
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=5, frameon=False, fontsize=9)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, frameon=False, fontsize=9)
 
 
 def _symbols(axes: Axes, forecast: Forecast, column: str, ahead: np.ndarray) -> None:

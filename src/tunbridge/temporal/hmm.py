@@ -798,7 +798,7 @@ class HiddenMarkovModel(Estimator):
 
     @at_once
     def describe(self, *, most: int | None = 30) -> str:
-        """Return what was learned, as text: the states, what they emit, and how they follow each other.
+        r"""Return what was learned, as text: the states, what they emit, and how they follow each other.
 
         Of each state: its share of the time in the long run, how many steps it lasts on average, and the most probable
         symbols or the mean and the standard deviation of each number.
@@ -819,11 +819,11 @@ class HiddenMarkovModel(Estimator):
         observed   'x'
         first      rain 0.5, dry 0.5
         <BLANKLINE>
-        state  share  duration  observations
-        rain    50 %      3.33  umbrella 0.9, none 0.1
-        dry     50 %      3.33  none 0.8, umbrella 0.2
+        state   share  duration  observations
+        rain   50.0 %      3.33  umbrella 0.9, none 0.1
+        dry    50.0 %      3.33  none 0.8, umbrella 0.2
         <BLANKLINE>
-        from \\ to   rain    dry
+        from \ to   rain    dry
         rain       0.700  0.300
         dry        0.300  0.700
         """

@@ -92,7 +92,7 @@ def state_rows(hmm: HiddenMarkovModel) -> list[list[str]]:
     words, ties, shares = emission_words(hmm), hmm.model_.ties, hmm.stationary_
     durations = mean_durations(hmm)
     return [
-        [str(name), f"{100.0 * shares[k]:.3g} %", _number_text(durations[k]), shortened(words[ties[k]], _WIDTH)]
+        [str(name), f"{100.0 * shares[k]:.1f} %", _number_text(durations[k]), shortened(words[ties[k]], _WIDTH)]
         for k, name in enumerate(hmm.state_names_)
     ]
 

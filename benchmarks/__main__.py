@@ -37,6 +37,8 @@ TITLES = {
     "semi_supervised": "Semi-supervised learning: rows without a class",
     "concepts": "Concept learning, 1 000 000 × 20",
     "sequences": "Sequences: Markov chains, 10⁸ letters",
+    "temporal": "Hidden Markov models: learning, paths, streams",
+    "dynamic": "Dynamic networks: long sequences, many sequences, large slices",
     "accuracy.sequences": "Accuracy: promoters, splice junctions, protein structure",
     "text": "Text: from raw strings to models and predictions",
     "accuracy.newsgroups": "Accuracy: the 20 newsgroups",

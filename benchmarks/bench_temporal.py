@@ -1,4 +1,4 @@
-"""Hidden Markov models against hmmlearn, dynamic networks against pyAgrum: the same data, starts and iterations.
+"""Hidden Markov models against hmmlearn: the same data, starts and iterations.
 
 Both sides start from the same parameters and make the same number of iterations of Baum–Welch, without a prior. The
 peer of 10⁵ short sequences and of 64 states gets a part of the steps, and its time is scaled: it grows in proportion.
@@ -36,7 +36,6 @@ def run() -> Section:
             _short(hmm),
             *_sparse(),
             *_online(),
-            *_networks(),
         ]
 
 
@@ -190,60 +189,3 @@ def _online() -> Section:
         Result("online filtering, 8 states, a step in batches", batch, goal="≤ 5 µs", reached=batch <= 5e-6),
         Result("online filtering, 8 states, one step at a time", single, goal="≤ 50 µs", reached=single <= 5e-5),
     ]
-
-
-def _networks() -> Section:
-    umbrella = tb.DynamicBayesianNetwork(
-        {"Rain": ["no", "yes"], "Umbrella": ["no", "yes"]},
-        first={"Rain": [0.5, 0.5]},
-        arcs=[("Rain[t-1]", "Rain"), ("Rain", "Umbrella")],
-        cpts={"Rain": {"no": [0.7, 0.3], "yes": [0.3, 0.7]}, "Umbrella": {"no": [0.8, 0.2], "yes": [0.1, 0.9]}},
-    )
-    rng = np.random.default_rng(0)
-    frame = {"Umbrella": np.array(["no", "yes"])[rng.integers(0, 2, 20_000)]}
-    ours = best_of(lambda: umbrella.smooth_proba(frame, "Rain"), 5)
-    found = [
-        Result("umbrella, 20 000 slices, all marginals", ours, 0.59, "pyAgrum, recorded", "≥ 20 ×", 0.59 / ours >= 20)
-    ]
-    many = {
-        "id": np.repeat(np.arange(10_000), 20),
-        "Umbrella": np.array(["no", "yes"])[rng.integers(0, 2, 200_000)],
-    }
-    ours = best_of(lambda: umbrella.filter_proba(many, "Rain", sequence="id"), 3)
-    peer = _agrum_loop(many["Umbrella"].reshape(10_000, 20)[:200])
-    remark = "peer: 200 sequences, × 50, one exact query a slice on the unrolled network"
-    if peer is not None:
-        found.append(_compared("umbrella, filtering 10 000 sequences × 20", ours, 50 * peer, 100, "pyAgrum", remark))
-    return found
-
-
-def _agrum_loop(rows: np.ndarray) -> float | None:
-    """Return the seconds of filtering by a loop over sequences and slices."""
-    try:
-        import pyagrum as gum
-    except ImportError:
-        return None
-    net = gum.BayesNet()
-    for t in range(rows.shape[1]):
-        net.add(gum.LabelizedVariable(f"r{t}", "", ["no", "yes"]))
-        net.add(gum.LabelizedVariable(f"u{t}", "", ["no", "yes"]))
-        net.addArc(f"r{t}", f"u{t}")
-        net.cpt(f"u{t}")[:] = [[0.8, 0.2], [0.1, 0.9]]
-        if t:
-            net.addArc(f"r{t - 1}", f"r{t}")
-            net.cpt(f"r{t}")[:] = [[0.7, 0.3], [0.3, 0.7]]
-        else:
-            net.cpt("r0")[:] = [0.5, 0.5]
-
-    def loop() -> None:
-        for row in rows.tolist():
-            engine = gum.LazyPropagation(net)
-            evidence = {}
-            for t, value in enumerate(row):
-                evidence[f"u{t}"] = value
-                engine.setEvidence(evidence)
-                engine.setTargets({f"r{t}"})
-                engine.makeInference()
-                engine.posterior(f"r{t}")
-
-    return best_of(loop, 1)

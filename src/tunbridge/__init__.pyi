@@ -175,6 +175,12 @@ from tunbridge.temporal import (
     HMMClassifier as HMMClassifier,
     emissions as emissions,
 )
+from tunbridge.temporal.dynamic import (
+    DynamicBayesianNetwork as DynamicBayesianNetwork,
+    fit_dynamic as fit_dynamic,
+    lag_strengths as lag_strengths,
+    learn_dynamic as learn_dynamic,
+)
 from tunbridge.text import (
     TextClassifier as TextClassifier,
     TextExplanation as TextExplanation,

@@ -37,6 +37,7 @@ from tunbridge.data.formats.request import text_column
 from tunbridge.kernels.beside import end_with, mark_all, start_python
 from tunbridge.kernels.caching import cache_of
 from tunbridge.kernels.compiled import kernels_forced
+from tunbridge.temporal.chain import Chain, Frames, best_paths, expectations, sampled_paths
 
 try:
     import fcntl
@@ -307,12 +308,31 @@ def _complete() -> None:
     net.posteriors(incomplete)
 
 
+def _follow_states() -> None:
+    """Learn from sequences with hidden states: all transitions, and few of many; paths, draws, far observations."""
+    x = np.arange(20) % 3
+    model = tb.HiddenMarkovModel(2, "categorical", restarts=0, max_iterations=2, random_state=0).fit(x)
+    for question in (model.predict, model.predict_proba, model.log_likelihood, model.decode):
+        question(x)
+    model.sample(5, random_state=0)
+    for n in (2, 32):
+        chain = Chain(np.eye(n)[0], np.eye(n)[None])
+        logs = np.zeros((2, n))
+        for far in (0.0, -1e4):  # the second leaves the range of floats
+            logs[:, 0] = far
+            frames = Frames(logs, x % 2, np.array([0, 20]))
+            expectations(chain, frames)
+            best_paths(chain, frames)
+            sampled_paths(chain, frames, 1, random_state=0)
+
+
 PARTS: dict[str, Callable[[], None]] = {
     "inference": _ask,
     "counting": _count,
     "classifiers": _classify,
     "missing values": _complete,
     "sequences": _read_sequences,
+    "hidden states": _follow_states,
     "structure learning": _learn,
     "text": _read_texts,
 }

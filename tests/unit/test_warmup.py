@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from functools import partial
 from unittest.mock import Mock
 
@@ -41,8 +42,29 @@ def work() -> None:
     tb.NaiveBayesClassifier().fit(words, "y").predict(words)
     classify(words, numbers, y)
     read_texts()
+    follow_states()
     ask()
     learn()
+
+
+def follow_states() -> None:
+    """Learn hidden Markov models and ask them, dense and sparse, one long sequence and many short ones."""
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 5, 30_000)
+    for emissions, data in (("categorical", x), ("gaussian", np.split(rng.normal(size=(30_000, 2)), 300))):
+        hmm = tb.HiddenMarkovModel(3, emissions, restarts=0, random_state=0, tolerance=1.0).fit(data)
+        for question in (hmm.predict, hmm.predict_proba, hmm.filter, hmm.log_likelihood, hmm.forecast):
+            question(data)
+    few = tb.HiddenMarkovModel(30, "poisson", topology="banded", hard=True, restarts=0, tolerance=1.0, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tb.DataWarning)  # states that are not used
+        few.fit(x[:2000])
+    hmm = tb.HiddenMarkovModel(2, "gaussian", topology="left-to-right", restarts=0, random_state=0)
+    hmm.fit(np.array([0.0, 0.1, 9.0, 9.1, 9.0])).log_likelihood(np.array([9.0, 1e9, 0.0]))
+    umbrella = tb.DynamicBayesianNetwork(
+        {"R": [0, 1], "U": [0, 1]}, first={"R": [0.5, 0.5]}, arcs=[("R[t-1]", "R"), ("R", "U")],
+        cpts={"R": [[0.7, 0.3], [0.3, 0.7]], "U": [[0.9, 0.1], [0.2, 0.8]]})  # fmt: skip
+    umbrella.smooth_proba({"U": x % 2}, "R")
 
 
 def read_texts() -> None:

@@ -180,9 +180,17 @@ class _Ready(NamedTuple):
         return self.frames.rows[first:stop], self.steps[first:stop]
 
 
+def _as_kernels(array: np.ndarray, kind: Any = np.float64) -> np.ndarray:
+    """Return an array as kernels are compiled for it: contiguous and writable."""
+    return np.require(array, kind, ["C", "W"])
+
+
 def _prepared(chain: Chain, frames: Frames, n_jobs: int | None = None) -> _Ready:
     chain = with_few_arcs(chain)
-    steps = _NO_STEPS if frames.steps is None else frames.steps
+    chain = chain._replace(start=_as_kernels(chain.start), matrices=_as_kernels(chain.matrices))
+    steps = _NO_STEPS if frames.steps is None else _as_kernels(frames.steps, np.int64)
+    rows, offsets = _as_kernels(frames.rows, np.int64), _as_kernels(frames.offsets, np.int64)
+    frames = Frames(_as_kernels(frames.logs), rows, offsets, frames.steps)
     work = len(frames.rows) * (chain.matrices[0].size + len(chain.start)) if len(chain.matrices) else 0
     shares, largest = np.empty_like(frames.logs), np.empty(len(frames.logs))
 

@@ -19,6 +19,7 @@ W. Zucchini, I. L. MacDonald, R. Langrock (2016). Hidden Markov Models for Time 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from os import PathLike
@@ -279,7 +280,9 @@ class HiddenMarkovModel(Estimator):
         runs: list[Run] = []
         try:
             for i in range(restarts + 1):
-                first = before if before is not None and i == 0 else self._first(panel, data, n, rng, i)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", DataWarning)  # of starts, which say nothing about the result
+                    first = before if before is not None and i == 0 else self._first(panel, data, n, rng, i)
                 run = Run(first, data, is_hard=self.hard, tolerance=self.tolerance, n_jobs=self.n_jobs)
                 run.go(min(training.TRIAL, self.max_iterations) if restarts else self.max_iterations, report)
                 runs = sorted([*runs, run], key=lambda each: -each.objective)[: 1 + restarts // _STARTS_TO_A_FINAL]
@@ -302,6 +305,8 @@ class HiddenMarkovModel(Estimator):
                 "or tolerance.",
                 ConvergenceWarning,
             )
+        for message, category in run.told.items():
+            warn_user(message, category)
         unused = np.flatnonzero(run.by_state < 1e-6).tolist()
         if unused:
             warn_user(

@@ -19,6 +19,7 @@ D. Arthur, S. Vassilvitskii (2007). k-means++: the advantages of careful seeding
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -149,6 +150,7 @@ class Run:
     def __post_init__(self) -> None:
         self.began, self.converged, self.note = perf_counter(), False, ""
         self.trace: list[FitStep] = []
+        self.told: dict[str, type[Warning]] = {}
         self.best: Model | None = None
         self._expect()
 
@@ -158,7 +160,13 @@ class Run:
         return self.trace[-1].objective
 
     def go(self, max_iterations: int, report: Report | None = None) -> None:
-        """Iterate until convergence, or until there are ``max_iterations`` in all."""
+        """Iterate until convergence, or until there are ``max_iterations`` in all; keep warnings in ``told``."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self._iterate(max_iterations, report)
+        self.told |= {str(each.message): each.category for each in caught}
+
+    def _iterate(self, max_iterations: int, report: Report | None) -> None:
         while not self.converged and not self.note and len(self.trace) <= max_iterations:
             before, model = self.objective, self.model
             found = self._found

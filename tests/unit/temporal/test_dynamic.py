@@ -227,9 +227,26 @@ class TestQuestions:
             net.smooth([[{}], [{}, {"Rain": "no"}, {"Umbrella": "yes"}]], "Rain")
         assert net.log_probability([{}, {"Rain": "no"}, {"Umbrella": "yes"}]) == -math.inf
 
+    @pytest.mark.parametrize("stay", [[[0.9, 0.1], [0.2, 0.8]], [[1.0, 0.0], [0.0, 1.0]]])
+    def test_three_hundred_sensors_do_not_underflow(self, stay):
+        sensors = [f"y{i}" for i in range(300)]
+        net = DynamicBayesianNetwork(
+            {name: [0, 1] for name in ["s", *sensors]}, first={"s": [0.5, 0.5]},
+            arcs=[("s[t-1]", "s"), *(("s", y) for y in sensors)],
+            cpts={"s": stay, **{y: [[0.99, 0.01], [0.01, 0.99]] for y in sensors}},
+        )  # fmt: skip
+        given = [{"s": 0}, dict.fromkeys(sensors, 1), dict.fromkeys(sensors[:250], 0)]
+        wanted = net.unrolled(3).log_probability(unrolled_evidence(given))
+        assert net.log_probability(given) == pytest.approx(wanted, rel=1e-12)
+        states = [0, 1, 0] if stay[0][1] else [0, 0, 0]
+        assert net.most_probable(given)["s"] == states
+        np.testing.assert_allclose(net.smooth(given, "s").array[range(3), states], 1.0, rtol=1e-12)
+
     def test_nothing_observed_and_no_slices(self):
         net = umbrella()
         assert len(net.filter([], "Rain")) == 0
+        assert repr(net.filter({"Umbrella": []}, "Rain")).startswith("Rain in 0 slices")
+        assert [len(each) for each in net.smooth([[], carried("u"), []], "Rain")] == [0, 1, 0]
         assert net.log_likelihood([]).tolist() == [0.0]
         assert net.predict(None, "Rain")[0]["yes"] == 0.5
 

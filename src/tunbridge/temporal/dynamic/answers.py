@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
@@ -99,7 +100,7 @@ class SlicePosteriors(Sequence[Any]):
     def _table(self, most: int | None = None) -> tuple[list[str], list[list[Any]]]:
         """Return a header and a line for each slice."""
         header = ["mean", "std"] if self.variables[0].is_continuous else list(map(_key_text, self._keys()))
-        lines = self.array[:most].reshape(len(self.array[:most]), -1).copy()
+        lines = self.array[:most].reshape(-1, math.prod(self.array.shape[1:])).copy()
         if self.variables[0].is_continuous:
             lines[:, 1] = np.sqrt(np.maximum(lines[:, 1], 0.0))
         return ["slice", *header], [[self.start + t, *line] for t, line in enumerate(lines.tolist())]

@@ -27,6 +27,7 @@ CASE = -1
 
 _PIECE = 2**21  # entries of the largest product of a piece of the cases
 _NAIVE = 2**15  # entries below which finding an order for einsum costs more than it saves
+_MOST_FACTORS = 12  # NumPy takes 32 or 64 operands, and their product may be small
 _COPIES = 3.0  # a product, what it is made of, and its sum
 WAYS_OUT = "method='boyen-koller' approximates with small tables, method='particle' by sampling."
 
@@ -54,14 +55,22 @@ def elimination(scopes: frozenset[frozenset[int]], keep: frozenset[int], sizes: 
     >>> elimination(frozenset({frozenset({0, 1}), frozenset({1, 2})}), frozenset({0}), (2, 3, 4))
     Elimination(order=(2, 1), largest=12)
     """
-    alive, order, largest = set(scopes), [], _size(keep, sizes)
-    waiting = {v for scope in alive for v in scope} - keep
-    while waiting:
-        joined = {v: frozenset().union(*(s for s in alive if v in s)) for v in sorted(waiting)}
-        best = min(joined, key=lambda v: _size(joined[v], sizes))
-        largest = max(largest, _size(joined[best], sizes))
-        alive = {s for s in alive if best not in s} | {joined[best] - {best}}
-        waiting.discard(best)
+    order, largest = [], _size(keep, sizes)
+    having: dict[int, set[frozenset[int]]] = {}
+    for scope in scopes:
+        for v in scope:
+            having.setdefault(v, set()).add(scope)
+    joined = {v: frozenset().union(*having[v]) for v in sorted(having) if v not in keep}
+    costs = {v: _size(joined[v], sizes) for v in joined}
+    while costs:
+        best = min(costs, key=costs.__getitem__)
+        made, gone = joined[best] - {best}, having.pop(best)
+        largest = max(largest, costs.pop(best))
+        for v in made:
+            having[v] = (having[v] - gone) | {made}
+        for v in made - keep:
+            joined[v] = frozenset().union(*having[v])
+            costs[v] = _size(joined[v], sizes)
         order.append(best)
     return Elimination(tuple(order), largest)
 
@@ -101,10 +110,10 @@ def contract(
     logs, left = np.zeros(n_cases), list(factors)
     for v in plan.order:
         bucket = [f for f in left if v in f.axes]
-        made = _product(bucket, v, maximise)
+        made = _product(_folded(bucket, logs), v, maximise)
         left = [f for f in left if v not in f.axes]
         left.append(_rescaled(made, logs) if CASE in made.axes else made)
-    whole = _product([*left, *_ones(left, keep, sizes, n_cases)], None, False)
+    whole = _product(_folded([*left, *_ones(left, keep, sizes, n_cases)], logs), None, False)
     last = _rescaled(Factor(whole.axes, whole.array), logs)
     order = [last.axes.index(v) for v in (CASE, *keep)]
     return last.array.transpose(order), logs
@@ -115,6 +124,14 @@ def _ones(left: Sequence[Factor], keep: Sequence[int], sizes: tuple[int, ...], n
     known = {axis for f in left for axis in f.axes}
     lengths = {CASE: n_cases, **{v: sizes[v] for v in keep}}
     return [Factor((axis,), np.ones(n)) for axis, n in lengths.items() if axis not in known]
+
+
+def _folded(bucket: list[Factor], logs: np.ndarray) -> list[Factor]:
+    """Return factors with the same product, few enough to be multiplied at once."""
+    while len(bucket) > _MOST_FACTORS:
+        made = _product(bucket[:_MOST_FACTORS], None, False)
+        bucket = [*bucket[_MOST_FACTORS:], _rescaled(made, logs) if CASE in made.axes else made]
+    return bucket
 
 
 def _product(bucket: Sequence[Factor], without: int | None, maximise: bool) -> Factor:

@@ -93,6 +93,32 @@ class SliceModel:
         """The number of states of each variable of the interface."""
         return tuple(self.sizes[a] for a in self.after)
 
+    @cached_property
+    def parts(self) -> tuple[list[Family], list[Family]]:
+        """The tables that join two interfaces, and those that the interface of the slice separates from the past."""
+        return _parts(self)
+
+    @cached_property
+    def components(self) -> list[list[Family]]:
+        """The emitted tables in groups that the interface of their slice makes independent."""
+        left, found = list(self.parts[1]), []
+        while left:
+            group, reached = [left.pop(0)], set[int]()
+            while True:
+                reached |= {a for f in group for a in f.factor.axes} - set(self.after)
+                near = [f for f in left if reached & set(f.factor.axes)]
+                if not near:
+                    break
+                group += near
+                left = [f for f in left if not any(f is g for g in near)]
+            found.append(group)
+        return found
+
+    @cached_property
+    def emitted(self) -> set[int]:
+        """The variables that the interface of their slice separates from the past, and that interface."""
+        return {f.variable for f in self.parts[1]} | set(self.after)
+
     def everything(self) -> tuple[Cluster, ...]:
         """Return the whole interface as one cluster."""
         return (tuple(range(len(self.after))),)
@@ -360,12 +386,31 @@ def joint(model: SliceModel, found: Findings, made: Messages, keep: Sequence[int
         if set(keep) <= set(own):
             return _marginal(array[at] if made.rho is None else _times(array, made.rho, made, c, at), own, keep)
     rows = found.rows[at]
+    if not is_first and len(made.clusters) == 1 and set(keep) <= model.emitted:
+        return _emitted(model, found, made, keep, at)
     factors = model.starting(found, rows) if is_first else model.following(found, rows)
     if not is_first:
         factors += message_factors(model.before, made.clusters, [a[at - 1] for a in made.alpha])
     if made.rho is not None:
         factors += message_factors(model.after, made.clusters, [r[at] for r in made.rho])
     table, _ = model.run(factors, keep, len(at))
+    return _normalised(table)
+
+
+def _emitted(model: SliceModel, found: Findings, made: Messages, keep: Sequence[int], at: np.ndarray) -> np.ndarray:
+    """Return the distribution of variables that the interface of their slice separates from the past.
+
+    P(x | e_0 … e_T) = Σ_i γ(i) P(x, e | i) / P(e | i), with e what was found about these variables.
+    """
+    whole = made.clusters[0]
+    alpha = made.alpha[0]
+    gamma = alpha[at] if made.rho is None else _times(alpha, made.rho, made, whole, at)
+    near = [families for families in model.components if any(f.variable in keep for f in families)]
+    factors = model.factors([f for families in near for f in families], found, found.rows[at])
+    likelihood, _ = model.run(factors, model.after, len(at))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weight = np.where(gamma > 0.0, gamma / likelihood, 0.0)
+    table, _ = model.run([*factors, *message_factors(model.after, made.clusters, [weight])], keep, len(at))
     return _normalised(table)
 
 
@@ -410,7 +455,7 @@ def as_chain(model: SliceModel, found: Findings, *, maximise: bool = False) -> A
     k = model.n_states
     if k > _MOST_STATES:
         return None
-    inside, outside = _parts(model)
+    inside, outside = model.parts
     is_first = np.zeros(found.n_slices, bool)
     is_first[found.offsets[:-1][np.diff(found.offsets) > 0]] = True
     later_rows = found.rows[~is_first]
@@ -421,15 +466,15 @@ def as_chain(model: SliceModel, found: Findings, *, maximise: bool = False) -> A
         return None
     starts, start_of = compact(found.rows[is_first], len(found.logs))
     matrices, by_step = _matrices(model, found, inside, steps, maximise)
-    shares, by_seen = _emissions(model, found, outside, seen, maximise)
+    emitted = _emissions(model, found, seen, maximise)
     begin, by_start = model.run(model.starting(found, starts), model.after, len(starts), maximise=maximise)
     with np.errstate(divide="ignore"):
-        logs = np.log(np.concatenate([begin.reshape(-1, k), shares.reshape(-1, k)]))
+        logs = np.concatenate([np.log(begin.reshape(-1, k)), emitted])
     rows, which = np.zeros(found.n_slices, np.int64), np.zeros(found.n_slices, np.int64)
     rows[is_first], rows[~is_first], which[~is_first] = start_of, len(starts) + seen_of, step_of
     taken = found.logs[found.rows]
     taken[is_first] += by_start[start_of]
-    taken[~is_first] += by_step[step_of] + by_seen[seen_of]
+    taken[~is_first] += by_step[step_of]
     total = np.append(0.0, np.cumsum(taken))[found.offsets]
     frames = Frames(np.ascontiguousarray(logs), rows, found.offsets, None if len(steps) == 1 else which)
     return AsChain(Chain(np.ones(k), np.ascontiguousarray(matrices)), frames, np.diff(total))
@@ -484,14 +529,20 @@ def _matrices(
     return made[0].reshape(len(rows), model.n_states, model.n_states), made[1]
 
 
-def _emissions(
-    model: SliceModel, found: Findings, outside: list[Family], rows: np.ndarray, maximise: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the likelihood of the findings about the rest of the slice in each state of its interface."""
-    factors = model.factors(outside, found, rows)
-    rest = set(model.after) - {f.variable for f in outside}
-    factors += [Factor((CASE, v), found.likelihoods[v][rows]) for v in sorted(rest) if v in found.likelihoods]
-    return model.run(factors, model.after, len(rows), maximise=maximise)
+def _emissions(model: SliceModel, found: Findings, rows: np.ndarray, maximise: bool) -> np.ndarray:
+    """Return the log-likelihood of the findings about the rest of the slice in each state of its interface."""
+    logs = np.zeros((len(rows), *model.shape))
+    rest = set(model.after) - {f.variable for f in model.parts[1]}
+    parts = [model.factors(families, found, rows) for families in model.components]
+    parts += [[Factor((CASE, v), found.likelihoods[v][rows])] for v in sorted(rest) if v in found.likelihoods]
+    for factors in parts:
+        known = {a for f in factors for a in f.axes}
+        keep = [a for a in model.after if a in known]
+        table, scale = model.run(factors, keep, len(rows), maximise=maximise)
+        with np.errstate(divide="ignore"):
+            wide = np.log(table).reshape(-1, *(model.sizes[a] if a in known else 1 for a in model.after))
+        logs += wide + scale.reshape(-1, *[1] * len(model.after))
+    return logs.reshape(len(rows), model.n_states)
 
 
 def _chained(model: SliceModel, found: Findings, made: AsChain, smooth: bool) -> Messages:
@@ -550,20 +601,42 @@ def _decoded(
 ) -> np.ndarray:
     """Return the most probable codes of slices, weighted by messages on both sides; also of what comes before them.
 
-    One variable after another is maximised and then fixed.
+    One variable after another is maximised, those of the interface first, and then fixed: what it separates is apart.
     """
-    rows = found.rows[at]
+    rows, n = found.rows[at], model.names.n_categorical
     factors = model.starting(found, rows) if is_first else model.following(found, rows)
     factors += message_factors(model.after, model.everything(), [after])
     if not is_first:
         factors += message_factors(model.before, model.everything(), [before])
-    wanted = [*range(model.names.n_categorical), *(() if is_first else model.before)]
+    wanted = [*range(n), *(() if is_first else model.before)]
     codes = np.empty((len(at), len(wanted)), np.int64)
-    for n, v in enumerate(wanted):
-        best, _ = model.run(factors, [v], len(at), maximise=True)
-        codes[:, n] = best.argmax(axis=1)
-        factors.append(Factor((CASE, v), (codes[:, n, None] == np.arange(model.sizes[v])).astype(float)))
+    interface = {*model.after, *model.before}
+    for v in sorted(wanted, key=lambda v: v not in interface):
+        best, _ = model.run(_connected(factors, v), [v], len(at), maximise=True)
+        codes[:, wanted.index(v)] = chosen = best.argmax(axis=1)
+        factors = [_fixed(f, v, chosen) if v in f.axes else f for f in factors]
     return codes
+
+
+def _connected(factors: Sequence[Factor], v: int) -> list[Factor]:
+    """Return the factors that share variables with v, with those, and so on."""
+    reached, found, left = {v}, list[Factor](), list(factors)
+    while near := [f for f in left if reached & set(f.axes)]:
+        found += near
+        reached |= {a for f in near for a in f.axes} - {CASE}
+        left = [f for f in left if not any(f is g for g in near)]
+    return found
+
+
+def _fixed(factor: Factor, v: int, codes: np.ndarray) -> Factor:
+    """Return a factor with a variable fixed, in each case at its code."""
+    if factor.axes[0] == CASE:
+        place = factor.axes.index(v)
+        index = codes.reshape(-1, *[1] * (factor.array.ndim - 1))
+        array = np.take_along_axis(factor.array, index, axis=place).squeeze(place)
+        return Factor(tuple(a for a in factor.axes if a != v), array)
+    array = np.moveaxis(np.take(factor.array, codes, axis=factor.axes.index(v)), factor.axes.index(v), 0)
+    return Factor((CASE, *(a for a in factor.axes if a != v)), array)
 
 
 def _most_probable_by_tensors(model: SliceModel, found: Findings) -> tuple[np.ndarray, np.ndarray]:

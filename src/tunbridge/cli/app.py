@@ -36,7 +36,7 @@ _GROUPS = {
     "network": "Bayesian networks: learn, fit, query, sample.",
     "text": "Text classifiers.",
     "sequence": "Sequence classifiers.",
-    "hmm": "Hidden Markov models of sequences: learn, decode, forecast, sample.",
+    "hmm": "Hidden Markov models: learn, decode, forecast, sample.",
 }
 _ALSO = {"train": "learn", "info": "describe", "summary": "describe", "classify": "predict", "score": "evaluate"}
 _MEANT = {

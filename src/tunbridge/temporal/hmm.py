@@ -63,6 +63,7 @@ from tunbridge.temporal.emissions import FAMILIES, Categorical, Emission, Gaussi
 from tunbridge.temporal.files import content_of, read_into
 from tunbridge.temporal.panel import Layout, Panel, frame_column, read_panel
 from tunbridge.temporal.streams import StateStream
+from tunbridge.temporal.summary import summary_html, summary_text
 from tunbridge.temporal.training import Model, Observed, Run
 
 Emissions = str | Emission | Mapping[str, Any]
@@ -646,7 +647,7 @@ class HiddenMarkovModel(Estimator):
     @property
     def _log_likelihood(self) -> float:
         if not hasattr(self, "log_likelihood_"):
-            raise DataError("bic_ and aic_ must have a model that was fitted; this one has given parameters.")
+            raise AttributeError("bic_ and aic_ must have a model that was fitted; this one has given parameters.")
         return float(self.log_likelihood_)
 
     @property
@@ -898,6 +899,57 @@ class HiddenMarkovModel(Estimator):
             Its ``model`` is the best one.
         """
         return choose_states(self, X, candidates, criterion, n_folds)
+
+    # What was learned, in words
+
+    @at_once
+    def describe(self, *, most: int | None = 30) -> str:
+        r"""Return what was learned, as text: the states, what they emit, and how they follow each other.
+
+        Of each state: its share of the time in the long run, how many steps it lasts on average, and the most probable
+        symbols or the mean and the standard deviation of each number.
+
+        Parameters
+        ----------
+        most : int or None
+            The number of states to list; None for all.
+
+        Examples
+        --------
+        >>> import tunbridge as tb
+        >>> weather = tb.HiddenMarkovModel.from_parameters(
+        ...     [0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]],
+        ...     symbols=["umbrella", "none"], states=["rain", "dry"])
+        >>> print(weather.describe())
+        HiddenMarkovModel, 2 states, categorical emissions, of given parameters
+        observed   'x'
+        first      rain 0.5, dry 0.5
+        <BLANKLINE>
+        state   share  duration  observations
+        rain   50.0 %      3.33  umbrella 0.9, none 0.1
+        dry    50.0 %      3.33  none 0.8, umbrella 0.2
+        <BLANKLINE>
+        from \ to   rain    dry
+        rain       0.700  0.300
+        dry        0.300  0.700
+        """
+        check_fitted(self)
+        return summary_text(self, most)
+
+    def __str__(self) -> str:
+        return self.describe() if self.__sklearn_is_fitted__() else repr(self)
+
+    @property
+    def _repr_html_(self) -> Any:
+        """The page that a notebook shows: scikit-learn's, and once fitted the summary below it."""
+        theirs = super()._repr_html_
+        return (lambda: theirs() + summary_html(self)) if self.__sklearn_is_fitted__() else theirs
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        found: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if self.__sklearn_is_fitted__() and "text/html" in found:
+            found["text/html"] += summary_html(self)
+        return found
 
     # Files
 

@@ -75,7 +75,7 @@ def _pictures() -> dict[str, bytes]:
     donors, others = (_listed("sequences.md", name) for name in ("donors", "others"))
     sites = tb.SequenceClassifier("position", order=0, alphabet="ACGT")
     sites.fit(donors + others, ["donor"] * len(donors) + ["other"] * len(others))
-    quakes = [int(n) for n in _defined("hidden-markov-models.md", "quakes").split()]
+    quakes = tb.datasets.earthquakes()["count"]
     hmm = tb.HiddenMarkovModel(3, "poisson", random_state=0).fit(quakes)
     return {
         "hmm-states": _svg(tb.plots.states(hmm, quakes)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,6 +134,8 @@ def _observations(axes: Axes, hmm: HiddenMarkovModel, j: int, at: np.ndarray, x:
 
 def _one(hmm: HiddenMarkovModel, X: Any, sequence: Any) -> Panel:
     """Return one of the sequences, its steps in their order."""
+    if not hasattr(hmm, "state_names_"):
+        raise DataError(f"the first argument must be a fitted hidden Markov model; got {shortened(repr(hmm))}.")
     panel = hmm._read(X)
     keys = list(panel.keys)
     if sequence is None and panel.n_sequences != 1:
@@ -287,8 +290,8 @@ def forecast(
         The result of :meth:`HiddenMarkovModel.forecast`.
     ax : matplotlib Axes, optional
         Where to draw; default: a new figure.
-    history : array-like, optional
-        The last values of the column before the forecast.
+    history : array-like or frame, optional
+        The last values before the forecast, or a frame that has them in the column of the same name.
     column : str, optional
         The column; default: the first number, or the first column.
 
@@ -307,6 +310,8 @@ def forecast(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['observed', 'mean', '50 %', '80 %', '95 %']
     """
+    if not hasattr(forecast, "draws") and not isinstance(forecast, list):
+        raise DataError(f"forecast must be the result of hmm.forecast(x, steps); got {shortened(repr(forecast))}.")
     if isinstance(forecast, list):
         raise DataError(
             f"forecast must be that of one sequence; got {counted(len(forecast), 'forecast')}. Draw one of them."
@@ -330,7 +335,11 @@ def forecast(
 def _fan(axes: Axes, forecast: Forecast, column: str, ahead: np.ndarray, history: ArrayLike | None) -> None:
     if history is not None:
         try:
-            past = np.asarray(history, np.float64).reshape(-1)
+            with suppress(TypeError, KeyError, IndexError, ValueError):  # a frame, a record of columns
+                history = history[column]  # type: ignore[index]
+            past = np.asarray(history, np.float64)
+            if past.ndim != 1:
+                raise ValueError("several columns")
         except (TypeError, ValueError):
             raise DataError(f"history must be numbers; got {shortened(repr(history))}.", parameter="history") from None
         axes.plot(np.arange(1 - len(past), 1), past, color=NEUTRAL, linewidth=1.0, marker=".", label="observed")

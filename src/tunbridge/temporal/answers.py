@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from tunbridge._core.check import check_choice, check_integer, check_number, did_you_mean, listed
+from tunbridge._core.check import check_choice, check_integer, check_number, did_you_mean, listed, warn_user
 from tunbridge._core.grid import data_frame, grid_lines, html_grid, plain_number, probability_text, text_grid
 from tunbridge._core.seeds import entropy_of
 from tunbridge.classifiers._estimator import unfitted_copy
 from tunbridge.data import State, Table, Variable
 from tunbridge.data.columns import Column, column_to_arrow
 from tunbridge.data.table import natural_type
-from tunbridge.errors import DataError
+from tunbridge.errors import DataError, DataWarning
 from tunbridge.temporal import chain as chains
 from tunbridge.temporal.chain import Chain, Frames
 from tunbridge.temporal.panel import Panel, read_panel
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 N_FUTURES = 4000
 _SHOWN = 20
-CRITERIA = ("bic", "icl", "held-out")
+CRITERIA = ("bic", "aic", "icl", "held-out")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,7 +89,7 @@ class Forecast:
     means : mapping of str to ndarray of shape (n_steps,)
         The expected value of each number.
     draws : ndarray of shape (n_draws, n_steps, n_columns)
-        Simulated futures, which :meth:`quantile` uses.
+        Values drawn for each step, of which :meth:`quantile` takes quantiles: 4 000, with a fixed seed.
     """
 
     states: np.ndarray
@@ -181,15 +182,20 @@ def forecast_of(
         last = chain.start / chain.start.sum() if last is None else chains.stepped(chain, last)
         ahead.append(last)
     states = np.stack(ahead)
-    offsets = np.arange(n_draws + 1) * steps
-    paths = chains.simulated_paths(chain._replace(start=ahead[0]), offsets, rng)
-    ties = model.ties[model.dynamics.states]
+    ties, emission = model.ties[model.dynamics.states], cast(Any, model.emission)
     if lags := int(getattr(model.emission, "lags", 0)):
         earlier = panel.values()[stop - lags : stop] if stop - first >= lags else None
-        emission: Any = model.emission
+        offsets = np.arange(n_draws + 1) * steps
+        paths = chains.simulated_paths(chain._replace(start=ahead[0]), offsets, rng)
         draws = np.stack([emission.sample(ties[p], rng, earlier) for p in paths.reshape(n_draws, steps)])
     else:
-        draws = np.asarray(model.emission.sample(ties[paths], rng)).reshape(n_draws, steps, -1)
+        even = (
+            np.arange(n_draws) + 0.5
+        ) / n_draws  # each state its share of the draws; a step's do not depend on others
+        drawn = [np.minimum(np.searchsorted(np.cumsum(p), even), len(p) - 1) for p in states]
+        seeds = (np.random.default_rng([seed, t]) for t in range(steps))
+        own = zip(drawn, seeds, strict=True)
+        draws = np.stack([np.asarray(emission.sample(ties[z], step)) for z, step in own], axis=1)
     expected = getattr(model.emission, "expected", None)
     by_tie = states @ np.eye(int(ties.max()) + 1)[ties]
     probabilities, means = {}, {}
@@ -271,7 +277,7 @@ class StepExplanation:
     def _rows(self) -> list[list[str]]:
         return [
             [str(s.step), s.observed, str(s.state), probability_text(s.probability), str(s.against),
-             *(f"{w:+.2f}" for w in (s.past, s.now, s.future))]
+             *(f"{w:+.2f}".replace("inf", "∞") for w in (s.past, s.now, s.future))]
             for s in self.steps
         ]  # fmt: skip
 
@@ -306,7 +312,7 @@ def explained(
             now = np.log(seen[i]) - np.log(seen[j]) - past
             future = np.log(own[i]) - np.log(own[j]) - past - now
         values = ", ".join(observed_text(c, t) for c in panel.table)
-        weights = [float(np.nan_to_num(w, nan=0.0)) for w in (past, now, future)]
+        weights = [0.0 if np.isnan(w) else float(w) for w in (past, now, future)]
         rows.append(_Step(t, values, names[i], float(own[i]), names[j], *weights))
     return StepExplanation(tuple(rows))
 
@@ -345,12 +351,16 @@ class StatesChoice:
         Their criterion; larger is better.
     n_states : int
         The number with the largest; of equal ones the smallest.
+    marks : mapping of int to str
+        What is wrong with some of the models, which are not chosen if another one can be: a state with a variance
+        near 0 has a likelihood without bound.
     """
 
     criterion: str
     models: Mapping[int, HiddenMarkovModel]
     scores: Mapping[int, float]
     n_states: int
+    marks: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def model(self) -> HiddenMarkovModel:
@@ -365,12 +375,16 @@ class StatesChoice:
 
     def _rows(self) -> list[list[object]]:
         return [
-            [n, f"{m.log_likelihood_:.2f}", m.n_parameters_, f"{self.scores[n]:.2f}", "*" if n == self.n_states else ""]
+            [n, f"{m.log_likelihood_:.2f}", m.n_parameters_, f"{self.scores[n]:.2f}", self._mark(n)]
             for n, m in self.models.items()
         ]
 
+    def _mark(self, n: int) -> str:
+        is_last = n == self.n_states == max(self.models) > min(self.models)
+        return ("* (the most that were tried)" if is_last else "*") if n == self.n_states else self.marks.get(n, "")
+
     def _header(self) -> list[str]:
-        titles = {"bic": "BIC", "icl": "ICL", "held-out": "held-out"}
+        titles = {"aic": "AIC", "bic": "BIC", "icl": "ICL", "held-out": "held-out"}
         return ["states", "log-likelihood", "parameters", titles[self.criterion], ""]
 
     def __repr__(self) -> str:
@@ -385,6 +399,9 @@ def choose_states(
 ) -> StatesChoice:
     """Return models with several numbers of states, compared by a criterion."""
     check_choice("criterion", criterion, CRITERIA)
+    if isinstance(candidates, str) or not isinstance(candidates, Iterable):
+        rule = "candidates must be numbers of states, as in range(1, 7)"
+        raise DataError(f"{rule}; got {candidates!r}.", parameter="candidates")
     given = list(candidates)
     for n in given:
         check_integer("a number of states", n, low=1)
@@ -395,14 +412,27 @@ def choose_states(
     if criterion == "held-out" and panel.n_sequences < 2:
         raise DataError("criterion 'held-out' must have several sequences; got 1. Use 'bic', or cut it into parts.")
     entropy, models, scores = entropy_of(hmm.random_state), {}, {}
+    degenerate: set[int] = set()
     for n in numbers:
-        models[n] = _with_states(hmm, n, entropy).fit(panel)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            models[n] = _with_states(hmm, n, entropy).fit(panel)
+        if any("floor" in str(each.message) for each in caught):
+            degenerate.add(n)
+        for each in caught:
+            if n not in degenerate and not issubclass(each.category, DataWarning):
+                warn_user(f"{n} states: {each.message}", each.category)
         if criterion == "held-out":
             scores[n] = _held_out(hmm, n, entropy, panel, n_folds)
         else:
-            scores[n] = models[n].bic_ - (_entropy(models[n], panel) if criterion == "icl" else 0.0)
-    best = max(numbers, key=lambda n: (scores[n], -n))
-    return StatesChoice(criterion, MappingProxyType(models), MappingProxyType(scores), best)
+            scores[n] = (
+                models[n].aic_
+                if criterion == "aic"
+                else models[n].bic_ - (_entropy(models[n], panel) if criterion == "icl" else 0.0)
+            )
+    best = max(numbers, key=lambda n: (n not in degenerate, scores[n], -n))
+    marks = MappingProxyType(dict.fromkeys(degenerate, "a variance near 0"))
+    return StatesChoice(criterion, MappingProxyType(models), MappingProxyType(scores), best, marks)
 
 
 def _with_states(hmm: HiddenMarkovModel, n: int, entropy: int) -> HiddenMarkovModel:

@@ -68,6 +68,7 @@ def content_of(hmm: Any) -> dict[str, Any]:
         "ties": model.ties,
         "log_likelihood": getattr(hmm, "log_likelihood_", None),
         "n_steps": getattr(hmm, "n_steps_", None),
+        "occupation": getattr(hmm, "occupation_", None),
         "converged": bool(hmm.converged_),
         "durations": _durations_content(model.dynamics),
         "posterior": _posterior_content(getattr(hmm, "posterior_", None)),
@@ -155,5 +156,9 @@ def read_into(cls: type[H], content: Mapping[str, Any]) -> H:
     hmm._check_emission()
     if content.get("posterior") is not None:
         hmm.posterior_ = _posterior_of(content["posterior"], hmm)
+    if (occupation := content.get("occupation")) is not None:
+        if not isinstance(occupation, np.ndarray) or occupation.shape != (n,):
+            raise ValueError(f"occupation must have the shape {(n,)}")
+        hmm.occupation_ = occupation
     made: H = hmm
     return made

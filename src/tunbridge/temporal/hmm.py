@@ -114,8 +114,8 @@ class HiddenMarkovModel(Estimator):
         The columns of a frame that name the sequence and give the time.
     columns : list of str, optional
         The observed columns of a frame; default: all others.
-    time_unit : float, optional
-        The time between two steps; default: found from the data.
+    time_unit : float or str, optional
+        The time between two steps, as a number or, of dates, a text such as ``"1d"``; default: found from the data.
     random_state : int, Generator or None
         Random seed of the starts.
     n_jobs : int, optional
@@ -155,6 +155,8 @@ class HiddenMarkovModel(Estimator):
         ln P(x) of the training sequences, weighted.
     trace_ : tuple of FitStep
         The iterations of the best start.
+    occupation_ : ndarray of shape (n_states,)
+        The expected share of the training steps in each state.
     converged_ : bool
         Whether it converged within ``max_iterations``.
     durations_ : ndarray of shape (n_states, max_duration)
@@ -208,8 +210,8 @@ class HiddenMarkovModel(Estimator):
     warm_start: bool = False
     sequence: str | None = None
     time: str | None = None
-    columns: Sequence[str] | None = None
-    time_unit: float | None = None
+    columns: Sequence[str] | str | None = None
+    time_unit: float | str | None = None
     random_state: RandomState = None
     n_jobs: int | None = None
     progress: Progress = None
@@ -369,7 +371,13 @@ class HiddenMarkovModel(Estimator):
         self.state_names_, self.variables_ = names, panel.table.variables
         self.time_unit_, self.n_steps_ = panel.time_unit, run.data.weight
         self.log_likelihood_, self.trace_ = run.trace[-1].log_likelihood, tuple(run.trace)
-        self.converged_ = run.converged
+        self.converged_, self.occupation_ = run.converged, self._occupation(run)
+
+    def _occupation(self, run: Run) -> np.ndarray:
+        """Return the expected share of the steps in each state."""
+        found = run.by_state / max(float(run.by_state.sum()), 1e-300)
+        same = self.model_.dynamics is run.model.dynamics
+        return found if same else found[self._order]
 
     def _ordered(self, run: Run, numbers: Sequence[bool]) -> Model:
         """Return the parameters with states ordered by their mean of the first number, where any order will do."""
@@ -380,7 +388,7 @@ class HiddenMarkovModel(Estimator):
         column, weights = run.data.x[:, list(numbers).index(True)], run.by_row
         known = ~np.isnan(column)
         means = weights[known].T @ column[known] / np.maximum(weights[known].sum(axis=0), 1e-300)
-        order = np.argsort(means, kind="stable")
+        self._order = order = np.argsort(means, kind="stable")
         dynamics = run.model.dynamics.permuted(order)
         return run.model._replace(dynamics=dynamics, emission=run.model.emission.permuted(order))
 
@@ -887,10 +895,10 @@ class HiddenMarkovModel(Estimator):
             The sequences.
         candidates : iterable of int
             The numbers of states to try.
-        criterion : {"bic", "icl", "held-out"}
-            ``"bic"``: ln P(x) − ½ d ln n. ``"icl"``: the same less the entropy of the states given the data, which
-            prefers states that are well apart. ``"held-out"``: ln P of sequences that were left out; needs several
-            sequences.
+        criterion : {"bic", "aic", "icl", "held-out"}
+            ``"bic"``: ln P(x) − ½ d ln n. ``"aic"``: ln P(x) − d. ``"icl"``: BIC less the entropy of the states given
+            the data, which prefers states that are well apart. ``"held-out"``: ln P of sequences that were left out;
+            needs several sequences.
         n_folds : int
             The number of cross-validation folds for ``"held-out"``.
 

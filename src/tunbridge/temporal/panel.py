@@ -11,6 +11,7 @@ ones are regular), otherwise the greatest common divisor of integer distances.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,12 +21,14 @@ import pyarrow as pa
 
 from tunbridge._core.check import as_list, check_number, did_you_mean, listed, shortened, warn_user
 from tunbridge.data import Kind, Table, Variable, as_table, encode
+from tunbridge.data.arrow import is_pandas
 from tunbridge.data.frames import frame_columns
 from tunbridge.data.table import warn_unseen
 from tunbridge.errors import DataError, DataWarning
 
 _SAMPLE = 4096  # rows that are looked at to see whether rows repeat
 _ABOUT = 0.15  # of the median distance of times, by which a distance may differ from a multiple of it
+_FAR = 24  # time units between steps from which a warning is given
 _FORMS = "an array, a text, a list of arrays or texts (one a sequence), or a frame"
 
 
@@ -96,16 +99,18 @@ class Panel:
     def aligned(self, what: str, values: Any) -> np.ndarray:
         """Return one value for each step, given as an array in the order of the rows or as a list by sequence."""
         if self.form == "list" and not isinstance(values, np.ndarray):
-            parts = [np.asarray(part, object) for part in values]
+            given = list(values) if isinstance(values, Iterable) else []
+            parts = [np.array(list(p) if isinstance(p, Iterable) else [p], object) for p in given]
             lengths = [len(part) for part in parts]
             if lengths != self.lengths.tolist():
                 raise DataError(
                     f"{what} must be as long as the sequences, {listed(self.lengths.tolist())}; got {listed(lengths)}."
                 )
             return np.concatenate(parts) if parts else np.empty(0, object)
-        if isinstance(values, str) or len(values) != self.table.n_rows:
-            got = repr(values) if isinstance(values, str) else f"{len(values)}"
-            raise DataError(f"{what} must have a value for each of the {self.table.n_rows} steps; got {got}.")
+        if self.form == "one" and isinstance(values, str):
+            values = list(values)
+        if not isinstance(values, Iterable) or isinstance(values, str) or len(list(values)) != self.table.n_rows:
+            raise DataError(_wrong_length(what, values, self.table.n_rows), parameter=what)
         flat = np.asarray(values, object)
         return flat if self.order is None else flat[self.order]
 
@@ -124,6 +129,16 @@ class Panel:
         )
 
 
+def _wrong_length(what: str, values: Any, n: int) -> str:
+    """Return the message for values that are not one for each step."""
+    found = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else None
+    got = repr(values) if found is None else str(len(found))
+    hint = ""
+    if found and all(isinstance(v, int | np.integer) for v in found) and sum(found) == n:
+        hint = " These look like lengths: give a list of sequences, np.split(X, np.cumsum(lengths)[:-1])."
+    return f"{what} must have a value for each of the {n} steps; got {got}.{hint}"
+
+
 @dataclass(frozen=True)
 class Layout:
     """Which columns of a frame are what.
@@ -140,8 +155,8 @@ class Layout:
 
     sequence: str | None = None
     time: str | None = None
-    columns: Sequence[str] | None = None
-    time_unit: float | None = None
+    columns: Sequence[str] | str | None = None
+    time_unit: float | str | None = None
 
 
 def read_panel(
@@ -190,8 +205,12 @@ def read_panel(
         return _of_parts([x], "one", kinds, variables)
     if (ragged := _ragged(x)) is not None:
         return _of_parts(ragged, "list", kinds, variables)
+    if is_pandas(x, "Series") or (hasattr(x, "to_numpy") and getattr(x, "ndim", 0) == 1):
+        return _of_parts([np.asarray(x.to_numpy())], "one", kinds, variables, name=getattr(x, "name", None))
     if isinstance(x, (list, tuple)) and not (x and all(isinstance(row, Mapping) for row in x)):
-        is_flat = bool(x) and all(_is_scalar(value) and not isinstance(value, str) for value in x)
+        is_flat = bool(x) and all(map(_is_scalar, x)) and not all(isinstance(value, str) for value in x)
+        if variables is None and x and all(isinstance(value, str) for value in x):
+            _warn_of_words(x)
         parts = [np.array(x, object)] if is_flat else [list(p) if isinstance(p, str) else p for p in x]
         return _of_parts(parts, "one" if is_flat else "list", kinds, variables)
     return _of_frame(x, layout, kinds, variables, set(ignored))
@@ -229,10 +248,22 @@ def _ragged(x: Any) -> list[Any] | None:
     return None
 
 
+def _warn_of_words(texts: Sequence[str]) -> None:
+    """Warn where texts look like the words of one sequence: short, and many of them equal."""
+    is_repeated = len(texts) > 4 and len(set(texts)) <= len(texts) // 2
+    if is_repeated and 1 < sum(map(len, texts)) / len(texts) < 12 and not any(" " in text for text in texts):
+        warn_user(
+            f"{len(texts)} texts are {len(texts)} sequences of characters. For one sequence of words write [words].",
+            DataWarning,
+        )
+
+
 # Arrays and lists
 
 
-def _of_parts(parts: Sequence[Any], form: str, kinds: Any, variables: Sequence[Variable] | None) -> Panel:
+def _of_parts(
+    parts: Sequence[Any], form: str, kinds: Any, variables: Sequence[Variable] | None, *, name: Any = None
+) -> Panel:
     """Return the panel of arrays, one a sequence."""
     arrays = [np.asarray(part) if len(part) else np.empty(0) for part in parts]
     widths = {array.shape[1] if array.ndim == 2 else 1 for array in arrays if len(array)}
@@ -246,7 +277,8 @@ def _of_parts(parts: Sequence[Any], form: str, kinds: Any, variables: Sequence[V
         whole = np.concatenate(filled)
         columns = {f"x{i}": _values(whole[:, i]) for i in range(whole.shape[1])}
     else:
-        columns = {"x": _values(np.concatenate([array.reshape(len(array)) for array in filled]))}
+        own = name if isinstance(name, str) and name else "x"
+        columns = {own: _values(np.concatenate([array.reshape(len(array)) for array in filled]))}
     if variables is not None:
         if len(variables) != len(columns) and filled:
             raise DataError(
@@ -280,6 +312,8 @@ def _of_frame(x: Any, layout: Layout, kinds: Any, variables: Sequence[Variable] 
     if isinstance(x, (bytes, int, float)) or x is None:
         raise DataError(f"sequences must be {_FORMS}; got {shortened(repr(x))}.")
     columns = frame_columns(x)
+    if isinstance(layout.columns, str):
+        layout = replace(layout, columns=[layout.columns])
     for name in (layout.sequence, layout.time, *(layout.columns or ())):
         if name is not None and name not in columns:
             raise DataError(f"the data must have a column {name!r}. {did_you_mean(name, columns)}")
@@ -302,7 +336,10 @@ def _of_frame(x: Any, layout: Layout, kinds: Any, variables: Sequence[Variable] 
     n = table.n_rows
     keys, group = _groups(columns, layout.sequence, n)
     times = None if layout.time is None else _times(columns, layout.time)
-    order = _sorted(group, times, layout, keys)
+    is_new = variables is None
+    if is_new and times is None and layout.columns is None:
+        _warn_of_times(table, layout)
+    order = _sorted(group, times, layout, keys, is_new)
     offsets = np.append(0, np.cumsum(np.bincount(group, minlength=len(keys)))).astype(np.int64)
     gaps, unit = (None, None) if times is None else _gaps(times[order], offsets, layout, keys)
     is_sorted = bool((order == np.arange(n)).all())
@@ -339,14 +376,30 @@ def _times(columns: Mapping[str, Any], name: str) -> np.ndarray:
     return times
 
 
-def _sorted(group: np.ndarray, times: np.ndarray | None, layout: Layout, keys: tuple[Any, ...]) -> np.ndarray:
+def _warn_of_times(table: Table, layout: Layout) -> None:
+    """Warn of a number that rises by the same amount in every row, and is observed."""
+    for column in table if table.n_rows > 7 and table.n_columns > 1 else ():
+        if column.variable.is_continuous:
+            steps = np.diff(column.values)
+            if steps[0] > 0 and (steps == steps[0]).all():
+                name = column.variable.name
+                warn_user(
+                    f"{name!r} rises by {steps[0]:g} in every row and is taken as an observation. If it is the time, "
+                    f"say time={name!r}.",
+                    DataWarning,
+                )
+
+
+def _sorted(
+    group: np.ndarray, times: np.ndarray | None, layout: Layout, keys: tuple[Any, ...], is_new: bool
+) -> np.ndarray:
     """Return the order of rows by sequence and time; refuse times that occur twice in a sequence."""
     if times is None:
         return np.argsort(group, kind="stable")
     order = np.lexsort((times, group))
     grouped = np.argsort(group, kind="stable")
-    if (order != grouped).any():
-        warn_user(f"The rows were sorted by {layout.time!r}; answers keep the order of the rows.", DataWarning)
+    if is_new and (order != grouped).any():
+        warn_user(f"The rows were put in the order of {layout.time!r}; answers keep the order given.", DataWarning)
     same = (np.diff(times[order]) == 0) & (np.diff(group[order]) == 0)
     if same.any():
         row = int(order[1:][same][0])
@@ -367,9 +420,9 @@ def _gaps(
     between[offsets[:-1][np.diff(offsets) > 0]] = False
     distances = np.diff(times, prepend=np.nan)[between]
     if not len(distances):
-        return None, layout.time_unit
+        return None, None if layout.time_unit is None else _seconds(layout.time_unit)
     if layout.time_unit is not None:
-        unit = check_number("time_unit", layout.time_unit, low=0)
+        unit = _seconds(layout.time_unit)
         if not unit > 0.0:
             raise DataError(f"time_unit must be above 0; got {layout.time_unit!r}.", parameter="time_unit")
     else:
@@ -381,9 +434,25 @@ def _gaps(
             f"the distances of {layout.time!r} must be multiples of a time unit; got {distances[worst]:g} with the "
             f"unit {unit:g}. Give time_unit=, round the times, or leave time= out for rows at regular times."
         )
+    if layout.time_unit is None and np.median(found) > _FAR:
+        warn_user(
+            f"The unit of {layout.time!r} is {unit:g}, by which steps are {np.median(found):g} apart (median). "
+            "Give time_unit=, or round the times.",
+            DataWarning,
+        )
     gaps = np.ones(len(times), np.int64)
     gaps[between] = found.astype(np.int64)
     return (None if (gaps == 1).all() else gaps), unit
+
+
+def _seconds(unit: float | str) -> float:
+    """Return a unit of time as a number; texts such as "1d" or "30min" are seconds, as dates are."""
+    if isinstance(unit, str):
+        found = re.fullmatch(r"\s*(\d*\.?\d+)?\s*(s|min|h|d|w)\s*", unit)
+        if found is None:
+            raise DataError(f'time_unit must be a number, or a text such as "1d" or "30min"; got {unit!r}.')
+        return float(found[1] or 1.0) * {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}[found[2]]
+    return check_number("time_unit", unit, low=0)
 
 
 def _unit(distances: np.ndarray) -> float:

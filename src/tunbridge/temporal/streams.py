@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tunbridge._core.check import check_integer, check_number
+from tunbridge._core.check import check_integer, check_number, counted, did_you_mean
+from tunbridge.data import as_table
 from tunbridge.errors import DataError, ImpossibleEvidenceError
 from tunbridge.learning.arriving.drift import cusum
 from tunbridge.temporal import chain as chains, training
@@ -89,6 +90,7 @@ class StateStream:
         self.n_steps, self.log_likelihood, self.score = 0, 0.0, 0.0
         self.alarm_step: int | None = None
         self._watched, self._is_watching = np.zeros(1), False
+        self._last_time: float | None = None
 
     @property
     def probabilities(self) -> np.ndarray:
@@ -106,12 +108,14 @@ class StateStream:
     def push(self, value: Any) -> np.ndarray:
         """Add one observation: a value, None for a missing one, a row of several columns, or a mapping by column.
 
+        A mapping may have the time, too, if the model has a column of times: then gaps are bridged.
+
         Returns
         -------
         ndarray of shape (n_states,)
             P(z_t−lag | x_1..t); the first ``lag`` calls give that of the first step.
         """
-        before = self._chain.start if self._alpha is None else self._alpha @ self._matrix
+        before = self._chain.start if self._alpha is None else self._alpha @ self._over(self._gap(value))
         logs = self._logs(value)
         largest = logs.max()
         shares = np.exp(logs - largest) if largest > -np.inf else np.zeros(len(logs))
@@ -134,6 +138,28 @@ class StateStream:
         self.log_likelihood += step
         self._watch(step)
         return self._lagged() if self._kept.maxlen != 1 else self.probabilities
+
+    def _gap(self, value: Any) -> int:
+        """Return the time units since the last observation, where the model has a column of times."""
+        name, last = self._hmm.time, self._last_time
+        if name is None or not isinstance(value, Mapping) or name not in value:
+            return 1
+        self._last_time = now = _as_time(name, value[name])
+        if last is None:
+            return 1
+        unit = self._hmm.time_unit_ or 1.0
+        gap = round((now - last) / unit)
+        if gap < 1:
+            raise DataError(f"{name!r} must be later than at the step before; got {value[name]!r}.")
+        return gap
+
+    def _over(self, gap: int) -> np.ndarray:
+        return self._matrix if gap == 1 else np.linalg.matrix_power(self._matrix, gap)
+
+    def __repr__(self) -> str:
+        names, p = self._hmm.state_names_, self.probabilities
+        state = f"; state {names[int(p.argmax())]} with P = {p.max():.3g}" if self.n_steps else ""
+        return f"StateStream: {counted(self.n_steps, 'step')}{state}{'; ALARM' if self.alarm else ''}"
 
     def _lagged(self) -> np.ndarray:
         """Return the probabilities of the first step that is kept, given those since."""
@@ -168,6 +194,12 @@ class StateStream:
     def _numbers(self, value: Any) -> np.ndarray:
         variables = self._hmm.variables_
         if isinstance(value, Mapping):
+            known = [*(v.name for v in variables), self._hmm.time, self._hmm.sequence]
+            for name in value:
+                if name not in known:
+                    raise DataError(
+                        f"{name!r} must be an observed column. {did_you_mean(name, known[: len(variables)])}"
+                    )
             values = [value.get(v.name) for v in variables]
         else:
             values = list(value) if isinstance(value, (list, tuple, np.ndarray)) else [value]
@@ -251,6 +283,11 @@ class StateStream:
         self.score = float(sums[-1])
         if self.alarm_step is None and (sums > self.threshold).any():
             self.alarm_step = first + int(np.argmax(sums > self.threshold))
+
+
+def _as_time(name: str, value: Any) -> float:
+    """Return a time as a number; dates are seconds."""
+    return float(as_table({name: [value]}, kinds="continuous").floats(name)[0])
 
 
 def _codes(variable: Any) -> dict[Any, int] | None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _STATES, _SYMBOLS, _COLUMNS, _MATRIX = 30, 3, 4, 12  # shown at most
 _WIDTH = 60
+_FOREVER = 1e6  # steps that no sequence has
 _HEADER = ("state", "share", "duration", "observations")
 
 
@@ -88,8 +89,8 @@ def _largest(names: Sequence[Any], shares: np.ndarray) -> list[tuple[Any, float]
 
 
 def state_rows(hmm: HiddenMarkovModel) -> list[list[str]]:
-    """Return for each state its name, its share of the time in the long run, its mean duration, what it emits."""
-    words, ties, shares = emission_words(hmm), hmm.model_.ties, hmm.stationary_
+    """Return for each state its name, its share of the steps (or of the long run), its mean duration, what it emits."""
+    words, ties, shares = emission_words(hmm), hmm.model_.ties, getattr(hmm, "occupation_", hmm.stationary_)
     durations = mean_durations(hmm)
     return [
         [str(name), f"{100.0 * shares[k]:.1f} %", _number_text(durations[k]), shortened(words[ties[k]], _WIDTH)]
@@ -98,7 +99,7 @@ def state_rows(hmm: HiddenMarkovModel) -> list[list[str]]:
 
 
 def _number_text(value: float) -> str:
-    return "∞" if np.isinf(value) else f"{value:.3g}"
+    return "∞" if value > _FOREVER else f"{value:.3g}"
 
 
 def mean_durations(hmm: HiddenMarkovModel) -> np.ndarray:

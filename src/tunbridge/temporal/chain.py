@@ -37,6 +37,8 @@ _BLOCK = 2**12  # steps of a block
 _SPAN = 2**24  # numbers of α that are kept at a time
 _SMALL_ROWS = 2**16  # numbers in the table of distinct observations up to which each thread has its own sums
 _SPARSE_STATES, _SPARSE_SHARE = 24, 0.2  # from how many states, and up to which share of transitions they are listed
+_FLOOR, _TINY = 1e-300, 1e-100  # of α in a second pass; transitions below are as good as impossible
+_SAME = 1e-10  # by which α of both passes may differ
 _NOTHING = np.empty(0)
 _NO_STEPS = np.empty(0, np.int64)
 
@@ -174,6 +176,16 @@ class _Ready(NamedTuple):
     transposed: np.ndarray
 
     @property
+    def has_zeros(self) -> bool:
+        """Whether some transitions are impossible (or nearly)."""
+        return self.chain.arcs is not None or bool((self.chain.matrices < _TINY).any())
+
+    @property
+    def raised(self) -> np.ndarray:
+        """Likelihoods that are 0 only where they are impossible, not by underflow."""
+        return np.where((self.shares < _FLOOR) & (self.frames.logs > -np.inf), _FLOOR, self.shares)
+
+    @property
     def arcs(self) -> Arcs:
         """The transitions as a list, for the kernels that need one."""
         arcs = self.chain.arcs
@@ -219,11 +231,12 @@ def _prepared(chain: Chain, frames: Frames, n_jobs: int | None = None, repeats: 
 
 
 def _forward(
-    p: _Ready, first: int, offsets: np.ndarray, before: np.ndarray, alpha: np.ndarray
+    p: _Ready, first: int, offsets: np.ndarray, before: np.ndarray, alpha: np.ndarray, floor: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fill α of sequences whose first step has the number ``first``; return its divisors, and ln P(x) or NaN."""
     scale, totals = np.empty(len(alpha)), np.zeros(len(offsets) - 1)
-    rest = (p.shares, p.largest, *p.part(first, first + len(alpha)), offsets, before, alpha, scale, totals)
+    shares = p.raised if floor else p.shares
+    rest = (shares, p.largest, *p.part(first, first + len(alpha)), offsets, before, floor, alpha, scale, totals)
     chain, arcs = p.chain, p.chain.arcs
     if arcs is None:
         ready(kernels.fill_forward, p.work)(chain.start, chain.matrices, *rest)
@@ -231,6 +244,29 @@ def _forward(
         kernel = ready(kernels.fill_sparse_forward, p.work)
         kernel(chain.start, chain.matrices, arcs.begins, arcs.ends, *rest)
     return scale, totals
+
+
+def _are_same(totals: Any, others: Any) -> Any:
+    """Return whether logarithms agree; NaN does not."""
+    return np.abs(others - totals) <= _SAME * np.maximum(1.0, np.abs(totals))
+
+
+def _filtered(p: _Ready, span: _Span, alpha: np.ndarray) -> np.ndarray:
+    """Fill α without help of β; return ln P(x) of sequences, NaN where a state was lost by underflow.
+
+    Where some transitions are impossible, a state whose α has become 0 may never get it back, although it matters
+    later. A second pass keeps all α above a floor; where it gives something else, the sequence needs logarithms.
+    """
+    totals = _forward(p, span.first, span.offsets, span.before, alpha)[1]
+    if p.has_zeros:
+        kept = np.empty_like(alpha)
+        others = _forward(p, span.first, span.offsets, span.before, kept, _FLOOR)[1]
+        lost = ~_are_same(totals, others)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            apart = np.abs(alpha / alpha.sum(axis=1, keepdims=True) - kept / kept.sum(axis=1, keepdims=True))
+        n_lost = np.append(0, np.cumsum(~(apart.max(axis=1, initial=0.0) <= _SAME)))
+        totals[lost | (n_lost[span.offsets[1:]] > n_lost[span.offsets[:-1]])] = np.nan
+    return totals
 
 
 def _backward(
@@ -275,33 +311,35 @@ class _Span(NamedTuple):
     after: np.ndarray = _NOTHING
 
 
-def _spans(p: _Ready, s: int, size: int, *, backward: bool, n_jobs: int | None) -> tuple[list[_Span], float]:
+def _spans(
+    p: _Ready, s: int, size: int, *, backward: bool, n_jobs: int | None, floor: float = 0.0
+) -> tuple[list[_Span], float]:
     """Return the spans of a long sequence, and ln P(x) (NaN: in logarithms only) if there are several."""
     first, stop = p.frames.offsets[s : s + 2].tolist()
     parts = _cut(first, stop, size)
     if len(parts) == 1:
         return [_Span(first, stop, np.array([0, stop - first]))], 0.0
-    total, befores, afters = 0.0, [_NOTHING] * len(parts), [_NOTHING] * len(parts)
+    befores, afters = [_NOTHING] * len(parts), [_NOTHING] * len(parts)
 
-    def forward() -> None:
-        nonlocal total
-        alpha, before = np.empty((size, len(p.chain.start))), _NOTHING
+    def forward() -> float:
+        total, alpha, before = 0.0, np.empty((size, len(p.chain.start))), _NOTHING
         for i, (a, b) in enumerate(parts):
             befores[i] = before
-            total += _forward(p, a, np.array([0, b - a]), before, alpha[: b - a])[1][0]
+            total += _forward(p, a, np.array([0, b - a]), before, alpha[: b - a], floor)[1][0]
             before = alpha[b - a - 1] / alpha[b - a - 1].sum()
+        return total
 
-    def back() -> None:
-        nonlocal total
+    def back() -> float:
         beta, after = np.empty((size + 1, len(p.chain.start))), _NOTHING
         for i, (a, b) in reversed(list(enumerate(parts))):
             afters[i] = after
             a -= i > 0  # the last step of the part before
             if _backward(p, a, np.array([0, b - a]), after, beta[: b - a])[1].any():
-                total = np.nan
+                return np.nan
             after = beta[0].copy()
+        return 0.0
 
-    map_threads(lambda run: run(), [forward, back] if backward else [forward], n_jobs)
+    total = sum(map_threads(lambda run: run(), [forward, back] if backward else [forward], n_jobs))
     return [
         _Span(a, b, np.array([0, b - a]), *ends) for (a, b), *ends in zip(parts, befores, afters, strict=True)
     ], total
@@ -423,10 +461,13 @@ def log_likelihoods(chain: Chain, frames: Frames, n_jobs: int | None = None) -> 
     def work(first: int, stop: int, _: int | None) -> None:
         if frames.offsets[stop] - frames.offsets[first] > _PIECE:
             found[first] = _spans(p, first, _PIECE, backward=False, n_jobs=1)[1]
+            if p.has_zeros:
+                kept = _spans(p, first, _PIECE, backward=False, n_jobs=1, floor=_FLOOR)[1]
+                found[first] = found[first] if _are_same(found[first], kept) else np.nan
         else:
             span = _group_span(p, first, stop)
             alpha = np.empty((span.stop - span.first, len(chain.start)))
-            found[first:stop] = _forward(p, span.first, span.offsets, _NOTHING, alpha)[1]
+            found[first:stop] = _filtered(p, span, alpha)
         for s in (first + np.flatnonzero(np.isnan(found[first:stop]))).tolist():
             found[s] = _in_logs(p, s, backward=False).total
 
@@ -442,7 +483,7 @@ def filtered(chain: Chain, frames: Frames, n_jobs: int | None = None) -> tuple[n
     def work(first: int, stop: int, _: int | None) -> None:
         span = _group_span(p, first, stop)
         own = alpha[span.first : span.stop]
-        totals[first:stop] = _forward(p, span.first, span.offsets, _NOTHING, own)[1]
+        totals[first:stop] = _filtered(p, span, own)
         for s in np.flatnonzero(np.isnan(totals[first:stop])).tolist():
             logs = _possible(p, first + s)
             totals[first + s] = logs.total

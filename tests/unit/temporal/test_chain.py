@@ -190,3 +190,42 @@ def test_expected_pairs_have_the_shape_of_the_matrices():
     np.testing.assert_allclose(dense[:, band], sparse, **CLOSE)
     weights = np.random.default_rng(0).random(n)
     np.testing.assert_allclose(chains.stepped(listed(chain), weights), weights @ matrix, **CLOSE)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_states_that_cannot_be_entered_again_are_not_lost(seed):
+    """α of a state becomes 0 by underflow, and later observations are possible in that state only."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 4))
+    matrix = np.triu(rng.dirichlet(np.ones(k), k))
+    chain = Chain(rng.dirichlet(np.ones(k)), (matrix / matrix.sum(axis=1, keepdims=True))[None])
+    logs = -0.5 * (np.array([0.0, 5.0, 9.0])[:k] - np.array([[0.0], [5.0], [9.0]])) ** 2
+    rows = np.repeat(rng.integers(0, 3, 3), rng.integers(60, 200, 3))
+    frames = Frames(logs, rows, np.array([0, len(rows)]))
+    total, forward = -np.inf, np.log(chain.start) + logs[rows[0]]
+    filtered = [forward]
+    with np.errstate(divide="ignore"):
+        for row in rows[1:]:
+            forward = np.logaddexp.reduce(forward[:, None] + np.log(chain.matrices[0]), axis=0) + logs[row]
+            filtered.append(forward)
+    total = np.logaddexp.reduce(forward)
+    expected = np.exp(np.array(filtered) - np.logaddexp.reduce(filtered, axis=1)[:, None])
+    for own in (chain, listed(chain)):
+        np.testing.assert_allclose(chains.log_likelihoods(own, frames), total, rtol=1e-10)
+        np.testing.assert_allclose(chains.filtered(own, frames)[1], expected, atol=1e-9)
+        np.testing.assert_allclose(chains.smoothed(own, frames)[0], total, rtol=1e-10)
+        assert chains.best_paths(own, frames)[0][0] <= total + 1e-9
+
+
+def test_spans_do_not_depend_on_threads(monkeypatch):
+    """A span that fails going back is known as failed, also when the way forth ends later."""
+    monkeypatch.setattr(chains, "_SPAN", 3 * chains._BLOCK)
+    n = 3 * chains._BLOCK
+    chain = Chain(np.full(3, 1 / 3), np.eye(3)[None])
+    logs = np.array([[0.0, 0.0, 0.0], [0.0, -230.0, -667.0]])
+    rows = np.zeros(n, int)
+    rows[[5, chains._BLOCK, chains._BLOCK + 1]] = 1
+    frames = Frames(logs, rows, np.array([0, n]))
+    one, two = (chains.smoothed(chain, frames, n_jobs=jobs)[1] for jobs in (1, 2))
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_allclose(one[-1], [1.0, 0.0, 0.0], atol=1e-12)

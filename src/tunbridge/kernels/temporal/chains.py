@@ -29,8 +29,11 @@ SMALL, LEAST = 1e-20, 1e-280
 
 
 @njit(cache=True, nogil=True)
-def fill_forward(start, matrices, frames, largest, rows, steps, offsets, before, alpha, scale, totals):
+def fill_forward(start, matrices, frames, largest, rows, steps, offsets, before, floor, alpha, scale, totals):
     """Fill α, its divisors, and ln P(x) of each sequence (NaN where it failed).
+
+    A state that is possible keeps ``floor`` at least. Where that makes a difference, α of a state has become 0 by
+    underflow although the state matters later; where all transitions are possible it cannot.
 
     A first sequence that goes on from ``before``, α of sum 1, has this of length K, otherwise 0. ``largest`` has the
     logarithms of what the lines of ``frames`` were divided by.
@@ -67,6 +70,8 @@ def fill_forward(start, matrices, frames, largest, rows, steps, offsets, before,
             total = 0.0
             for j in range(n_states):
                 value = sums[j] * frames[row, j]
+                if value < floor and sums[j] > 0.0 and frames[row, j] > 0.0:
+                    value = floor
                 last[j] = value
                 total += value
             log_total += largest[row]
@@ -175,7 +180,7 @@ def add_pairs(
 
 @njit(cache=True, nogil=True)
 def fill_sparse_forward(
-    start, values, begins, ends, frames, largest, rows, steps, offsets, before, alpha, scale, totals
+    start, values, begins, ends, frames, largest, rows, steps, offsets, before, floor, alpha, scale, totals
 ):
     """Fill α, its divisors and ln P(x), as :func:`fill_forward` does, from a list of transitions."""
     n_states = start.shape[0]
@@ -204,6 +209,8 @@ def fill_sparse_forward(
             total = 0.0
             for j in range(n_states):
                 value = sums[j] * frames[row, j]
+                if value < floor and sums[j] > 0.0 and frames[row, j] > 0.0:
+                    value = floor
                 last[j] = value
                 total += value
             log_total += largest[row]

@@ -12,6 +12,7 @@ import numpy as np
 
 from tunbridge._core.check import check_choice, check_integer, check_number, did_you_mean, listed, warn_user
 from tunbridge._core.grid import data_frame, grid_lines, html_grid, plain_number, probability_text, text_grid
+from tunbridge._core.memory import check_memory
 from tunbridge._core.seeds import entropy_of
 from tunbridge.classifiers._estimator import unfitted_copy
 from tunbridge.data import State, Table, Variable
@@ -176,6 +177,7 @@ def forecast_of(
 ) -> Forecast:
     """Return the forecast from the filtered probabilities of the last step, None where there is none."""
     model, rng, (first, stop) = hmm.model_, np.random.default_rng(seed), span
+    _check_drawn(n_draws * steps, len(hmm.variables_))
     chain = model.dynamics.chain(np.ones(1, np.int64))
     ahead = []
     for _ in range(steps):
@@ -185,6 +187,7 @@ def forecast_of(
     ties, emission = model.ties[model.dynamics.states], cast(Any, model.emission)
     if lags := int(getattr(model.emission, "lags", 0)):
         earlier = panel.values()[stop - lags : stop] if stop - first >= lags else None
+        earlier = None if earlier is None or np.isnan(earlier).any() else earlier
         offsets = np.arange(n_draws + 1) * steps
         paths = chains.simulated_paths(chain._replace(start=ahead[0]), offsets, rng)
         draws = np.stack([emission.sample(ties[p], rng, earlier) for p in paths.reshape(n_draws, steps)])
@@ -201,12 +204,16 @@ def forecast_of(
     probabilities, means = {}, {}
     for i, v in enumerate(hmm.variables_):
         if v.is_categorical:
-            symbols = model.emission.log_likelihood(_one_column(i, v.n_states, len(hmm.variables_)))
+            symbols = model.emission.log_likelihood(_one_column(i, v.n_states, len(hmm.variables_) * (1 + lags)))
             probabilities[v.name] = by_tie @ np.exp(symbols).T
         else:
             known = None if expected is None or not np.isfinite(expected[:, i]).all() else expected[:, i]
             means[v.name] = draws[:, :, i].mean(axis=0) if known is None else by_tie @ known
     return Forecast(hmm._by_state(states), hmm.state_names_, hmm.variables_, probabilities, means, draws)
+
+
+def _check_drawn(n_rows: float, n_columns: int) -> None:
+    check_memory("the drawn steps", 24.0 * n_rows * n_columns, ways_out="Draw fewer steps or sequences.")
 
 
 def _one_column(column: int, n_symbols: int, width: int) -> np.ndarray:
@@ -218,6 +225,7 @@ def _one_column(column: int, n_symbols: int, width: int) -> np.ndarray:
 
 def sampled(hmm: HiddenMarkovModel, n_steps: int, n_sequences: int, rng: np.random.Generator) -> Sampled:
     """Return sequences drawn from a model."""
+    _check_drawn(float(n_steps) * n_sequences, len(hmm.variables_))
     model, offsets = hmm.model_, np.arange(n_sequences + 1) * n_steps
     chain = model.dynamics.chain(np.ones(1, np.int64))
     path = chains.simulated_paths(chain, offsets, rng)
@@ -225,7 +233,7 @@ def sampled(hmm: HiddenMarkovModel, n_steps: int, n_sequences: int, rng: np.rand
     if getattr(model.emission, "lags", 0):
         x = np.vstack([model.emission.sample(ties[part], rng) for part in np.split(path, offsets[1:-1])])
     else:
-        x = np.asarray(model.emission.sample(ties[path], rng)).reshape(len(path), -1)
+        x = np.asarray(model.emission.sample(ties[path], rng)).reshape(len(path), len(hmm.variables_))
     columns = [_column(v, x[:, i]) for i, v in enumerate(hmm.variables_)]
     values: Any = Table.of(columns)
     if len(columns) == 1:

@@ -29,6 +29,7 @@ from typing import Any, Self
 import numpy as np
 
 from tunbridge._core.check import check_choice, check_integer, check_number, shortened
+from tunbridge._core.memory import check_memory
 from tunbridge.errors import DataError
 from tunbridge.temporal.chain import Chain, dense_pairs
 
@@ -101,7 +102,7 @@ def _allowed(n_states: int, topology: Any) -> np.ndarray:
         masks = {"full": ahead < n_states, "left-to-right": ahead >= 0, "banded": abs(ahead) <= 1,
                  "cyclic": (ahead == 0) | (ahead == 1) | (ahead == 1 - n_states)}  # fmt: skip
         return np.asarray(masks[topology])
-    if isinstance(topology, int) and not isinstance(topology, bool):
+    if isinstance(topology, int | np.integer) and not isinstance(topology, bool):
         check_integer("topology (the width of a band)", topology, low=0)
         return np.asarray(abs(columns - rows) <= topology)
     try:
@@ -156,6 +157,8 @@ class Dynamics:
 
     def chain(self, gaps: np.ndarray) -> Chain:
         """Return the chain whose matrices lead over the gaps."""
+        size = 8.0 * len(gaps) * self.matrix.size
+        check_memory(f"transitions over {len(gaps)} gaps", 4 * size, ways_out="Round the times, or use fewer states.")
         return Chain(self.start, np.stack([np.linalg.matrix_power(self.matrix, int(g)) for g in gaps]))
 
     def counts(self, chain: Chain, pairs: np.ndarray, gaps: np.ndarray) -> np.ndarray:

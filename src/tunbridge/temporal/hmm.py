@@ -62,7 +62,7 @@ from tunbridge.temporal.choosing import Emissions, emission_for, kind_of, variab
 from tunbridge.temporal.dynamics import Dynamics, Rules, first_dynamics, normalised, rules_of, stationary
 from tunbridge.temporal.emissions import FAMILIES, Categorical, Emission
 from tunbridge.temporal.files import content_of, read_into
-from tunbridge.temporal.panel import Layout, Panel, frame_column, read_panel
+from tunbridge.temporal.panel import Layout, Panel, frame_column, read_panel, unit_of
 from tunbridge.temporal.streams import StateStream
 from tunbridge.temporal.summary import summary_html, summary_text
 from tunbridge.temporal.training import Model, Observed, Run
@@ -276,6 +276,18 @@ class HiddenMarkovModel(Estimator):
         check_number("tolerance", self.tolerance, low=0)
         check_integer("max_iterations", self.max_iterations, low=1)
         check_integer("restarts", self.restarts, low=0, optional=True)
+        for what in ("hard", "warm_start"):
+            if not isinstance(getattr(self, what), bool):
+                raise DataError(f"{what} must be True or False; got {getattr(self, what)!r}.", parameter=what)
+        if not isinstance(self.fixed, str | list | tuple | set | frozenset):
+            raise DataError(f"fixed must be a list of {listed(_FIXED)}; got {self.fixed!r}.", parameter="fixed")
+        if self.fixed and not (self.warm_start and hasattr(self, "model_")):
+            raise DataError(
+                "fixed must come with warm_start=True and parameters to keep, from an earlier fit or from_parameters.",
+                parameter="fixed",
+            )
+        if self.time_unit is not None:
+            unit_of(self.time_unit)
         n_threads(self.n_jobs)
         bayesian.check(self)
         semi_markov.check(self)
@@ -287,19 +299,29 @@ class HiddenMarkovModel(Estimator):
         if not hasattr(self, "model_"):
             return None
         dynamics: Dynamics = self.model_.dynamics
-        return self.model_._replace(dynamics=replace(dynamics, rules=self._rules(len(self.state_names_))))
+        n = len(self.state_names_)
+        family = dynamics.family if isinstance(dynamics, semi_markov.Durations) else None
+        for what, now, before in (("n_states", self.n_states or n, n), ("durations", self.durations, family)):
+            if now != before:
+                raise DataError(
+                    f"warm_start must go on with {what} = {before!r}; got {now!r}. Set warm_start=False to begin anew.",
+                    parameter=what,
+                )
+        rules = self._rules(n) if family is None else semi_markov.without_stays(self._rules(n))
+        return self.model_._replace(dynamics=replace(dynamics, rules=rules))
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, before: Model | None) -> None:
-        panel, names, data = self._taken(X, y, sample_weight, None if before is None else self.variables_)
+        known = before is not None
+        panel, names, data = self._taken(X, y, sample_weight, self.variables_ if known else None, known=known)
         rng = np.random.default_rng(entropy_of(self.random_state))
-        n = len(names) if before is None else len(self.state_names_)
-        names = names if before is None else self.state_names_
+        n = len(names)
         is_counted = data.labels is not None and bool((data.labels >= 0).all()) and data.steps is None
         is_counted = is_counted and self.bayesian is None and self.durations is None
         data, posterior = (data if self.bayesian is None else bayesian.filled(data)), None
         with watched(self.progress) as report:
             if is_counted and before is None:
-                found = training.counted(self._first(panel, data, n, rng, 0), data)
+                first = self._first(panel, data, n, rng, 0)
+                found = training.counted(first, training.label_counts(first, data))
                 run = Run(found, data, is_hard=self.hard, n_jobs=self.n_jobs)
                 run.converged = True
             elif self.bayesian == "gibbs":
@@ -313,6 +335,8 @@ class HiddenMarkovModel(Estimator):
                 run = self._best_run(panel, data, n, rng, before, report)
         for name in ("_counts", "posterior_", "elbo_"):
             self.__dict__.pop(name, None)
+        if is_counted and before is None:
+            self._counts = training.label_counts(run.model, data)
         self._keep(panel, names, run)
         if self.bayesian is not None:
             bayesian.keep(self, run, posterior, rng)
@@ -332,6 +356,7 @@ class HiddenMarkovModel(Estimator):
                     first = before if before is not None and i == 0 else self._first(panel, data, n, rng, i)
                     first = first if self.bayesian is None else bayesian.variational(first, data)
                 run = Run(first, data, is_hard=self.hard, tolerance=self.tolerance, n_jobs=self.n_jobs)
+                best = best or run
                 run.go(min(training.TRIAL, self.max_iterations) if restarts else self.max_iterations, report)
                 runs = sorted([*runs, run], key=lambda each: -each.objective)[: 1 + restarts // _STARTS_TO_A_FINAL]
                 best = runs[0]
@@ -355,7 +380,9 @@ class HiddenMarkovModel(Estimator):
             )
         for message, category in run.told.items():
             warn_user(message, category)
-        unused = np.flatnonzero(run.by_state < 1e-6).tolist()
+        self.model_ = self._ordered(run, [v.is_continuous for v in panel.table.variables])
+        self.occupation_ = self._occupation(run)
+        unused = np.flatnonzero(self.occupation_ * run.by_state.sum() < 1e-6).tolist()
         if unused and self.bayesian is None:
             warn_user(
                 f"The hidden Markov model does not use {number_of(len(unused), 'state')} in the data: "
@@ -366,12 +393,11 @@ class HiddenMarkovModel(Estimator):
         is_counted = len(run.trace) == 1 and run.data.labels is not None  # nothing was hidden
         if run.data.weight < free and self.bayesian is None and not is_counted:
             warn_user(f"The model has {free} parameters and only {run.data.weight:g} steps to learn from.", DataWarning)
-        semi_markov.warn_of_longest(run.model.dynamics)
-        self.model_ = self._ordered(run, [v.is_continuous for v in panel.table.variables])
+        semi_markov.warn_of_longest(self.model_.dynamics)
         self.state_names_, self.variables_ = names, panel.table.variables
         self.time_unit_, self.n_steps_ = panel.time_unit, run.data.weight
         self.log_likelihood_, self.trace_ = run.trace[-1].log_likelihood, tuple(run.trace)
-        self.converged_, self.occupation_ = run.converged, self._occupation(run)
+        self.converged_ = run.converged
 
     def _occupation(self, run: Run) -> np.ndarray:
         """Return the expected share of the steps in each state."""
@@ -400,6 +426,11 @@ class HiddenMarkovModel(Estimator):
     def _add(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Add the counts of fully labelled sequences to those so far, and estimate the parameters from all."""
         kept = getattr(self, "_counts", None)
+        if kept is None and hasattr(self, "model_"):
+            raise DataError(
+                "partial_fit must follow partial_fit, or a fit with a label for every step, in the same session; the "
+                "counts of this model are not known. Fit all sequences together."
+            )
         panel, names, data = self._taken(X, y, sample_weight, self.variables_ if kept else None, known=bool(kept))
         if data.labels is None or (data.labels < 0).any() or data.steps is not None:
             raise DataError(
@@ -408,22 +439,14 @@ class HiddenMarkovModel(Estimator):
             )
         n, rng = len(names), np.random.default_rng(entropy_of(self.random_state))
         model = self.model_ if kept else self._first(panel, data, n, rng, 0)
-        frames = Frames(np.zeros((len(data.x), 1)), data.rows, data.offsets)
-        starts, pairs, by_row = training.counts_of(data.labels, frames, data.weights, n)
-        weights = training.tied_weights(by_row, model.ties, np.arange(len(data.x)), len(data.x))
-        added = (starts, pairs[0], data.x, weights)
-        if kept:
-            added = (kept[0] + starts, kept[1] + pairs[0], np.vstack([kept[2], data.x]), np.vstack([kept[3], weights]))
-        self._counts = added
-        fresh = self._emission(panel)
-        fitted = model._replace(
-            dynamics=first_dynamics(model.dynamics.rules).from_counts(*added[:2]), emission=fresh.fit(*added[2:])
-        )
+        self._counts = counts = training.label_counts(model, data).plus(kept)
+        begin = model._replace(dynamics=first_dynamics(model.dynamics.rules), emission=self._emission(panel))
+        fitted = training.counted(begin, counts)
         self.model_, self.state_names_, self.variables_ = fitted, names, panel.table.variables
         self.time_unit_, self.converged_ = panel.time_unit, True
         self.n_steps_ = getattr(self, "n_steps_", 0.0) * bool(kept) + data.weight
-        run = Run(fitted, data, n_jobs=self.n_jobs)
-        self.log_likelihood_, self.trace_ = run.trace[-1].log_likelihood, tuple(run.trace)
+        self.log_likelihood_, self.trace_ = counts.log_likelihood(fitted), ()
+        self.occupation_ = counts.states / max(float(counts.states.sum()), 1e-300)
 
     # Reading
 
@@ -438,7 +461,8 @@ class HiddenMarkovModel(Estimator):
     ) -> tuple[Panel, tuple[State, ...], Observed]:
         """Return sequences as learning takes them, with the names of the states."""
         ignored = [y] if isinstance(y, str) else []
-        panel = read_panel(X, self._layout(), kinds=self._kinds(), variables=variables, ignored=ignored)
+        layout = self._layout() if variables is None else self._known_layout()
+        panel = read_panel(X, layout, kinds=self._kinds(), variables=variables, ignored=ignored)
         if isinstance(y, str):
             y = frame_column(X, y)
         labels = None if y is None else panel.aligned("y", y)
@@ -456,6 +480,8 @@ class HiddenMarkovModel(Estimator):
         self, labels: np.ndarray | None, known: tuple[State, ...] | None
     ) -> tuple[tuple[State, ...], np.ndarray | None]:
         """Return the names of the states, and the number of the label of each step."""
+        if labels is not None and all(label is None or label != label for label in labels.tolist()):
+            labels = None
         if labels is None:
             n = self.n_states or _DEFAULT_STATES
             return (known or tuple(range(n))), None
@@ -479,7 +505,11 @@ class HiddenMarkovModel(Estimator):
         return names, place[column.values.astype(np.int64)]
 
     def _layout(self) -> Layout:
-        return Layout(self.sequence, self.time, self.columns, self.time_unit or getattr(self, "time_unit_", None))
+        return Layout(self.sequence, self.time, self.columns, self.time_unit)
+
+    def _known_layout(self) -> Layout:
+        """Return which columns are what, times in the unit that was learned."""
+        return replace(self._layout(), time_unit=self.time_unit or self.time_unit_)
 
     def _kinds(self) -> Any:
         """Return the kinds of the columns that the emissions ask for."""
@@ -511,7 +541,7 @@ class HiddenMarkovModel(Estimator):
 
     def _read(self, X: Any) -> Panel:
         check_fitted(self)
-        return read_panel(X, self._layout(), variables=self.variables_)
+        return read_panel(X, self._known_layout(), variables=self.variables_)
 
     def _framed(self, X: Any) -> tuple[Panel, Chain, Frames]:
         """Return sequences with the chain and frames of the fitted model."""
@@ -598,10 +628,7 @@ class HiddenMarkovModel(Estimator):
         """Raise unless the emission has the number of states."""
         model = model or self.model_
         width = len(self.variables_) * (1 + int(getattr(model.emission, "lags", 0)))
-        try:
-            found = model.emission.log_likelihood(np.full((1, width), np.nan)).shape[1]
-        except DataError:
-            raise
+        found = model.emission.log_likelihood(np.full((1, width), np.nan)).shape[1]
         if found != int(model.ties.max()) + 1:
             raise DataError(f"emissions must have {len(self.state_names_)} states, as transitions have; got {found}.")
 
@@ -682,12 +709,18 @@ class HiddenMarkovModel(Estimator):
         if y is None:
             panel = self._read(X)
             own = np.ones(panel.n_sequences) if sample_weight is None else _sequence_weights(sample_weight, panel)
-            return float(own @ self.log_likelihood(X) / max(1.0, float(own @ panel.lengths)))
+            logs = np.where(own > 0.0, self.log_likelihood(panel), 0.0)
+            return float((own * logs).sum() / max(1.0, float((own * panel.lengths).sum())))
         panel = self._read(X)
-        labels = panel.aligned("y", y)
+        labels = panel.aligned("y", frame_column(X, y) if isinstance(y, str) and panel.form == "frame" else y)
         paths = np.concatenate([np.asarray(p) for p in self._paths(panel)[1]]) if panel.n_sequences else np.empty(0)
         known = np.array([label is not None and label == label for label in labels.tolist()], bool)
-        return float(np.mean([a == b for a, b in zip(paths[known].tolist(), labels[known].tolist(), strict=True)]))
+        if not known.any():
+            raise DataError("y must have a label of a step to compare with; all are missing.", parameter="y")
+        right = np.array([a == b for a, b in zip(paths[known].tolist(), labels[known].tolist(), strict=True)])
+        own = np.ones(panel.n_sequences) if sample_weight is None else _sequence_weights(sample_weight, panel)
+        weights = np.repeat(own, panel.lengths)[known]
+        return float((weights * right).sum() / weights.sum()) if weights.sum() > 0.0 else float(right.mean())
 
     @at_once
     def predict(self, X: Any) -> Any:
@@ -712,9 +745,14 @@ class HiddenMarkovModel(Estimator):
     def _named(self, path: np.ndarray) -> np.ndarray:
         """Return numbers of states as their names."""
         path = self.model_.dynamics.states[path]
-        if self.state_names_ == tuple(range(len(self.state_names_))):
+        names = self.state_names_
+        if all(type(name) is int for name in names) and names == tuple(range(len(names))):
             return np.asarray(path)
-        return np.array(self.state_names_)[path]
+        if len({type(name) for name in names}) == 1 and isinstance(names[0], str | int | float):
+            return np.array(names)[path]
+        found = np.empty(len(names), object)  # an array of mixed names would make texts of them
+        found[:] = names
+        return found[path]
 
     @at_once
     def decode(self, X: Any, k: int = 1) -> Paths:
@@ -1003,7 +1041,10 @@ def _ties(ties: Sequence[int] | None, n: int) -> np.ndarray:
 
 
 def _sequence_weights(weights: Any, panel: Panel) -> np.ndarray:
-    found = np.asarray(weights, np.float64)
+    try:
+        found = np.asarray(weights, np.float64)
+    except (TypeError, ValueError):
+        found = np.empty((0, 0))
     if found.shape != (panel.n_sequences,) or not (np.isfinite(found) & (found >= 0)).all():
         raise DataError(
             f"sample_weight must have a non-negative number for each of the {panel.n_sequences} sequences; "

@@ -28,6 +28,7 @@ from tunbridge.errors import DataError, DataWarning
 
 _SAMPLE = 4096  # rows that are looked at to see whether rows repeat
 _ABOUT = 0.15  # of the median distance of times, by which a distance may differ from a multiple of it
+_LONGEST = 1e9  # time units of a gap
 _FAR = 24  # time units between steps from which a warning is given
 _FORMS = "an array, a text, a list of arrays or texts (one a sequence), or a frame"
 
@@ -82,8 +83,14 @@ class Panel:
             numbers = np.asarray(column.values, np.float64)
             parts.append(np.where(numbers < 0, np.nan, numbers) if column.variable.is_categorical else numbers)
         x = np.column_stack(parts) if parts else np.empty((self.table.n_rows, 0))
+        if not lags:
+            return x
+        times = np.arange(len(x)) if self.gaps is None else np.cumsum(self.gaps)
         place = np.arange(len(x)) - np.repeat(self.offsets[:-1], self.lengths)
-        back = [np.where((place >= lag)[:, None], np.roll(x, lag, axis=0), np.nan) for lag in range(1, lags + 1)]
+        back = []
+        for lag in range(1, lags + 1):
+            is_there = (place >= lag) & (times - np.roll(times, lag) == lag)
+            back.append(np.where(is_there[:, None], np.roll(x, lag, axis=0), np.nan))
         return np.hstack([x, *back])
 
     def returned(self, values: np.ndarray) -> Any:
@@ -231,7 +238,9 @@ def is_single(x: object) -> bool:
 
 
 def _is_scalar(value: object) -> bool:
-    return value is None or isinstance(value, (str, bytes)) or np.ndim(value) == 0  # type: ignore[arg-type]
+    if isinstance(value, list | tuple | Mapping):
+        return False
+    return value is None or isinstance(value, str | bytes) or np.ndim(value) == 0  # type: ignore[arg-type]
 
 
 def _ragged(x: Any) -> list[Any] | None:
@@ -265,14 +274,15 @@ def _of_parts(
     parts: Sequence[Any], form: str, kinds: Any, variables: Sequence[Variable] | None, *, name: Any = None
 ) -> Panel:
     """Return the panel of arrays, one a sequence."""
-    arrays = [np.asarray(part) if len(part) else np.empty(0) for part in parts]
+    arrays = [_array(i, part) for i, part in enumerate(parts, start=1)]
     widths = {array.shape[1] if array.ndim == 2 else 1 for array in arrays if len(array)}
     if len(widths) > 1 or any(array.ndim > 2 for array in arrays):
         raise DataError(f"sequences must have equally many columns; got {listed(sorted(widths))}.")
     offsets = np.append(0, np.cumsum([len(array) for array in arrays])).astype(np.int64)
     filled = [array for array in arrays if len(array)]
     if not filled:
-        columns: dict[str, Any] = {"x": np.empty(0)}
+        names = ["x"] if variables is None else [v.name for v in variables]
+        columns: dict[str, Any] = {column: np.empty(0) for column in names}
     elif filled[0].ndim == 2 and filled[0].shape[1] != 1:
         whole = np.concatenate(filled)
         columns = {f"x{i}": _values(whole[:, i]) for i in range(whole.shape[1])}
@@ -287,6 +297,16 @@ def _of_parts(
             )
         columns = {v.name: values for v, values in zip(variables, columns.values(), strict=False)}
     return Panel(_table(columns, kinds, variables), offsets, tuple(range(len(arrays))), form=form)
+
+
+def _array(i: int, part: Any) -> np.ndarray:
+    """Return a sequence as an array; raise where it is none."""
+    if part is None or _is_scalar(part):
+        raise DataError(f"every sequence must be an array, a list or a text; got {part!r} as number {i}.")
+    try:
+        return np.asarray(part) if len(part) else np.empty(0)
+    except (TypeError, ValueError):
+        raise DataError(f"the rows of a sequence must be equally long; they are not in sequence {i}.") from None
 
 
 def _values(column: np.ndarray) -> Any:
@@ -420,14 +440,14 @@ def _gaps(
     between[offsets[:-1][np.diff(offsets) > 0]] = False
     distances = np.diff(times, prepend=np.nan)[between]
     if not len(distances):
-        return None, None if layout.time_unit is None else _seconds(layout.time_unit)
-    if layout.time_unit is not None:
-        unit = _seconds(layout.time_unit)
-        if not unit > 0.0:
-            raise DataError(f"time_unit must be above 0; got {layout.time_unit!r}.", parameter="time_unit")
-    else:
-        unit = _unit(distances)
+        return None, None if layout.time_unit is None else unit_of(layout.time_unit)
+    unit = _unit(distances) if layout.time_unit is None else unit_of(layout.time_unit)
     found = np.rint(distances / unit)
+    if found.max() > _LONGEST:
+        raise DataError(
+            f"gaps of {layout.time!r} must be below {_LONGEST:g} time units; got {found.max():g} with the unit "
+            f"{unit:g}. Give time_unit=, or split the sequence there."
+        )
     worst = int(np.argmax(np.abs(distances / unit - found)))
     if abs(distances[worst] / unit - found[worst]) > _ABOUT or (found < 1).any():
         raise DataError(
@@ -445,14 +465,17 @@ def _gaps(
     return (None if (gaps == 1).all() else gaps), unit
 
 
-def _seconds(unit: float | str) -> float:
+def unit_of(unit: float | str) -> float:
     """Return a unit of time as a number; texts such as "1d" or "30min" are seconds, as dates are."""
     if isinstance(unit, str):
         found = re.fullmatch(r"\s*(\d*\.?\d+)?\s*(s|min|h|d|w)\s*", unit)
         if found is None:
             raise DataError(f'time_unit must be a number, or a text such as "1d" or "30min"; got {unit!r}.')
         return float(found[1] or 1.0) * {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}[found[2]]
-    return check_number("time_unit", unit, low=0)
+    number = check_number("time_unit", unit, low=0)
+    if not number > 0.0:
+        raise DataError(f"time_unit must be above 0; got {unit!r}.", parameter="time_unit")
+    return number
 
 
 def _unit(distances: np.ndarray) -> float:

@@ -23,6 +23,7 @@ import numpy as np
 
 from tunbridge._core.check import check_integer, check_number, counted, did_you_mean
 from tunbridge.data import as_table
+from tunbridge.data.table import warn_unseen
 from tunbridge.errors import DataError, ImpossibleEvidenceError
 from tunbridge.learning.arriving.drift import cusum
 from tunbridge.temporal import chain as chains, training
@@ -91,6 +92,7 @@ class StateStream:
         self.alarm_step: int | None = None
         self._watched, self._is_watching = np.zeros(1), False
         self._last_time: float | None = None
+        self._row, self._unseen = np.empty(0), set[Any]()
 
     @property
     def probabilities(self) -> np.ndarray:
@@ -115,8 +117,11 @@ class StateStream:
         ndarray of shape (n_states,)
             P(z_t−lag | x_1..t); the first ``lag`` calls give that of the first step.
         """
-        before = self._chain.start if self._alpha is None else self._alpha @ self._over(self._gap(value))
-        logs = self._logs(value)
+        return self._push(self._logs(value), self._gap(value), value)
+
+    def _push(self, logs: np.ndarray, gap: int, value: Any) -> np.ndarray:
+        """Add an observation by its log-likelihoods; nothing changes where it is impossible."""
+        before = self._chain.start if self._alpha is None else self._alpha @ self._over(gap)
         largest = logs.max()
         shares = np.exp(logs - largest) if largest > -np.inf else np.zeros(len(logs))
         now = before * shares
@@ -133,7 +138,8 @@ class StateStream:
             total = now.sum()
         step = float(largest + np.log(total))
         self._alpha = now / total
-        self._kept.append((self._alpha, shares))
+        self._kept.append((self._alpha, logs))
+        self._remember(value, gap)
         self.n_steps += 1
         self.log_likelihood += step
         self._watch(step)
@@ -144,7 +150,7 @@ class StateStream:
         name, last = self._hmm.time, self._last_time
         if name is None or not isinstance(value, Mapping) or name not in value:
             return 1
-        self._last_time = now = _as_time(name, value[name])
+        now = _as_time(name, value[name])
         if last is None:
             return 1
         unit = self._hmm.time_unit_ or 1.0
@@ -152,6 +158,24 @@ class StateStream:
         if gap < 1:
             raise DataError(f"{name!r} must be later than at the step before; got {value[name]!r}.")
         return gap
+
+    def _remember(self, value: Any, gap: int) -> None:
+        """Keep what the next observation needs of this one."""
+        if self._lags:
+            for _ in range(gap - 1):
+                self._before.append(np.full(len(self._codes), np.nan))
+            self._before.append(self._row)
+        if isinstance(value, Mapping) and self._hmm.time in value:
+            self._last_time = _as_time(str(self._hmm.time), value[self._hmm.time])
+
+    def _code(self, i: int, value: Any) -> int:
+        """Return the code of a symbol, −1 for an unseen one, with a warning for each."""
+        variable = self._hmm.variables_[i]
+        code = variable.find(value)
+        if code < 0 and value not in self._unseen:
+            self._unseen.add(value)
+            warn_unseen({variable.name: [value]})
+        return code
 
     def _over(self, gap: int) -> np.ndarray:
         return self._matrix if gap == 1 else np.linalg.matrix_power(self._matrix, gap)
@@ -163,24 +187,26 @@ class StateStream:
 
     def _lagged(self) -> np.ndarray:
         """Return the probabilities of the first step that is kept, given those since."""
-        beta = np.ones(len(self._chain.start))
-        for _, shares in list(self._kept)[:0:-1]:
-            beta = self._matrix @ (shares * beta)
-            beta /= beta.sum()
-        found = self._kept[0][0] * beta
-        return self._by_state(found / found.sum())
+        beta = np.zeros(len(self._chain.start))
+        with np.errstate(divide="ignore"):
+            matrix, first = np.log(self._matrix), np.log(self._kept[0][0])
+        for _, logs in list(self._kept)[:0:-1]:
+            beta = np.logaddexp.reduce(matrix + logs + beta, axis=1)
+        found = np.exp(first + beta - np.logaddexp.reduce(first + beta))
+        return self._by_state(found)
 
     def _logs(self, value: Any) -> np.ndarray:
         """Return the log-likelihoods of an observation."""
         if self._table is not None and not isinstance(value, (Mapping, list, tuple, np.ndarray)):
-            code = self._codes[0].get(value, -1) if value is not None and value == value else -1  # type: ignore[union-attr]
-            return self._table[code]
-        row = self._numbers(value)
+            return self._table[-1 if _is_missing(value) else self._code(0, value)]
+        return self._logs_of(self._numbers(value))
+
+    def _logs_of(self, row: np.ndarray) -> np.ndarray:
+        """Return the log-likelihoods of an observation as numbers, those before it known."""
         if self._lags:
             none = np.full(len(row), np.nan)
-            earlier = [*reversed(self._before), *([none] * (self._lags - len(self._before)))]
-            self._before.append(row)
-            row = np.concatenate([row, *earlier])
+            row = np.concatenate([row, *reversed(self._before), *([none] * (self._lags - len(self._before)))])
+        self._row = row[: len(self._codes)]
         return training.log_likelihood_of(self._hmm.model_.emission, row[None])[0][self._owners]
 
     @cached_property
@@ -207,10 +233,12 @@ class StateStream:
             raise DataError(f"an observation must have {len(variables)} values; got {len(values)}.")
         row = np.full(len(values), np.nan)
         for i, (one, codes) in enumerate(zip(values, self._codes, strict=True)):
-            if one is None or one != one:
+            if _is_missing(one):
                 continue
             try:
-                row[i] = float(one) if codes is None else codes.get(one, np.nan)
+                number: Any = one
+                code = float(number) if codes is None else self._code(i, one)
+                row[i] = np.nan if codes is not None and code < 0 else code
             except (TypeError, ValueError):
                 raise DataError(f"{variables[i].name!r} must be a number; got {one!r}.") from None
         return row
@@ -228,7 +256,8 @@ class StateStream:
             raise DataError("a stream must be one sequence with steps at regular times.")
         x = panel.values()
         if self._lags:
-            return np.stack([self.push(row) for row in x]) if len(x) else np.empty((0, len(self._hmm.state_names_)))
+            found = [self._push(self._logs_of(row), 1, None) for row in x]
+            return np.stack(found) if len(x) else np.empty((0, len(self._hmm.state_names_)))
         data = training.observed(panel)
         logs = self._hmm.model_.logs(data.x, self._hmm.n_jobs)
         before = self._chain.start if self._alpha is None else self._alpha @ self._matrix
@@ -236,9 +265,8 @@ class StateStream:
         (total,), alpha = chains.filtered(chain, Frames(logs, data.rows, data.offsets), self._hmm.n_jobs)
         if len(alpha):
             self._alpha = alpha[-1]
-            shares = logs[data.rows[-self._kept.maxlen :]]  # type: ignore[operator]
-            shares = np.exp(shares - shares.max(axis=1, keepdims=True))
-            self._kept.extend(zip(alpha[-len(shares) :], shares, strict=True))
+            last = logs[data.rows[-self._kept.maxlen :]]  # type: ignore[operator]
+            self._kept.extend(zip(alpha[-len(last) :], last, strict=True))
             self._watch_all(before, alpha, logs[data.rows])
         self.n_steps += len(alpha)
         self.log_likelihood += float(total)
@@ -283,6 +311,10 @@ class StateStream:
         self.score = float(sums[-1])
         if self.alarm_step is None and (sums > self.threshold).any():
             self.alarm_step = first + int(np.argmax(sums > self.threshold))
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def _as_time(name: str, value: Any) -> float:

@@ -31,7 +31,7 @@ from tunbridge._core.progress import Report
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.errors import ImpossibleEvidenceError
 from tunbridge.learning.missing.fitting import FitStep
-from tunbridge.temporal.chain import Chain, Expectations, Frames, best_paths, expectations
+from tunbridge.temporal.chain import Chain, Expectations, Frames, best_paths, expectations, sums_by_row
 from tunbridge.temporal.dynamics import Dynamics
 from tunbridge.temporal.emissions import Emission
 from tunbridge.temporal.panel import Panel, distinct_rows
@@ -41,6 +41,7 @@ _ROUNDING = 1e-9  # a relative fall of the objective that counts as rounding
 _FUZZY = 0.2  # of the weight of a row that is shared among all states at the start
 _ROWS = 2**15  # distinct observations whose likelihoods are computed at a time
 _HINT = 0.01  # the weight of a step without a label at the start, where all states have labels
+_MOST_FITS, _LEAST_RISE = 200, 1e-8  # fits of an emission to labelled steps; their least rise per step
 _ITERATIONS = 15  # that are expected of a run
 _REFINED = 10  # iterations of k-means
 _SAMPLED = 10_000  # rows that k-means looks at
@@ -259,17 +260,64 @@ def counts_of(
     return starts, pairs, by_row.reshape(len(frames.logs), n_states)
 
 
-def counted(model: Model, data: Observed) -> Model:
-    """Return the parameters estimated from sequences in which every step is labelled."""
+class LabelCounts(NamedTuple):
+    """What sequences with a label for every step are learned from.
+
+    Attributes
+    ----------
+    starts, pairs : ndarray
+        The weights of first states and of transitions.
+    states : ndarray
+        The weight of each state.
+    x, weights : ndarray
+        The distinct observations, and their weights in each emission.
+    """
+
+    starts: np.ndarray
+    pairs: np.ndarray
+    states: np.ndarray
+    x: np.ndarray
+    weights: np.ndarray
+
+    def plus(self, other: LabelCounts | None) -> LabelCounts:
+        """Return the counts of both."""
+        if other is None:
+            return self
+        x, rows = distinct_rows(np.vstack([other.x, self.x]))
+        weights = sums_by_row(np.vstack([other.weights, self.weights]), rows, len(x))
+        starts, pairs, states = (one + two for one, two in zip(self[:3], other[:3], strict=True))
+        return LabelCounts(starts, pairs, states, x, weights)
+
+    def log_likelihood(self, model: Model) -> float:
+        """Return ln P of the observations and labels."""
+        logs = log_likelihood_of(model.emission, self.x)
+        with np.errstate(divide="ignore"):
+            parts = ((self.starts, np.log(model.dynamics.start)), (self.pairs, np.log(model.dynamics.matrix)))
+        found = sum(float((n[n > 0.0] * terms[n > 0.0]).sum()) for n, terms in (*parts, (self.weights, logs)))
+        return float(found)
+
+
+def label_counts(model: Model, data: Observed) -> LabelCounts:
+    """Return the counts of sequences in which every step is labelled."""
     assert data.labels is not None
-    n = len(model.dynamics.start)
-    logs = np.zeros((len(data.x), 1))
-    frames = Frames(logs, data.rows, data.offsets)
-    starts, pairs, by_row = counts_of(data.labels, frames, data.weights, n)
+    frames = Frames(np.zeros((len(data.x), 1)), data.rows, data.offsets)
+    starts, pairs, by_row = counts_of(data.labels, frames, data.weights, len(model.dynamics.start))
     weights = tied_weights(by_row, model.ties, np.arange(len(data.x)), len(data.x))
-    return model._replace(
-        dynamics=model.dynamics.from_counts(starts, pairs[0]), emission=model.emission.fit(data.x, weights)
-    )
+    return LabelCounts(starts, pairs[0], by_row.sum(axis=0), data.x, weights)
+
+
+def counted(model: Model, counts: LabelCounts) -> Model:
+    """Return the parameters estimated from counts; an emission with hidden parts of its own is iterated."""
+    dynamics, emission = model.dynamics.from_counts(counts.starts, counts.pairs), model.emission
+    value = -np.inf
+    for _ in range(_MOST_FITS):
+        emission = emission.fit(counts.x, counts.weights)
+        known = counts.weights > 0.0
+        now = float((counts.weights[known] * log_likelihood_of(emission, counts.x)[known]).sum())
+        if not now > value + _LEAST_RISE * max(1.0, float(counts.weights.sum())):
+            break
+        value = now
+    return model._replace(dynamics=dynamics, emission=emission)
 
 
 # Starts

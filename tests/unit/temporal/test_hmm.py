@@ -353,9 +353,10 @@ def test_months_are_regular_and_answers_keep_the_order_of_rows():
     expected = umbrella().predict_proba([["u", "u", "n", None, "u"]])[0][[0, 1, 2, 4]]
     np.testing.assert_allclose(hmm.predict_proba(frame), expected, rtol=1e-12)
     order = [2, 0, 3, 1]
-    with pytest.warns(tb.DataWarning, match="sorted by 'month'"):
-        found = hmm.predict_proba({"month": months[order], "x": np.array(frame["x"])[order]})
-    np.testing.assert_allclose(found, expected[order], rtol=1e-12)
+    shuffled = {"month": months[order], "x": np.array(frame["x"])[order]}
+    np.testing.assert_allclose(hmm.predict_proba(shuffled), expected[order], rtol=1e-12)
+    with pytest.warns(tb.DataWarning, match="order of 'month'"):
+        tb.HiddenMarkovModel(1, time="month").fit(shuffled)
 
 
 # Forms of input
@@ -572,3 +573,164 @@ def test_k_best_paths_equal_enumeration():
     np.testing.assert_allclose(found.posterior.sum(), 1.0, rtol=1e-12)
     pairs = itertools.pairwise(found.log_probabilities)
     assert all(a >= b for a, b in pairs)
+
+
+# What reviewers and newcomers found
+
+
+def test_series_texts_as_labels_and_lengths():
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series([1, 2, 9, 8, 1, 2], name="count")
+    hmm = tb.HiddenMarkovModel(2, "poisson", random_state=0).fit(series)
+    assert hmm.variables_[0].name == "count"
+    assert hmm.predict(series).tolist() == [0, 0, 1, 1, 0, 0]
+    assert tb.HiddenMarkovModel().fit(["abab", "ba"], ["stst", "ts"]).state_names_ == ("s", "t")
+    with pytest.raises(tb.DataError, match="look like lengths"):
+        tb.HiddenMarkovModel().fit(np.arange(5.0), [2, 3])
+    for wrong in ([None, [1.0]], [5, [1.0]], [[[1, 2], [3]]]):
+        with pytest.raises(tb.DataError):
+            tb.HiddenMarkovModel().fit(wrong)
+    with pytest.raises(tb.DataError, match="y must"):
+        tb.HiddenMarkovModel().fit([[1.0, 2.0, 3.0]], [0, 1, 0])
+    with pytest.warns(tb.DataWarning, match=r"For one sequence of words write \[words\]"):
+        tb.HiddenMarkovModel(1).fit(["wet", "dry", "wet", "wet", "dry", "wet"])
+    with pytest.warns(tb.DataWarning, match="say time='year'"):
+        tb.HiddenMarkovModel(1).fit({"year": np.arange(2000.0, 2020.0), "n": np.arange(20.0) % 7})
+
+
+def test_labels_of_other_types_come_back():
+    x = ["aabb", "ab"]
+    for low, high in ((False, True), (0.0, 1.0), ("lo", "hi")):
+        y = [[low, low, high, high], [low, high]]
+        found = tb.HiddenMarkovModel().fit(x, y).predict(x)[1].tolist()
+        assert found == [low, high]
+        assert type(found[0]) is type(low)
+    none = tb.HiddenMarkovModel(random_state=0).fit(["aabbaabb" * 3], [[None] * 24])
+    assert none.state_names_ == (0, 1)
+    mixed = tb.HiddenMarkovModel.from_parameters([0.5, 0.5], np.eye(2), np.eye(2), states=["a", 1])
+    assert mixed.predict([0, 0]).tolist() == ["a", "a"]
+
+
+def test_warm_start_keeps_the_meaning_of_labels_and_sizes():
+    hmm = tb.HiddenMarkovModel(alpha=1.5).fit(["ab", "ba"], [["u", "v"], ["v", "u"]]).set_params(warm_start=True)
+    again = hmm.fit(["bb"], [["v", "v"]])
+    assert again.emissions_.probabilities[1].tolist() == [0.0, 1.0]
+    with pytest.raises(tb.DataError, match="y must hold the labels"):
+        hmm.fit(["bb"], [["w", "v"]])
+    with pytest.raises(tb.DataError, match="warm_start must go on with n_states = 2"):
+        hmm.set_params(n_states=3).fit(["bb"])
+    with pytest.raises(tb.DataError, match="fixed must come with warm_start"):
+        tb.HiddenMarkovModel(fixed=["start"]).fit(["ab"])
+
+
+@pytest.mark.filterwarnings("ignore::tunbridge.errors.TunbridgeWarning")
+def test_labelled_emissions_with_hidden_parts_are_iterated():
+    rng = np.random.default_rng(0)
+    z = rng.integers(0, 2, 300)
+    x = rng.standard_t(2, 300) + 6 * z
+    hmm = tb.HiddenMarkovModel(emissions="student-t").fit(x, z)
+    more = hmm.emissions_.fit(x[:, None], np.eye(2)[z])
+    gain = (np.eye(2)[z] * (more.log_likelihood(x[:, None]) - hmm.emissions_.log_likelihood(x[:, None]))).sum()
+    assert gain < 1e-3
+
+
+def test_partial_fit_has_the_likelihood_and_size_of_all():
+    parts = (["abcab", "cc"], [["s", "t", "t", "s", "s"], ["t", "s"]])
+    whole = tb.HiddenMarkovModel(emissions=Categorical(alpha=1.5)).fit(*parts)
+    other = tb.HiddenMarkovModel(emissions=Categorical(alpha=1.5)).partial_fit(parts[0][:1], parts[1][:1])
+    other.partial_fit(parts[0][1:], parts[1][1:])
+    assert other.log_likelihood_ == pytest.approx(whole.log_likelihood_, rel=1e-12)
+    assert other.bic_ == pytest.approx(whole.bic_, rel=1e-12)
+    more = tb.HiddenMarkovModel(emissions=Categorical(alpha=1.5)).fit(parts[0][:1], parts[1][:1])
+    more.partial_fit(parts[0][1:], parts[1][1:])
+    np.testing.assert_array_equal(more.transitions_, whole.transitions_)
+    with pytest.raises(tb.DataError, match="partial_fit must follow"):
+        umbrella().partial_fit(["u"], [["rain"]])
+
+
+def test_autoregression_does_not_look_over_gaps():
+    emission = Autoregressive(1, intercepts=[[0.0]], coefficients=[[[0.9]]], covariances=[[[1.0]]])
+    hmm = tb.HiddenMarkovModel.from_parameters([1.0], [[1.0]], emission, time="t", time_unit=1, columns=["v"])
+    near = hmm.log_likelihood({"t": [0, 1, 2], "v": [1.0, 1.0, 1.0]})[0]
+    far = hmm.log_likelihood({"t": [0, 1, 9], "v": [1.0, 1.0, 1.0]})[0]
+    assert near != far
+    np.testing.assert_allclose(far, hmm.log_likelihood({"t": [0, 1], "v": [1.0, 1.0]})[0])
+    assert np.isfinite(hmm.forecast({"t": [0, 1], "v": [1.0, np.nan]}, 2).means["v"]).all()
+
+
+def test_refit_is_fit():
+    hmm = tb.HiddenMarkovModel(1, "gaussian", time="t")
+    assert hmm.fit({"t": [0, 1, 2, 3], "v": [1.0, 2.0, 1.0, 3.0]}).time_unit_ == 1.0
+    assert hmm.fit({"t": [0, 10, 20, 30], "v": [1.0, 2.0, 1.0, 3.0]}).time_unit_ == 10.0
+
+
+def test_interruption_keeps_the_best_so_far():
+    calls = []
+
+    def stop(*_):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    x = umbrella().sample(200, random_state=0).observations
+    hmm = tb.HiddenMarkovModel(2, restarts=0, tolerance=0.0, progress=stop, random_state=0).fit(x)
+    assert len(hmm.trace_) == 4
+    assert np.isfinite(hmm.log_likelihood(x)[0])
+
+
+def test_empty_sequences_and_no_steps():
+    x = np.random.default_rng(0).normal(size=(50, 2))
+    hmm = tb.HiddenMarkovModel(2, random_state=0).fit(x)
+    assert hmm.predict(np.empty((0, 2))).shape == (0,)
+    assert [len(part) for part in hmm.predict([[], x[:2]])] == [0, 2]
+    assert len(hmm.sample(0).states) == 0
+    with pytest.raises(tb.MemoryForecastError):
+        hmm.forecast(x, 10**9)
+
+
+def test_forecast_of_a_step_does_not_depend_on_how_many_follow():
+    emission = Poisson(rates=[[2.0], [20.0]])
+    hmm = tb.HiddenMarkovModel.from_parameters([1, 0], [[0.9, 0.1], [0.1, 0.9]], emission)
+    one, many = hmm.forecast([2, 3], 1), hmm.forecast([2, 3], 10)
+    assert one.interval(0.9).tolist() == many.interval(0.9)[:1].tolist()
+
+
+def test_impossible_states_in_an_explanation():
+    hmm = tb.HiddenMarkovModel.from_parameters([1, 0], [[0.5, 0.5], [0, 1]], [[0.5, 0.5], [0.9, 0.1]])
+    assert "+∞" in repr(hmm.explain([0, 0, 1]))
+    assert len(max(repr(hmm.explain([0, 0, 1])).splitlines(), key=len)) < 90
+
+
+def test_streams_name_what_they_do_not_know_and_bridge_gaps():
+    hmm = umbrella()
+    with pytest.raises(tb.DataError, match="'y' must be an observed column"):
+        hmm.stream().push({"y": "u"})
+    with pytest.warns(tb.UnseenStateWarning, match="'maybe'"):
+        hmm.stream().push("maybe")
+    far = tb.HiddenMarkovModel.from_parameters(
+        [1, 0], np.eye(2), Gaussian("diagonal", means=[[0.0], [60.0]], covariances=[[1.0], [1.0]]))  # fmt: skip
+    stream = far.stream(lag=1)
+    assert [stream.push(60.0).tolist() for _ in range(3)] == [[1.0, 0.0]] * 3
+    timed = umbrella().set_params(time="t", time_unit=1)
+    stream = timed.stream()
+    found = [stream.push({"t": t, "x": x}) for t, x in ((2000, "u"), (2001, "n"), (2010, "u"))]
+    np.testing.assert_allclose(found, timed.filter({"t": [2000, 2001, 2010], "x": ["u", "n", "u"]}), rtol=1e-10)
+    assert "3 steps" in repr(stream)
+
+
+def test_units_of_time():
+    dates = np.array(["2024-01-01T08:00", "2024-01-02T08:30", "2024-01-05T08:10"], "datetime64[s]")
+    hmm = umbrella().set_params(time="day", time_unit="1d")
+    expected = umbrella().filter([["u", "n", None, None, "u"]])[0][[0, 1, 4]]
+    np.testing.assert_allclose(hmm.filter({"day": dates, "x": ["u", "n", "u"]}), expected, rtol=1e-12)
+    with pytest.raises(tb.DataError, match='"1d"'):
+        hmm.set_params(time_unit="a day").filter({"day": dates, "x": ["u", "n", "u"]})
+
+
+@pytest.mark.filterwarnings("ignore::tunbridge.errors.DataWarning")
+def test_degenerate_models_are_marked_not_chosen():
+    rng = np.random.default_rng(0)
+    x = np.where(rng.random(120) < 0.3, 4.0, rng.normal(0.0, 1.0, 120))
+    choice = tb.HiddenMarkovModel(emissions="gaussian", random_state=0).choose_states(x, [1, 2, 3])
+    assert choice.n_states == 1
+    assert "a variance near 0" in repr(choice)

@@ -237,11 +237,15 @@ class Independent(Emission):
         """Return the emission with all parts fitted."""
         return self._with(self._each(x, lambda part, own: part.fit(own, weights)))
 
-    def sample(self, states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return a row for each state."""
+    def sample(self, states: np.ndarray, rng: np.random.Generator, earlier: np.ndarray | None = None) -> np.ndarray:
+        """Return a row for each state, after the ``earlier`` ones, if a part depends on them."""
         out = np.empty((len(states), sum(len(columns) for columns, _ in self.parts)))
         for columns, part in self.parts:
-            out[:, columns] = part.sample(states, rng)
+            if part.lags and earlier is not None:
+                own: Any = part
+                out[:, columns] = own.sample(states, rng, earlier[-part.lags :, columns])
+            else:
+                out[:, columns] = part.sample(states, rng)
         return out
 
     def permuted(self, order: np.ndarray) -> Self:

@@ -410,22 +410,36 @@ def test_the_slider_has_the_counts_of_every_threshold(held_out):
         assert costs["falseAlarms"][at] * costs["negatives"] == pytest.approx(alarms, rel=1e-12)
 
 
+def test_the_figures_are_of_the_rows_of_the_table(monkeypatch):
+    """Also where the time budget suffices for one fold only: the matrix has as many rows as the table says."""
+    monkeypatch.setattr("tunbridge.evaluation.choice._Race._has_time", lambda race: False)
+    found = tb.report(tb.example_network("asia").sample(200, random_state=0), "bronc", progress=False)
+    (only,) = found.choice.comparison.baseline
+    parsed = Parsed(found.html)
+    assert only.n_rows == 40
+    for told in (": 40 rows", "its 40 held-out rows", "sufficed for 1 fold of 5"):
+        assert told in parsed.texts["classes"]
+    assert parsed.facts["costs"]["positives"] + parsed.facts["costs"]["negatives"] == 40
+    assert "mean over folds" not in parsed.texts["classes"]
+
+
 def test_no_row_is_explained_by_a_model_that_was_trained_on_it():
     """The explained probabilities are those of the folds, which differ from those of a model of all rows."""
     rows = tb.datasets.play_tennis()
     rows = {name: rows.to_arrow()[name].to_pylist() * 3 for name in rows.names}
     rows["number"] = np.random.default_rng(0).normal(size=42).tolist()
-    choice = tb.classify(tb.as_table(rows), "play", "nb", random_state=0)
-    found = tb.compare_classifiers(rows, "play", "nb", folds=5, keep_predictions=True, n_mistakes=4, random_state=0)
-    p, everything = found.predictions(), tb.NaiveBayesClassifier().fit(tb.as_table(rows), "play")
-    whys = list(making._whys(choice, found, tb.as_table(rows), np.arange(42)))
+    rows["play"][5] = None
+    choice = tb.classify(tb.as_table(rows), "play", "nb", random_state=0, budget=10)
+    p = choice.comparison.predictions()
+    assert set(p.rows.tolist()) == set(range(42)) - {5}
+    whys = list(making._whys(choice, p, tb.as_table(rows)))
     assert len(whys) > 2
     for why in whys:
         row = int(re.match(r"Row (\d+):", why.title)[1]) - 1
         (place,) = np.flatnonzero(p.rows == row)
         log_odds = why.rows[-1][2]
         mine = p.log_proba[place]
-        own = everything.predict_log_proba({name: [values[row]] for name, values in rows.items()})[0]
+        own = choice.classifier.predict_log_proba({name: [values[row]] for name, values in rows.items()})[0]
         assert abs(log_odds) == pytest.approx(abs(mine[1] - mine[0]), abs=1e-6)
         assert abs(abs(own[1] - own[0]) - abs(log_odds)) > 1e-3
 

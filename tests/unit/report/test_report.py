@@ -332,7 +332,7 @@ def test_a_wide_table_has_a_network_of_its_most_informative_columns():
 
 
 def test_a_network_that_is_too_large_for_a_page_is_shown_without_evidence(monkeypatch):
-    monkeypatch.setattr("tunbridge.report.export.MOST_ENTRIES", 3)
+    monkeypatch.setattr(import_module("tunbridge.report.export"), "MOST_ENTRIES", 3)
     found = Parsed(tb.report(flu_malaria_fever(), progress=False).html)
     assert "Evidence cannot be set in this page" in found.texts["network"]
     assert "These are the probabilities without evidence, in per cent." in found.texts["network"]
@@ -508,7 +508,7 @@ def test_an_overview_has_a_search_and_clickable_nodes(overview):
 
 
 def test_an_overview_that_is_too_large_has_no_controls_of_evidence(monkeypatch):
-    monkeypatch.setattr("tunbridge.report.export.MOST_ENTRIES", 3)
+    monkeypatch.setattr(import_module("tunbridge.report.export"), "MOST_ENTRIES", 3)
     net = chain_of(120)
     parsed = Parsed(tb.report(net.sample(20, random_state=0), network=net, progress=False).html)
     told = parsed.texts["network"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -220,15 +220,9 @@ def draw(
     net = shown if isinstance(shown, BayesianNetwork) else None
     plain = _without_tables(shown)
     names = plain.nodes
-    if target is not None and target not in names:
-        hint = did_you_mean(target, names)
-        raise DataError(f"target must name a node; got {target!r}. {hint}", parameter="target")
     if net is None and (evidence or monitors or isinstance(strengths, str)):
         raise DataError("evidence, monitors and strengths='information' must come with a network; got a graph.")
-    if before is not None and not isinstance(before, Drawing):
-        raise DataError(f"before must be a picture from tb.draw; got {type(before).__name__}.", parameter="before")
-    if evidence is not None and not isinstance(evidence, Mapping):
-        raise DataError(f"evidence must be a dict from variable to state; got {evidence!r}.", parameter="evidence")
+    _check_settings(names, target, before, evidence)
     known = {name: value for name, value in dict(evidence or {}).items() if not is_missing(value)}
     wanted = bool(known) if monitors is None else monitors
     nodes = [Node(name, mark="evidence" if name in known else "target" if name == target else "") for name in names]
@@ -240,15 +234,22 @@ def draw(
     lines = lines_of(plain, values)
     if against is not None:
         lines = _compared(lines, plain, _without_tables(_graph_of("against", against)))
-    kind = "graph" if net is None else "network"
-    given = f", given {', '.join(f'{n} = {_text(v)}' for n, v in known.items())}" if known else ""
-    title = f"{kind} with {len(names)} nodes and {len(plain.arcs) + len(getattr(plain, 'edges', ()))} arcs{given}"
-    if against is not None:
-        counts = Counter(line.kind for line in lines)
-        told = [f"{counts[kind]} {kind}" for kind in ("added", "missing", "reversed") if counts[kind]]
-        title += f"; {', '.join(told) or 'no difference'}"
+    title = f"{'graph' if net is None else 'network'} with {len(names)} nodes and {len(joined)} arcs"
+    title += f", given {', '.join(f'{n} = {_text(v)}' for n, v in known.items())}" if known else ""
+    title += f"; {_differences(lines)}" if against is not None else ""
     layout = None if before is None else before.picture.layout
     return Drawing(drawn(nodes, lines, labels=labels, before=layout), title)
+
+
+def _check_settings(names: Sequence[str], target: str | None, before: object, evidence: object) -> None:
+    """Raise for a target that is no node, and for settings of the wrong type."""
+    if target is not None and target not in names:
+        hint = did_you_mean(target, names)
+        raise DataError(f"target must name a node; got {target!r}. {hint}", parameter="target")
+    if before is not None and not isinstance(before, Drawing):
+        raise DataError(f"before must be a picture from tb.draw; got {type(before).__name__}.", parameter="before")
+    if evidence is not None and not isinstance(evidence, Mapping):
+        raise DataError(f"evidence must be a dict from variable to state; got {evidence!r}.", parameter="evidence")
 
 
 def network(graph: DAG | CPDAG | BayesianNetwork | Drawing, *, ax: Axes | None = None, **how: Any) -> Axes:
@@ -323,7 +324,9 @@ def _structure_of(classifier: object) -> DAG | None:
     while target in parents:
         target += "_"
     arcs = [(target, name) for name in parents]
-    arcs += [(p, name) for name, given in parents.items() for p in ((given,) if isinstance(given, str) else given or ())]
+    arcs += [
+        (p, name) for name, given in parents.items() for p in ((given,) if isinstance(given, str) else given or ())
+    ]
     return DAG([target, *parents], arcs)
 
 
@@ -416,6 +419,13 @@ def _compared(lines: Iterable[Line], graph: DAG | CPDAG, other: DAG | CPDAG) -> 
     ours = {pair for line in found for pair in ((line.start, line.end), (line.end, line.start))}
     rest = [line for line in lines_of(other) if (line.start, line.end) not in ours]
     return found + [replace(line, kind="missing", note="missing") for line in rest]
+
+
+def _differences(lines: Iterable[Line]) -> str:
+    """Return how many lines of two graphs are added, missing and reversed."""
+    counts = Counter(line.kind for line in lines)
+    told = [f"{counts[kind]} {kind}" for kind in ("added", "missing", "reversed") if counts[kind]]
+    return ", ".join(told) or "no difference"
 
 
 def _quoted(name: str) -> str:

@@ -68,6 +68,7 @@ _FAR = 3.0  # standard errors behind the best
 _LEAST_GROWTH = 0.3  # of the time of a fold that grows with the rows, at least
 _TOO_LONG = "would take too long to learn from all rows"
 _LEAST_LOG = -700.0  # of a probability: a zero counts as this
+_KEPT = Wanted(keep_predictions=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +146,9 @@ def classify(
         The models to choose from; default: five models from naive Bayes to a forest of networks.
     budget : float, optional
         A time budget in seconds. Models race: those that cannot win are dropped after each fold, and no fold is begun
-        for which the time does not suffice; of more than 5000 rows some are compared. Default: 20 without ``models``;
-        with them all run all folds. ``math.inf`` is a race without a limit.
+        for which the time does not suffice; of more than 5000 rows some are compared, and the comparison has their
+        ``predictions()``. Default: 20 without ``models``; with them all run all folds. ``math.inf`` is a race without a
+        limit.
     keep : sequence of str
         Columns to learn from although they look like identifiers, or have only one value.
     one_standard_error : bool
@@ -218,7 +220,8 @@ def choose(
         winner, comparison = race.winner(one_standard_error), race.comparison(seed)
         is_late = any(note.endswith(_TOO_LONG) for note in comparison.notes)
     else:
-        comparison = cross_validated(rows, candidates, folds, seed=seed, progress=progress)
+        wanted = None if budget is None else _KEPT
+        comparison = cross_validated(rows, candidates, folds, seed=seed, wanted=wanted, progress=progress)
         name = comparison.near_best()[0] if one_standard_error else comparison.best
         winner, is_late = next(c for c in candidates if c.name == name), False
     classifier = winner.fitted_on_all(rows)
@@ -384,6 +387,7 @@ class _Race:
             self.failed,
             self.is_interrupted,
             classes=self.rows.classes,
+            compared=self.rows.numbers,
         )
 
     def _order(self) -> list[Candidate]:
@@ -407,7 +411,7 @@ class _Race:
                 self.notes.append(f"{name} left out: {about if expected else 'the time budget is used up'}")
                 continue
             try:
-                found[name] = run_once(candidate, train, held_out, fold, wanted=Wanted(keep_predictions=True))
+                found[name] = run_once(candidate, train, held_out, fold, wanted=_KEPT, numbers=held_out.numbers)
             except Exception as error:
                 self._fail(name, error, is_last=not found and n == len(self.candidates) - 1)
         self.candidates = tuple(c for c in self.candidates if c.name in found)
@@ -415,7 +419,7 @@ class _Race:
             assert result.predictions is not None
             logs = result.predictions.log_proba[np.arange(held_out.n_rows), held_out.codes]
             self.losses.setdefault(name, []).append(-np.maximum(logs, _LEAST_LOG))
-            self.results.setdefault(name, []).append(replace(result, predictions=None))
+            self.results.setdefault(name, []).append(result)
         self.baseline.append(scores_of(held_out, frequencies_of(train, held_out)))
         self.masses.append(held_out.weights)
 

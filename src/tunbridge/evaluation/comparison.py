@@ -111,6 +111,9 @@ class Comparison:
         The cost of the class frequencies on each fold, if there are losses.
     classes : tuple
         The classes.
+    compared : ndarray of int, optional
+        The numbers of the rows, counted from 0, on which models were compared: some of a large table. Those that are
+        not in a held-out fold are the training rows of its models.
 
     Examples
     --------
@@ -135,6 +138,7 @@ class Comparison:
     n_repeats: int = 1
     baseline_costs: tuple[float, ...] = ()
     classes: tuple[Any, ...] = ()
+    compared: np.ndarray | None = None
 
     # Results
 

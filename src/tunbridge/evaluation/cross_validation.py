@@ -202,6 +202,7 @@ def cross_validated(
         n_repeats=len(splits.folds),
         baseline_costs=tuple(contest.baseline_costs),
         classes=rows.classes,
+        compared=rows.numbers,
     )
 
 

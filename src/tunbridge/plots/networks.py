@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunbridge._core.check import check_choice, check_number, did_you_mean, listed
+from tunbridge._core.check import check_choice, check_number, did_you_mean, listed, warn_user
 from tunbridge._core.replacing import replacing
 from tunbridge.data.variable import is_missing
-from tunbridge.errors import DataError
+from tunbridge.errors import DataError, DataWarning
 from tunbridge.graph import CPDAG, DAG
 from tunbridge.graph.drawing import (
     ARROW,
@@ -47,7 +47,8 @@ INFORMATION = "information"
 
 _MARGIN = 8.0
 _INK = "#1a1a1a"  # in boxes, which are light in every style of Matplotlib
-_LARGEST = 4000.0  # of a picture in pixels, at 96 an inch
+_LONGEST, _LARGEST = 19_000.0, 16e6  # a side and the area of a picture in pixels, at 96 an inch: PDF has 200 inches
+_SMALL = 0.6  # of its size, below which a picture is hardly legible
 _COLOURS = {
     "arc": NEUTRAL,
     "undecided": NEUTRAL,
@@ -188,7 +189,7 @@ def draw(
     Parameters
     ----------
     graph : DAG, CPDAG or BayesianNetwork
-        What to draw. Edges without a direction are dashed.
+        What to draw, or a result or fitted classifier that has one. Edges without a direction are dashed.
     evidence : mapping, optional
         For a network: what is known. Its nodes are highlighted, and all show their posterior.
     monitors : bool, optional
@@ -219,15 +220,9 @@ def draw(
     net = shown if isinstance(shown, BayesianNetwork) else None
     plain = _without_tables(shown)
     names = plain.nodes
-    if target is not None and target not in names:
-        hint = did_you_mean(target, names)
-        raise DataError(f"target must name a node; got {target!r}. {hint}", parameter="target")
     if net is None and (evidence or monitors or isinstance(strengths, str)):
         raise DataError("evidence, monitors and strengths='information' must come with a network; got a graph.")
-    if before is not None and not isinstance(before, Drawing):
-        raise DataError(f"before must be a picture from tb.draw; got {type(before).__name__}.", parameter="before")
-    if evidence is not None and not isinstance(evidence, Mapping):
-        raise DataError(f"evidence must be a dict from variable to state; got {evidence!r}.", parameter="evidence")
+    _check_settings(names, target, before, evidence)
     known = {name: value for name, value in dict(evidence or {}).items() if not is_missing(value)}
     wanted = bool(known) if monitors is None else monitors
     nodes = [Node(name, mark="evidence" if name in known else "target" if name == target else "") for name in names]
@@ -239,15 +234,22 @@ def draw(
     lines = lines_of(plain, values)
     if against is not None:
         lines = _compared(lines, plain, _without_tables(_graph_of("against", against)))
-    kind = "graph" if net is None else "network"
-    given = f", given {', '.join(f'{n} = {_text(v)}' for n, v in known.items())}" if known else ""
-    title = f"{kind} with {len(names)} nodes and {len(plain.arcs) + len(getattr(plain, 'edges', ()))} arcs{given}"
-    if against is not None:
-        counts = Counter(line.kind for line in lines)
-        told = [f"{counts[kind]} {kind}" for kind in ("added", "missing", "reversed") if counts[kind]]
-        title += f"; {', '.join(told) or 'no difference'}"
+    title = f"{'graph' if net is None else 'network'} with {len(names)} nodes and {len(joined)} arcs"
+    title += f", given {', '.join(f'{n} = {_text(v)}' for n, v in known.items())}" if known else ""
+    title += f"; {_differences(lines)}" if against is not None else ""
     layout = None if before is None else before.picture.layout
     return Drawing(drawn(nodes, lines, labels=labels, before=layout), title)
+
+
+def _check_settings(names: Sequence[str], target: str | None, before: object, evidence: object) -> None:
+    """Raise for a target that is no node, and for settings of the wrong type."""
+    if target is not None and target not in names:
+        hint = did_you_mean(target, names)
+        raise DataError(f"target must name a node; got {target!r}. {hint}", parameter="target")
+    if before is not None and not isinstance(before, Drawing):
+        raise DataError(f"before must be a picture from tb.draw; got {type(before).__name__}.", parameter="before")
+    if evidence is not None and not isinstance(evidence, Mapping):
+        raise DataError(f"evidence must be a dict from variable to state; got {evidence!r}.", parameter="evidence")
 
 
 def network(graph: DAG | CPDAG | BayesianNetwork | Drawing, *, ax: Axes | None = None, **how: Any) -> Axes:
@@ -298,7 +300,12 @@ def _graph_of(what: str, graph: object) -> DAG | CPDAG | BayesianNetwork:
         found = getattr(graph, name, None)
         if isinstance(found, BayesianNetwork | DAG):
             return found
-    hint = ""
+    structure = _structure_of(graph)
+    if structure is not None:
+        return structure
+    hint = " Classifiers with one structure, such as a TANClassifier, can be drawn once they are fitted." * hasattr(
+        graph, "predict_proba"
+    )
     if isinstance(graph, str | PathLike):
         hint = f" Read it first: tb.read_network({str(graph)!r})."
     elif type(graph).__module__.startswith("networkx"):
@@ -306,6 +313,21 @@ def _graph_of(what: str, graph: object) -> DAG | CPDAG | BayesianNetwork:
     elif isinstance(graph, list | tuple | set | dict):
         hint = " Arcs make a graph: tb.DAG(arcs=[('a', 'b')])."
     raise DataError(f"{what} must be a graph or a network; got {type(graph).__name__}.{hint}", parameter=what)
+
+
+def _structure_of(classifier: object) -> DAG | None:
+    """Return the class, the features, and the features on which they depend, of a classifier that has ``parents_``."""
+    parents = getattr(classifier, "parents_", None)
+    if not isinstance(parents, dict) or not all(isinstance(p, str | tuple | None) for p in parents.values()):
+        return None
+    target = getattr(classifier, "target_name_", None) or "class"
+    while target in parents:
+        target += "_"
+    arcs = [(target, name) for name in parents]
+    arcs += [
+        (p, name) for name, given in parents.items() for p in ((given,) if isinstance(given, str) else given or ())
+    ]
+    return DAG([target, *parents], arcs)
 
 
 def _without_tables(graph: DAG | CPDAG | BayesianNetwork) -> DAG | CPDAG:
@@ -399,6 +421,13 @@ def _compared(lines: Iterable[Line], graph: DAG | CPDAG, other: DAG | CPDAG) -> 
     return found + [replace(line, kind="missing", note="missing") for line in rest]
 
 
+def _differences(lines: Iterable[Line]) -> str:
+    """Return how many lines of two graphs are added, missing and reversed."""
+    counts = Counter(line.kind for line in lines)
+    told = [f"{counts[kind]} {kind}" for kind in ("added", "missing", "reversed") if counts[kind]]
+    return ", ".join(told) or "no difference"
+
+
 def _quoted(name: str) -> str:
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
@@ -415,7 +444,10 @@ def _escaped(text: str) -> str:
 def _axes_for(picture: Picture) -> Axes:
     """Return the axes of a new figure as large as a picture, at 96 units an inch; of a large one, smaller."""
     width, height = size_of(picture)
-    scale = min(1.0, _LARGEST / max(width, height))
+    scale = min(1.0, _LONGEST / max(width, height), (_LARGEST / (width * height)) ** 0.5)
+    if scale < _SMALL:
+        size = f"{width:.0f} × {height:.0f} pixels"
+        warn_user(f"a picture of {size} is drawn at {scale:.0%} of its size; SVG and HTML files keep it.", DataWarning)
     figure = matplotlib("matplotlib.figure").Figure(figsize=(scale * width / 96, scale * height / 96))
     return figure.add_axes((0.0, 0.0, 1.0, 1.0))
 

@@ -105,7 +105,8 @@ def network_data(net: BayesianNetwork) -> tuple[dict[str, Any] | None, str]:
 
 def _entries(n: float) -> str:
     """Return a number of entries and the limit in words."""
-    return f"{spaced(round(n)) if n < 1e10 else f'{n:.2g}'} entries; the limit is {spaced(MOST_ENTRIES)}"
+    amount = f"{round(n):,}".replace(",", " ") if n < 1e10 else f"{n:.2g}"
+    return f"{amount} entries; the limit is {spaced(MOST_ENTRIES)}"
 
 
 def _values(tables: np.ndarray) -> list[float] | str:

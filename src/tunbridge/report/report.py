@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from inspect import signature
 from os import PathLike
 from pathlib import Path
@@ -35,10 +36,8 @@ from tunbridge.data.remarks import remarks, text_columns, useless_columns
 from tunbridge.data.summary import described, facts_of
 from tunbridge.decisions.calibration import calibration_table
 from tunbridge.errors import DataError, TunbridgeError, TunbridgeWarning
-from tunbridge.evaluation import compare_classifiers
 from tunbridge.evaluation.candidates import as_candidates
 from tunbridge.evaluation.choice import ClassifierChoice, classify
-from tunbridge.evaluation.comparison import Comparison
 from tunbridge.evaluation.cross_validation import show_bar
 from tunbridge.evaluation.curves import Thresholds
 from tunbridge.evaluation.labelled import labelled
@@ -58,7 +57,7 @@ MOST_COLUMNS = 60
 
 _BINS, _MOST_STATES, _FEW_ROWS, _FEW_STATES = 5, 100, 5, 10
 _SHOWN_COLUMNS, _SHOWN_STATES, _SHOWN_PAIRS, _HEIGHTS = 120, 6, 15, 24
-_HELD_OUT, _CURVE_POINTS, _MOST_CLASSES, _CURVES = 5_000, 200, 40, 5
+_CURVE_POINTS, _MOST_CLASSES, _CURVES = 200, 40, 5
 _MISTAKES, _SURE, _WEIGHTS, _ODD_ROWS = 4, 2, 8, 10
 _RATIOS = 10.0 ** (np.arange(-20, 21) / 10.0)  # of the cost of a missed row to that of a false alarm: the slider
 _CONFIDENT = 0.8  # a probability, from which a wrong prediction is worth a second look
@@ -180,7 +179,7 @@ def report(
         glance = _glance(table, coded, gone, target, file)
         step("network", 0.1)
         shown = _network(coded, gone, target, network, max_columns, seed, step)
-        classes, choice, found = _classified(table, target, budget, seed, step)
+        classes, choice, predicted = _classified(table, target, budget, seed, step)
         step("page", 0.95)
         name = title or (file.name if file is not None else "")
         heading = f"Report: {name}" if name else "Data report"
@@ -188,7 +187,7 @@ def report(
         given = {"target": target, "title": title, "network": None if network is None else "network"}
         call = _call(file, seed, **given, budget=budget, max_columns=max_columns)
         recipe = _recipe(command or call, origin, table, seed)
-        odd = _odd_rows(table, found)
+        odd = _odd_rows(table, predicted)
         made = datetime.now().astimezone().isoformat(timespec="seconds")
         html = page_of(Contents(heading, glance, shown, classes, odd, recipe, made))
     done = DataReport(html, shown.net if isinstance(shown, Shown) else None, choice)
@@ -411,26 +410,22 @@ def _node(net: BayesianNetwork, name: str, posterior: Any, target: str | None) -
 
 def _classified(
     table: Table, target: str | None, budget: float, seed: int, step: Reporting
-) -> tuple[Classes | str, ClassifierChoice | None, tuple[Predictions, np.ndarray] | None]:
-    """Return the comparison of classifiers, or why there is none; the best; and its predictions with row numbers."""
+) -> tuple[Classes | str, ClassifierChoice | None, Predictions | None]:
+    """Return the comparison of classifiers, or why there is none; the best; and what it predicts of held-out rows."""
     if target is None:
         return "No target was given. Name the column of the classes with target=… or --target.", None, None
     try:
-        coded, present = with_classes(table, target, hint="Put it into bins, such as with --target-bins 3.")
+        coded, _ = with_classes(table, target, hint="Put it into bins, such as with --target-bins 3.")
         step("classifiers", 0.3)
         coded, gone = _with_features(coded, target)
         models = next((some for most, some in _WIDE.items() if coded.n_columns > most), None)
-        choice = classify(coded, target, models, budget=budget, random_state=seed, progress=_part(step, 0.3, 0.7))
-        rows = _sample(np.flatnonzero(present), seed)
-        found = compare_classifiers(
-            coded.take(rows), target, choice.name, folds=5, keep_predictions=True, n_mistakes=_MISTAKES,
-            random_state=seed, progress=_part(step, 0.7, 0.95),
-        )  # fmt: skip
+        choice = classify(coded, target, models, budget=budget, random_state=seed, progress=_part(step, 0.3, 0.8))
+        step("explanations", 0.8)
+        p = choice.comparison.predictions(choice.name)
+        whys = tuple(_whys(choice, p, coded))
     except TunbridgeError as error:
         return f"There is no comparison of classifiers: {error}", None, None
-    predictions = found.predictions()
-    whys = tuple(_whys(choice, found, coded.take(rows), rows))
-    return _classes(choice, found, predictions, gone, whys), choice, (predictions, rows)
+    return _classes(choice, p, gone, whys), choice, p
 
 
 def _part(step: Reporting, low: float, high: float) -> Reporting:
@@ -444,31 +439,25 @@ def _with_features(coded: Table, target: str) -> tuple[Table, dict[str, str]]:
     return (coded, {}) if len(gone) == coded.n_columns - 1 else (coded.drop(gone), gone)
 
 
-def _sample(rows: np.ndarray, seed: int) -> np.ndarray:
-    """Return some of many rows, in their order."""
-    if len(rows) <= _HELD_OUT:
-        return rows
-    return np.sort(np.random.default_rng(seed).choice(rows, _HELD_OUT, replace=False))
-
-
-def _classes(
-    choice: ClassifierChoice, found: Comparison, p: Predictions, gone: dict[str, str], whys: tuple[Why, ...]
-) -> Classes:
+def _classes(choice: ClassifierChoice, p: Predictions, gone: dict[str, str], whys: tuple[Why, ...]) -> Classes:
     """Return what is shown of the classifiers."""
-    header, lines = choice.comparison.rows()
+    found = choice.comparison
+    header, lines = found.rows()
     kept = [i for i, name in enumerate(header) if name not in ("fit", "predict")]  # times differ from run to run
     shown = ([header[i] for i in kept], [[line[i] for i in kept] for line in lines])
-    verdict = choice.comparison.verdict()
-    texts = [verdict if verdict != f"Lowest log-loss: {choice.name}." else "", choice.reason, choice.comparison.title()]
+    verdict = found.verdict()
+    texts = [verdict if verdict != f"Lowest log-loss: {choice.name}." else "", choice.reason, found.title()]
     about = (
-        f"The figures and explanations below come from {found.n_folds}-fold cross-validation on "
-        f"{counted(len(p), 'row')}: no row is predicted or explained by a model that was trained on it."
+        f"The figures and explanations below come from the same cross-validation as the table, with its "
+        f"{counted(len(p), 'held-out row')}: no row is predicted or explained by a model that was trained on it."
     )
+    if len(found.baseline) > 1:
+        about += " The AUC in the table is the mean over folds; a ROC curve ranks the rows of all folds together."
     left_out = [_left_out(gone, "Not used as features")] if gone else []
     return Classes(
         tuple(f"{text.rstrip('.')}." for text in texts if text),
         shown,
-        (*choice.comparison.remarks(), *left_out),
+        (*found.remarks(), *left_out),
         f"The best classifier: {choice.name}",
         about,
         (*_roc(p, found.target), _reliability(p, found.target)),
@@ -562,28 +551,33 @@ def _costs(p: Predictions, target: str) -> dict[str, Any] | None:
     }
 
 
-def _whys(choice: ClassifierChoice, found: Comparison, table: Table, rows: np.ndarray) -> Iterator[Why]:
+def _whys(choice: ClassifierChoice, p: Predictions, table: Table) -> Iterator[Why]:
     """Yield explanations: of the rows that are predicted right with the most certainty, and of the worst mistakes.
 
-    Each row of the table, which has these numbers in the data, is explained by a model that was not trained on it.
+    Each row of the table is explained by a model that was not trained on it.
     """
-    p = found.predictions()
-    if hasattr(choice.classifier, "explain"):
-        for i in _surest(p):
-            label = p.classes[p.true[i]]
-            model = _fold_model(found, p, table, int(p.folds[i]))
-            why = model.explain(table.drop([found.target]).take([p.rows[i]]), label=label)[0]
-            yield _why(f"Row {rows[p.rows[i]] + 1}: {label}, predicted right", why)
-    for each in found.mistakes(n=_MISTAKES):
-        if each.explanation is not None:
-            title = each.headline().replace(f"Row {each.row + 1}:", f"Row {rows[each.row] + 1}:", 1)
-            yield _why(title, each.explanation)
+    if not hasattr(choice.classifier, "explain"):
+        return
+    model_of = cache(lambda fold: _fold_model(choice, p, table, fold))
+    for i in (*_surest(p), *p.worst(_MISTAKES).tolist()):
+        true, likely = p.classes[p.true[i]], p.classes[p.predicted[i]]
+        model = model_of(int(p.folds[i]))
+        if true not in model.classes_.tolist():
+            continue
+        row = table.drop([choice.comparison.target]).take([p.rows[i]])
+        is_right = true == likely
+        why = model.explain(row, label=likely, against=None if is_right else true)[0]
+        told = "predicted right" if is_right else f"predicted {likely}, P({true}) = {p.proba[i, p.true[i]]:.3g}"
+        yield _why(f"Row {p.rows[i] + 1}: {true}, {told}", why)
 
 
-def _fold_model(found: Comparison, p: Predictions, table: Table, fold: int) -> Any:
-    """Return the only model of a comparison as it was when this fold was held out: learned from all other rows."""
-    (candidate,) = as_candidates(found.best, random_state=found.random_state)
-    train = np.setdiff1d(np.arange(table.n_rows), p.rows[p.folds == fold])
+def _fold_model(choice: ClassifierChoice, p: Predictions, table: Table, fold: int) -> Any:
+    """Return the chosen model as it was when this fold was held out: learned from the other compared rows."""
+    found = choice.comparison
+    (candidate,) = as_candidates(choice.name, random_state=found.random_state)
+    train = np.zeros(table.n_rows, np.bool_)
+    train[found.compared] = True
+    train[p.rows[p.folds == fold]] = False
     return candidate.fitted(labelled(table.take(train), found.target))
 
 
@@ -613,13 +607,12 @@ def _others(lines: Sequence[tuple[str, str, float]]) -> list[tuple[str, str, flo
 # Rows
 
 
-def _odd_rows(table: Table, found: tuple[Predictions, np.ndarray] | None) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _odd_rows(table: Table, p: Predictions | None) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return rows worth a second look, as lines under headings; rows are counted from 1."""
     odd = [("Outliers", tuple(_far_values(table))), ("Duplicate rows", tuple(_repeated(table)))]
-    if found is not None:
-        p, rows = found
+    if p is not None:
         worst = [
-            f"Row {rows[p.rows[i]] + 1}: {p.classes[p.true[i]]}, but P({p.classes[p.predicted[i]]}) = "
+            f"Row {p.rows[i] + 1}: {p.classes[p.true[i]]}, but P({p.classes[p.predicted[i]]}) = "
             f"{p.proba[i, p.predicted[i]]:.3g}"
             for i in p.worst(_ODD_ROWS).tolist()
             if p.proba[i, p.predicted[i]] >= _CONFIDENT

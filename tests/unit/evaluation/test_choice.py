@@ -51,6 +51,19 @@ class TestTheRace:
         with pytest.raises(AttributeError):
             getattr(choice, "nothing_like_this")  # noqa: B009
 
+    def test_the_predictions_are_those_of_models_of_the_other_compared_rows(self):
+        data = dependent(6000)
+        data.loc[:9, "y"] = None
+        raced = tb.classify(data, "y", ["nb", "tan"], folds=3, budget=math.inf).comparison
+        p, compared = raced.predictions(), raced.compared
+        assert len(p) == len(compared) == 5000
+        assert compared.min() >= 10
+        some = p.folds == 1
+        rows = data.iloc[np.setdiff1d(compared, p.rows[some])]
+        expected = tb.TANClassifier().fit(rows, "y").predict_log_proba(data.iloc[p.rows[some]])
+        np.testing.assert_allclose(p.log_proba[some], expected, rtol=1e-12)
+        assert (data["y"].to_numpy()[p.rows] == np.array(p.classes)[p.true]).all()
+
     def test_the_result_is_that_of_all_folds(self):
         raced = tb.classify(dependent(300), "y", ["nb", "tan"], folds=3, budget=math.inf)
         full = tb.classify(dependent(300), "y", ["nb", "tan"], folds=3)

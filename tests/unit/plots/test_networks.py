@@ -314,6 +314,39 @@ def test_wrong_settings(asia, how, message):
         tb.draw(asia, **how)
 
 
+@pytest.mark.parametrize(
+    ("classifier", "arcs"),
+    [
+        (tb.TANClassifier(), {("outlook", "temperature"), ("temperature", "humidity"), ("outlook", "wind")}),
+        (tb.KDBClassifier(k=2), {("outlook", "temperature"), ("humidity", "temperature"), ("outlook", "humidity")}),
+        (tb.SelectiveKDBClassifier(), set()),
+    ],
+)
+def test_the_structure_of_a_classifier_is_drawn(classifier, arcs):
+    """The class is a parent of every feature that is used."""
+    fitted = classifier.fit(tb.datasets.play_tennis(), "play")
+    picture = tb.draw(fitted, target="play").picture
+    found = {(line.start, line.end) for line in picture.lines}
+    assert {end for start, end in found if start == "play"} == set(fitted.parents_)
+    assert {node.name for node in picture.nodes} == {"play", *fitted.parents_}
+    assert arcs <= found
+
+
+def test_classifiers_without_one_structure_are_not_drawn():
+    days = tb.datasets.play_tennis()
+    for classifier in (tb.TANClassifier(), tb.AODEClassifier().fit(days, "play")):
+        with pytest.raises(DataError, match="Classifiers with one structure, such as a TANClassifier"):
+            tb.draw(classifier)
+
+
+def test_a_long_path_is_a_tall_picture(tmp_path):
+    """Its nodes are as large as those of other pictures; of a longer one they are smaller, and a warning says so."""
+    path = [(f"n{i}", f"n{i + 1}") for i in range(999)]
+    assert tb.plots.network(tb.DAG(arcs=path[:99])).figure.get_size_inches()[1] > 70
+    with pytest.warns(tb.errors.DataWarning, match=r"drawn at 5\d% of its size; SVG and HTML files keep it"):
+        tb.draw(tb.DAG(arcs=path)).save(tmp_path / "path.pdf")
+
+
 def test_what_needs_a_network(asia, tmp_path):
     with pytest.raises(DataError, match="must come with a network; got a graph"):
         tb.draw(asia.dag, evidence={"xray": "yes"})

@@ -332,7 +332,7 @@ def test_a_wide_table_has_a_network_of_its_most_informative_columns():
 
 
 def test_a_network_that_is_too_large_for_a_page_is_shown_without_evidence(monkeypatch):
-    monkeypatch.setattr("tunbridge.report.export.MOST_ENTRIES", 3)
+    monkeypatch.setattr(import_module("tunbridge.report.export"), "MOST_ENTRIES", 3)
     found = Parsed(tb.report(flu_malaria_fever(), progress=False).html)
     assert "Evidence cannot be set in this page" in found.texts["network"]
     assert "These are the probabilities without evidence, in per cent." in found.texts["network"]
@@ -410,22 +410,36 @@ def test_the_slider_has_the_counts_of_every_threshold(held_out):
         assert costs["falseAlarms"][at] * costs["negatives"] == pytest.approx(alarms, rel=1e-12)
 
 
+def test_the_figures_are_of_the_rows_of_the_table(monkeypatch):
+    """Also where the time budget suffices for one fold only: the matrix has as many rows as the table says."""
+    monkeypatch.setattr("tunbridge.evaluation.choice._Race._has_time", lambda race: False)
+    found = tb.report(tb.example_network("asia").sample(200, random_state=0), "bronc", progress=False)
+    (only,) = found.choice.comparison.baseline
+    parsed = Parsed(found.html)
+    assert only.n_rows == 40
+    for told in (": 40 rows", "its 40 held-out rows", "sufficed for 1 fold of 5"):
+        assert told in parsed.texts["classes"]
+    assert parsed.facts["costs"]["positives"] + parsed.facts["costs"]["negatives"] == 40
+    assert "mean over folds" not in parsed.texts["classes"]
+
+
 def test_no_row_is_explained_by_a_model_that_was_trained_on_it():
     """The explained probabilities are those of the folds, which differ from those of a model of all rows."""
     rows = tb.datasets.play_tennis()
     rows = {name: rows.to_arrow()[name].to_pylist() * 3 for name in rows.names}
     rows["number"] = np.random.default_rng(0).normal(size=42).tolist()
-    choice = tb.classify(tb.as_table(rows), "play", "nb", random_state=0)
-    found = tb.compare_classifiers(rows, "play", "nb", folds=5, keep_predictions=True, n_mistakes=4, random_state=0)
-    p, everything = found.predictions(), tb.NaiveBayesClassifier().fit(tb.as_table(rows), "play")
-    whys = list(making._whys(choice, found, tb.as_table(rows), np.arange(42)))
+    rows["play"][5] = None
+    choice = tb.classify(tb.as_table(rows), "play", "nb", random_state=0, budget=10)
+    p = choice.comparison.predictions()
+    assert set(p.rows.tolist()) == set(range(42)) - {5}
+    whys = list(making._whys(choice, p, tb.as_table(rows)))
     assert len(whys) > 2
     for why in whys:
         row = int(re.match(r"Row (\d+):", why.title)[1]) - 1
         (place,) = np.flatnonzero(p.rows == row)
         log_odds = why.rows[-1][2]
         mine = p.log_proba[place]
-        own = everything.predict_log_proba({name: [values[row]] for name, values in rows.items()})[0]
+        own = choice.classifier.predict_log_proba({name: [values[row]] for name, values in rows.items()})[0]
         assert abs(log_odds) == pytest.approx(abs(mine[1] - mine[0]), abs=1e-6)
         assert abs(abs(own[1] - own[0]) - abs(log_odds)) > 1e-3
 
@@ -494,7 +508,7 @@ def test_an_overview_has_a_search_and_clickable_nodes(overview):
 
 
 def test_an_overview_that_is_too_large_has_no_controls_of_evidence(monkeypatch):
-    monkeypatch.setattr("tunbridge.report.export.MOST_ENTRIES", 3)
+    monkeypatch.setattr(import_module("tunbridge.report.export"), "MOST_ENTRIES", 3)
     net = chain_of(120)
     parsed = Parsed(tb.report(net.sample(20, random_state=0), network=net, progress=False).html)
     told = parsed.texts["network"]

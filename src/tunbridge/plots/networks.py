@@ -187,8 +187,9 @@ def draw(
 
     Parameters
     ----------
-    graph : DAG, CPDAG or BayesianNetwork
-        What to draw. Edges without a direction are dashed.
+    graph : DAG, CPDAG, BayesianNetwork or DynamicBayesianNetwork
+        What to draw. Edges without a direction are dashed. Of a dynamic network, a slice below the nodes of earlier
+        slices that it depends on.
     evidence : mapping, optional
         For a network: what is known. Its nodes are highlighted, and all show their posterior.
     monitors : bool, optional
@@ -216,6 +217,7 @@ def draw(
     True
     """
     shown = _graph_of("graph", graph)
+    lags: Mapping[str, int] = getattr(graph, "lags", {}) if hasattr(graph, "transition") else {}
     net = shown if isinstance(shown, BayesianNetwork) else None
     plain = _without_tables(shown)
     names = plain.nodes
@@ -223,6 +225,9 @@ def draw(
         hint = did_you_mean(target, names)
         raise DataError(f"target must name a node; got {target!r}. {hint}", parameter="target")
     if net is None and (evidence or monitors or isinstance(strengths, str)):
+        if hasattr(graph, "transition"):
+            hint = "net.unrolled(n_slices) makes some slices one."
+            raise DataError(f"evidence, monitors and strengths='information' must come with a static network. {hint}")
         raise DataError("evidence, monitors and strengths='information' must come with a network; got a graph.")
     if before is not None and not isinstance(before, Drawing):
         raise DataError(f"before must be a picture from tb.draw; got {type(before).__name__}.", parameter="before")
@@ -239,7 +244,7 @@ def draw(
     lines = lines_of(plain, values)
     if against is not None:
         lines = _compared(lines, plain, _without_tables(_graph_of("against", against)))
-    kind = "graph" if net is None else "network"
+    kind = "slice of a dynamic network" if hasattr(graph, "transition") else "graph" if net is None else "network"
     given = f", given {', '.join(f'{n} = {_text(v)}' for n, v in known.items())}" if known else ""
     title = f"{kind} with {len(names)} nodes and {len(plain.arcs) + len(getattr(plain, 'edges', ()))} arcs{given}"
     if against is not None:
@@ -247,7 +252,7 @@ def draw(
         told = [f"{counts[kind]} {kind}" for kind in ("added", "missing", "reversed") if counts[kind]]
         title += f"; {', '.join(told) or 'no difference'}"
     layout = None if before is None else before.picture.layout
-    return Drawing(drawn(nodes, lines, labels=labels, before=layout), title)
+    return Drawing(drawn(nodes, lines, labels=labels, before=layout, lags=lags), title)
 
 
 def network(graph: DAG | CPDAG | BayesianNetwork | Drawing, *, ax: Axes | None = None, **how: Any) -> Axes:
@@ -294,10 +299,10 @@ def _graph_of(what: str, graph: object) -> DAG | CPDAG | BayesianNetwork:
     """Return a graph or a network, or that of a result or a classifier that has one."""
     if isinstance(graph, BayesianNetwork | DAG | CPDAG):
         return graph
-    for name in ("network", "network_", "dag"):
+    for name in ("network", "network_", "dag", "transition"):
         found = getattr(graph, name, None)
         if isinstance(found, BayesianNetwork | DAG):
-            return found
+            return found.dag if name == "transition" and isinstance(found, BayesianNetwork) else found
     hint = ""
     if isinstance(graph, str | PathLike):
         hint = f" Read it first: tb.read_network({str(graph)!r})."
@@ -452,9 +457,11 @@ def _draw_node(axes: Axes, node: Node, picture: Picture, unit: float) -> None:
     patches = matplotlib("matplotlib.patches")
     (x, y), (width, height) = picture.layout.centres[node.name], picture.layout.sizes[node.name]
     edge = {"evidence": "#b35900", "target": FOR}.get(node.mark, NEUTRAL)
-    face = "#fdf0d5" if node.mark == "evidence" else "white"
+    face = {"evidence": "#fdf0d5", "past": "#ececec"}.get(node.mark, "white")
+    dashes = {"linestyle": (0, (4.0, 3.0))} if node.mark == "past" else {}
     box = (x - 0.5 * width, y - 0.5 * height, width, height)
-    _draw_box(axes, box, unit, facecolor=face, edgecolor=edge, linewidth=(2.0 if node.mark else 1.0) * unit)
+    width_of_box = 2.0 if node.mark in ("evidence", "target") else 1.0
+    _draw_box(axes, box, unit, facecolor=face, edgecolor=edge, linewidth=width_of_box * unit, **dashes)
     if not picture.has_labels:
         return
     for part in parts_of(node, picture.layout):

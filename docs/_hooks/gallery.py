@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from mkdocs.structure.files import File, Files
 
+_DAYS = ["no", "no", "yes", "yes", "no", None, "yes", "yes", "yes", "no", "no", "no", None, None, "no", "yes"]
 _CALLS = {
     "network": "tb.plots.network(net, evidence={'xray': 'yes'})",
     "cpt": "tb.plots.cpt(net, 'dysp')",
@@ -32,6 +33,7 @@ _CALLS = {
     "versus": "tb.plots.versus(errors_of_one, errors_of_the_other, names=('naive Bayes', 'TAN'))",
     "log_odds": "tb.plots.log_odds(names.explain('nana'))",
     "iterations": "tb.plots.iterations(tb.EM().fit(dag, rows))",
+    "slices": "tb.plots.slices(weather.smooth(days, 'Rain'))",
     "decision_regions": "tb.plots.decision_regions(problem)",
     "boundaries": "tb.plots.boundaries(problem)",
     "predictive_values": "tb.plots.predictive_values(test)",
@@ -116,6 +118,7 @@ def _drawings() -> dict[str, Callable[[], Any]]:
         "iterations": lambda: plots.iterations(
             tb.EM().fit(tb.DAG(arcs=[("rain", "wet")]), {"rain": ["no", "yes", None], "wet": ["no", "yes", "yes"]})
         ),
+        "slices": lambda: plots.slices(_weather().smooth([{"Umbrella": x} for x in _DAYS], "Rain")),
         "decision_regions": lambda: plots.decision_regions(_fish()),
         "boundaries": lambda: plots.boundaries(_fish()),
         "predictive_values": lambda: plots.predictive_values(tb.DiagnosticTest(0.008, 0.98, 0.97)),
@@ -129,6 +132,14 @@ def _drawings() -> dict[str, Callable[[], Any]]:
         ),
         "description_lengths": _degrees,
     }
+
+
+def _weather() -> Any:
+    import tunbridge as tb
+
+    stay, carried = [[0.8, 0.15, 0.05], [0.2, 0.6, 0.2], [0.1, 0.3, 0.6]], [[0.95, 0.05], [0.6, 0.4], [0.1, 0.9]]
+    names = {"states": ["none", "drizzle", "heavy"], "symbols": ["no", "yes"], "hidden": "Rain", "observed": "Umbrella"}
+    return tb.DynamicBayesianNetwork.hidden_markov([0.5, 0.3, 0.2], stay, carried, **names)
 
 
 def _fish() -> Any:

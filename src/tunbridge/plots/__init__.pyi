@@ -24,4 +24,5 @@ from tunbridge.plots.probabilities import (
     strength_matrix as strength_matrix,
 )
 from tunbridge.plots.regions import boundaries as boundaries, decision_regions as decision_regions
+from tunbridge.plots.slices import slices as slices
 from tunbridge.plots.traces import iterations as iterations, strengths as strengths, trace as trace

@@ -32,6 +32,11 @@ _CALLS = {
     "learning_curve": "tb.plots.learning_curve({'naive Bayes': {50: 0.90, 100: [0.93, 0.94], 200: 0.95}}, what='rows')",
     "versus": "tb.plots.versus(errors_of_one, errors_of_the_other, names=('naive Bayes', 'TAN'))",
     "log_odds": "tb.plots.log_odds(names.explain('nana'))",
+    "states": "tb.plots.states(hmm, counts)",
+    "transitions": "tb.plots.transitions(hmm)",
+    "durations": "tb.plots.durations(hmm, counts)",
+    "forecast": "tb.plots.forecast(hmm.forecast(counts, steps=20), history=counts[-40:])",
+    "state_choice": "tb.plots.state_choice(hmm.choose_states(counts))",
     "iterations": "tb.plots.iterations(tb.EM().fit(dag, rows))",
     "slices": "tb.plots.slices(weather.smooth(days, 'Rain'))",
     "decision_regions": "tb.plots.decision_regions(problem)",
@@ -88,6 +93,13 @@ def _drawings() -> dict[str, Callable[[], Any]]:
     votes = tb.bootstrap_structure(table, 50, random_state=0)
     called = shares["TAN"] >= 0.5
     matrix = [[int(np.sum(row & column)) for column in (~called, called)] for row in (~true, true)]
+    regimes = tb.HiddenMarkovModel.from_parameters(
+        [0.5, 0.3, 0.2],
+        [[0.93, 0.05, 0.02], [0.04, 0.9, 0.06], [0.05, 0.1, 0.85]],
+        tb.emissions.Poisson(rates=[[2.0], [9.0], [20.0]]),
+    )
+    counts = regimes.sample(300, random_state=3).observations
+    hmm = tb.HiddenMarkovModel(3, "poisson", random_state=0).fit(counts)
     return {
         "network": lambda: plots.network(net, evidence={"xray": "yes"}),
         "cpt": lambda: plots.cpt(net, "dysp"),
@@ -115,6 +127,11 @@ def _drawings() -> dict[str, Callable[[], Any]]:
         "log_odds": lambda: plots.log_odds(
             tb.SequenceClassifier(order=2).fit(["anna", "nina", "otto", "hugo"], ["f", "f", "m", "m"]).explain("nana")
         ),
+        "states": lambda: plots.states(hmm, counts),
+        "transitions": lambda: plots.transitions(hmm),
+        "durations": lambda: plots.durations(hmm, counts),
+        "forecast": lambda: plots.forecast(hmm.forecast(counts, steps=20), history=counts[-40:]),
+        "state_choice": lambda: plots.state_choice(hmm.choose_states(counts)),
         "iterations": lambda: plots.iterations(
             tb.EM().fit(tb.DAG(arcs=[("rain", "wet")]), {"rain": ["no", "yes", None], "wet": ["no", "yes", "yes"]})
         ),

@@ -34,7 +34,7 @@ def _table(n: int = N, k: int = 4) -> tb.Table:
 
 @cache
 def _classifier(name: str) -> Any:
-    if name in ("text", "sequence"):
+    if name in ("text", "sequence", "hmm"):
         return entries("classifier")[name].load()().fit(["ab ba", "aa bb", "bb ab", "ba"], [0, 1, 0, 1])
     return entries("classifier")[name].load()().fit(_rows(60), [0, 1, 2] * 20)
 
@@ -71,7 +71,7 @@ def _chain() -> tb.BayesianNetwork:
 
 def _given(name: str) -> Any:
     """Return more rows than answers fit for, as the classifier reads them."""
-    return ["ab ba"] * N if name in ("text", "sequence") else _table()
+    return ["ab ba"] * N if name in ("text", "sequence", "hmm") else _table()
 
 
 CLASSIFIERS = sorted(entries("classifier"))

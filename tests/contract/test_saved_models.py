@@ -35,7 +35,7 @@ def estimators():
     """Yield every classifier of tables, with every rule for numbers that it has."""
     for name, entry in entries("classifier").items():
         kind = entry.load()
-        if name in ("text", "sequence"):
+        if name in ("text", "sequence", "hmm"):
             continue
         if "estimator" in inspect.signature(kind).parameters:
             yield name, lambda kind=kind: kind(tb.NaiveBayesClassifier())

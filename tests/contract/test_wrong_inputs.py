@@ -24,7 +24,9 @@ NUMBERS = np.random.default_rng(0).normal(size=(20, 3))
 FRAME = pandas.DataFrame(NUMBERS, columns=["age", "size", "dose"])
 LONG = "x" * 20_000
 
-TABLES = {name: entry.load() for name, entry in entries("classifier").items() if name not in ("text", "sequence")}
+TABLES = {
+    name: entry.load() for name, entry in entries("classifier").items() if name not in ("text", "sequence", "hmm")
+}
 ESTIMATORS: dict[str, Callable[[], Any]] = {
     **TABLES,
     "calibrated": tb.CalibratedClassifier,

@@ -26,6 +26,7 @@ def test_every_error_and_warning_is_a_name():
         ("discretize", "Did you mean 'discretise'?"),
         ("evaluate", "Did you mean 'compare_classifiers'?"),
         ("GaussianNB", "Did you mean 'NaiveBayesClassifier'?"),
+        ("GaussianHMM", "Did you mean 'HiddenMarkovModel'?"),
         ("naivebayesclassifier", "Did you mean 'NaiveBayesClassifier'?"),
         ("zzz", "'zzz'"),
     ],

@@ -36,11 +36,19 @@ _GROUPS = {
     "network": "Bayesian networks: learn, fit, query, sample.",
     "text": "Text classifiers.",
     "sequence": "Sequence classifiers.",
+    "hmm": "Hidden Markov models: learn, decode, forecast, sample.",
 }
 _ALSO = {"train": "learn", "info": "describe", "summary": "describe", "classify": "predict", "score": "evaluate"}
 _MEANT = {
     "show": "describe", "fit": "learn", "fill": "impute", "cv": "evaluate", "infer": "query", "posterior": "query",
 }  # fmt: skip
+_MEANT_OF_HMM = {
+    "predict": "decode",
+    "viterbi": "decode",
+    "smooth": "decode",
+    "generate": "sample",
+    "simulate": "sample",
+}
 _PICTURES = (
     "Pictures: network draw, --plot of evaluate, explain, bayes and test, and explain --nomogram. "
     "Use tunbridge describe for text."
@@ -126,7 +134,8 @@ class Program(TyperGroup):
         """Return which command was meant, or all commands, with a blank before it."""
         if word in ("draw", "plot"):
             return f" {_PICTURES}"
-        known, meant = list(_children(self._group)), _MEANT.get(word, word)
+        words = _MEANT_OF_HMM | _MEANT if self._group == "hmm" else _MEANT
+        known, meant = list(_children(self._group)), words.get(word, word)
         if meant in known:
             return f" Did you mean {meant!r}?"
         if self._group and meant in _children(""):

@@ -166,7 +166,21 @@ def load_model(path: Path, *, swapped_with: Path | None = None) -> BayesClassifi
     if is_a("BayesianNetwork", model):
         hint = "Query it with tunbridge network query."
         raise DataError(f"the model must be a classifier; {str(path)!r} is a network. {hint}")
+    check_reads_rows(path, model)
     return model
+
+
+def check_reads_rows(path: Path, model: object) -> None:
+    """Raise with a hint for a model whose rows are steps of sequences."""
+    if is_a("HiddenMarkovModel", model):
+        hint = "Use tunbridge hmm decode, filter or forecast."
+        raise DataError(f"the model must be a classifier; {str(path)!r} is a hidden Markov model. {hint}")
+    inner: Any = model
+    while hasattr(inner, "estimator_"):
+        inner = inner.estimator_
+    if is_a("HMMClassifier", inner):
+        hint = f"Use it in Python: tb.load({str(path)!r}).predict(…)."
+        raise DataError(f"the model must classify rows; {str(path)!r} classifies sequences of rows. {hint}")
 
 
 def is_a(kind: str, model: object) -> bool:

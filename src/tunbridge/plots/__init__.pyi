@@ -9,6 +9,13 @@ from tunbridge.plots.curves import (
 )
 from tunbridge.plots.evaluation import learning_curve as learning_curve, reliability as reliability, versus as versus
 from tunbridge.plots.evidence import explanation as explanation, importance as importance, log_odds as log_odds
+from tunbridge.plots.hidden import (
+    durations as durations,
+    forecast as forecast,
+    state_choice as state_choice,
+    states as states,
+    transitions as transitions,
+)
 from tunbridge.plots.hypotheses import (
     description_lengths as description_lengths,
     evolution as evolution,

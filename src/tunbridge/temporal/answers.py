@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tunbridge.temporal.hmm import HiddenMarkovModel
 
-_DRAWS = 4000
+N_FUTURES = 4000
 _SHOWN = 20
 CRITERIA = ("bic", "icl", "held-out")
 
@@ -164,27 +164,32 @@ class Forecast:
 
 
 def forecast_of(
-    hmm: HiddenMarkovModel, panel: Panel, last: np.ndarray | None, span: tuple[int, int], steps: int
+    hmm: HiddenMarkovModel,
+    panel: Panel,
+    last: np.ndarray | None,
+    span: tuple[int, int],
+    steps: int,
+    *,
+    n_draws: int = N_FUTURES,
+    seed: int = 0,
 ) -> Forecast:
     """Return the forecast from the filtered probabilities of the last step, None where there is none."""
-    model, rng, (first, stop) = hmm.model_, np.random.default_rng(0), span
+    model, rng, (first, stop) = hmm.model_, np.random.default_rng(seed), span
     chain = model.dynamics.chain(np.ones(1, np.int64))
-    matrix = chains.dense_pairs(chain.matrices, chain.arcs)[0]
     ahead = []
     for _ in range(steps):
-        last = chain.start / chain.start.sum() if last is None else last @ matrix
+        last = chain.start / chain.start.sum() if last is None else chains.stepped(chain, last)
         ahead.append(last)
     states = np.stack(ahead)
-    n = steps * _DRAWS
-    offsets = np.arange(_DRAWS + 1) * steps
+    offsets = np.arange(n_draws + 1) * steps
     paths = chains.simulated_paths(chain._replace(start=ahead[0]), offsets, rng)
     ties = model.ties[model.dynamics.states]
     if lags := int(getattr(model.emission, "lags", 0)):
         earlier = panel.values()[stop - lags : stop] if stop - first >= lags else None
         emission: Any = model.emission
-        draws = np.stack([emission.sample(ties[p], rng, earlier) for p in paths.reshape(_DRAWS, steps)])
+        draws = np.stack([emission.sample(ties[p], rng, earlier) for p in paths.reshape(n_draws, steps)])
     else:
-        draws = np.asarray(model.emission.sample(ties[paths], rng)).reshape(n // steps, steps, -1)
+        draws = np.asarray(model.emission.sample(ties[paths], rng)).reshape(n_draws, steps, -1)
     expected = getattr(model.emission, "expected", None)
     by_tie = states @ np.eye(int(ties.max()) + 1)[ties]
     probabilities, means = {}, {}
@@ -286,12 +291,11 @@ def explained(
             raise DataError(f"step must be below the number of steps, {n}; got {step}.", parameter="step")
     _, after = chains.smoothed(chain, frames, hmm.n_jobs)
     _, alpha = chains.filtered(chain, frames, hmm.n_jobs)
-    matrices = chains.dense_pairs(chain.matrices, chain.arcs)
     names = list(hmm.state_names_)
     rows = []
     for t in range(n) if step is None else [step]:
         g = 0 if frames.steps is None else int(frames.steps[t])
-        before = hmm._by_state(chain.start / chain.start.sum() if t == 0 else alpha[t - 1] @ matrices[g])
+        before = hmm._by_state(chain.start / chain.start.sum() if t == 0 else chains.stepped(chain, alpha[t - 1], g))
         own, seen = hmm._by_state(after[t]), hmm._by_state(alpha[t])
         order = np.argsort(-own, kind="stable")
         i = _state("state", state, names) if state is not None else int(order[0])

@@ -153,6 +153,15 @@ def dense_pairs(pairs: np.ndarray, arcs: Arcs | None) -> np.ndarray:
     return dense
 
 
+def stepped(chain: Chain, weights: np.ndarray, matrix: int = 0) -> np.ndarray:
+    """Return the weights of states one step later."""
+    if chain.arcs is None:
+        return np.asarray(weights @ chain.matrices[matrix])
+    begins, ends = chain.arcs.begins, chain.arcs.ends
+    moved = np.repeat(weights, np.diff(begins)) * chain.matrices[matrix]
+    return np.bincount(ends, moved, len(begins) - 1)
+
+
 class _Ready(NamedTuple):
     """A chain and frames as the kernels take them."""
 
@@ -522,7 +531,8 @@ def expectations(
         sums.parts[first] = parts
 
     _by_group(p, work, n_jobs)
-    return sums.merged(totals)
+    found = sums.merged(totals)
+    return found if chain.arcs is p.chain.arcs else found._replace(pairs=dense_pairs(found.pairs, p.chain.arcs))
 
 
 _Part = tuple[np.ndarray, np.ndarray, np.ndarray | None]

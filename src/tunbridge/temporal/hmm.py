@@ -47,7 +47,7 @@ from tunbridge.data import State, Variable, as_table
 from tunbridge.errors import ConvergenceWarning, DataError, DataWarning
 from tunbridge.formats import is_other_file, write_model
 from tunbridge.learning.searches.problem import watched
-from tunbridge.temporal import chain as chains, training
+from tunbridge.temporal import bayesian, chain as chains, durations as semi_markov, training
 from tunbridge.temporal.answers import (
     Paths,
     Sampled,
@@ -63,6 +63,7 @@ from tunbridge.temporal.emissions import FAMILIES, Categorical, Emission, Gaussi
 from tunbridge.temporal.files import content_of, read_into
 from tunbridge.temporal.panel import Layout, Panel, frame_column, read_panel
 from tunbridge.temporal.streams import StateStream
+from tunbridge.temporal.summary import summary_html, summary_text
 from tunbridge.temporal.training import Model, Observed, Run
 
 Emissions = str | Emission | Mapping[str, Any]
@@ -121,6 +122,22 @@ class HiddenMarkovModel(Estimator):
         Threads; ``None`` for all cores. Results do not depend on it.
     progress : callable, False or None
         As for :func:`fit_parameters`.
+    bayesian : {"variational", "gibbs"}, optional
+        Learn the posterior of the parameters instead of the most probable ones: by variational Bayes, or by Gibbs
+        sampling. ``alpha``, ``start_alpha``, ``sticky`` and the settings of the emission are the priors; ``n_states``
+        is an upper bound. See :mod:`tunbridge.temporal.bayesian`.
+    n_draws : int
+        The number of Gibbs draws after the burn-in; 200 of them are kept.
+    burn_in : int, optional
+        The number of Gibbs draws before; default: half of ``n_draws``.
+    weak_limit : float, optional
+        The concentration of a hierarchical Dirichlet process whose weights are the common prior mean of all rows of
+        transitions; ``alpha`` is then the weight of this prior for a whole row. Gibbs sampling only.
+    durations : {"poisson", "negative-binomial", "free"}, optional
+        The distribution of the time that states last; default: geometric, as in a Markov chain. Then ``transitions_``
+        are between different states. See :mod:`tunbridge.temporal.durations`.
+    max_duration : int, optional
+        The longest duration; default: the longest sequence, 100 at most.
 
     Attributes
     ----------
@@ -140,6 +157,13 @@ class HiddenMarkovModel(Estimator):
         The iterations of the best start.
     converged_ : bool
         Whether it converged within ``max_iterations``.
+    durations_ : ndarray of shape (n_states, max_duration)
+        P(duration | state) of 1, 2, …, with ``durations``.
+    posterior_ : Posterior
+        The posterior of the parameters, with ``bayesian``: draws, credible intervals, the number of used states. The
+        parameters above are then posterior means.
+    elbo_ : float
+        The lower bound of the evidence, with ``bayesian="variational"``; ``trace_`` has it for each iteration.
 
     Notes
     -----
@@ -189,6 +213,12 @@ class HiddenMarkovModel(Estimator):
     random_state: RandomState = None
     n_jobs: int | None = None
     progress: Progress = None
+    bayesian: str | None = None
+    n_draws: int = 1000
+    burn_in: int | None = None
+    weak_limit: float | None = None
+    durations: str | None = None
+    max_duration: int | None = None
 
     kind = "hidden-markov-model"
 
@@ -234,6 +264,8 @@ class HiddenMarkovModel(Estimator):
         """
         with replacing_state(self) as learner:
             learner._check_parameters()
+            if learner.bayesian is not None or learner.durations is not None:
+                raise DataError("partial_fit must have bayesian=None and durations=None. Fit all sequences together.")
             learner._add(X, y, sample_weight)
         return self
 
@@ -243,6 +275,8 @@ class HiddenMarkovModel(Estimator):
         check_integer("max_iterations", self.max_iterations, low=1)
         check_integer("restarts", self.restarts, low=0, optional=True)
         n_threads(self.n_jobs)
+        bayesian.check(self)
+        semi_markov.check(self)
         for part in [self.fixed] if isinstance(self.fixed, str) else self.fixed:
             check_choice("fixed", part, _FIXED)
 
@@ -259,15 +293,27 @@ class HiddenMarkovModel(Estimator):
         n = len(names) if before is None else len(self.state_names_)
         names = names if before is None else self.state_names_
         is_counted = data.labels is not None and bool((data.labels >= 0).all()) and data.steps is None
+        is_counted = is_counted and self.bayesian is None and self.durations is None
+        data, posterior = (data if self.bayesian is None else bayesian.filled(data)), None
         with watched(self.progress) as report:
             if is_counted and before is None:
                 found = training.counted(self._first(panel, data, n, rng, 0), data)
                 run = Run(found, data, is_hard=self.hard, n_jobs=self.n_jobs)
                 run.converged = True
+            elif self.bayesian == "gibbs":
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", DataWarning)
+                    first = self._first(panel, data, n, rng, 0) if before is None else before
+                numbers = np.array([v.is_continuous for v in panel.table.variables])
+                free = self._is_free(data) and not first.dynamics.rules.fixed
+                run, posterior = bayesian.gibbs(self, first, data, rng, report, numbers=numbers, free=free)
             else:
                 run = self._best_run(panel, data, n, rng, before, report)
-        self.__dict__.pop("_counts", None)
+        for name in ("_counts", "posterior_", "elbo_"):
+            self.__dict__.pop(name, None)
         self._keep(panel, names, run)
+        if self.bayesian is not None:
+            bayesian.keep(self, run, posterior, rng)
 
     def _best_run(
         self, panel: Panel, data: Observed, n: int, rng: np.random.Generator, before: Model | None, report: Any
@@ -282,6 +328,7 @@ class HiddenMarkovModel(Estimator):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", DataWarning)  # of starts, which say nothing about the result
                     first = before if before is not None and i == 0 else self._first(panel, data, n, rng, i)
+                    first = first if self.bayesian is None else bayesian.variational(first, data)
                 run = Run(first, data, is_hard=self.hard, tolerance=self.tolerance, n_jobs=self.n_jobs)
                 run.go(min(training.TRIAL, self.max_iterations) if restarts else self.max_iterations, report)
                 runs = sorted([*runs, run], key=lambda each: -each.objective)[: 1 + restarts // _STARTS_TO_A_FINAL]
@@ -307,15 +354,16 @@ class HiddenMarkovModel(Estimator):
         for message, category in run.told.items():
             warn_user(message, category)
         unused = np.flatnonzero(run.by_state < 1e-6).tolist()
-        if unused:
+        if unused and self.bayesian is None:
             warn_user(
                 f"The hidden Markov model does not use {number_of(len(unused), 'state')} in the data: "
                 f"{listed([names[k] for k in unused])}. Try fewer states, or more restarts.",
                 DataWarning,
             )
         free = run.model.dynamics.n_parameters + int(getattr(run.model.emission, "n_parameters", 0))
-        if run.data.weight < free:
+        if run.data.weight < free and self.bayesian is None:
             warn_user(f"The model has {free} parameters and only {run.data.weight:g} steps to learn from.", DataWarning)
+        semi_markov.warn_of_longest(run.model.dynamics)
         self.model_ = self._ordered(run, [v.is_continuous for v in panel.table.variables])
         self.state_names_, self.variables_ = names, panel.table.variables
         self.time_unit_, self.n_steps_ = panel.time_unit, run.data.weight
@@ -324,9 +372,9 @@ class HiddenMarkovModel(Estimator):
 
     def _ordered(self, run: Run, numbers: Sequence[bool]) -> Model:
         """Return the parameters with states ordered by their mean of the first number, where any order will do."""
-        is_free = isinstance(self.topology, str) and self.topology == "full" and self.ties is None
-        is_free = is_free and run.data.labels is None and not self.warm_start
-        if not (is_free and any(numbers) and type(run.model.emission) in FAMILIES.values()):
+        is_free = self._is_free(run.data) and not self.warm_start and self.bayesian != "gibbs"
+        is_ours = type(run.model.emission) in (*FAMILIES.values(), bayesian.Expected)
+        if not (is_free and any(numbers) and is_ours):
             return run.model
         column, weights = run.data.x[:, list(numbers).index(True)], run.by_row
         known = ~np.isnan(column)
@@ -334,6 +382,11 @@ class HiddenMarkovModel(Estimator):
         order = np.argsort(means, kind="stable")
         dynamics = run.model.dynamics.permuted(order)
         return run.model._replace(dynamics=dynamics, emission=run.model.emission.permuted(order))
+
+    def _is_free(self, data: Observed) -> bool:
+        """Return whether states may be named in any order."""
+        is_full = isinstance(self.topology, str) and self.topology == "full"
+        return is_full and self.ties is None and data.labels is None
 
     def _add(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Add the counts of fully labelled sequences to those so far, and estimate the parameters from all."""
@@ -442,8 +495,9 @@ class HiddenMarkovModel(Estimator):
         """Return parameters to start from; the first start has even transitions."""
         numbers = np.array([v.is_continuous for v in panel.table.variables])
         numbers = np.concatenate([numbers, np.zeros(data.x.shape[1] - len(numbers), bool)])
-        dynamics = first_dynamics(self._rules(n), rng if i else None)
-        ties = _ties(self.ties, n)
+        dynamics, ties = first_dynamics(self._rules(n), rng if i else None), _ties(self.ties, n)
+        if self.durations is not None:
+            dynamics = semi_markov.first_durations(self, dynamics, data, rng if i else None)
         return training.first_model(self._emission(panel), dynamics, ties, data, numbers, rng, i)
 
     def _read(self, X: Any) -> Panel:
@@ -470,6 +524,7 @@ class HiddenMarkovModel(Estimator):
         symbols: Sequence[State] | None = None,
         states: Sequence[State] | None = None,
         columns: Sequence[str] | None = None,
+        durations: ArrayLike | None = None,
         **parameters: Any,
     ) -> Self:
         """Return a model of known parameters.
@@ -488,6 +543,8 @@ class HiddenMarkovModel(Estimator):
             What the states are called.
         columns : sequence of str, optional
             The names of the observed columns.
+        durations : array-like of shape (n_states, max_duration), optional
+            P(duration | state) of 1, 2, …; then transitions are to other states.
         **parameters
             Parameters of the class, such as ``n_jobs``.
 
@@ -512,24 +569,31 @@ class HiddenMarkovModel(Estimator):
             raise DataError(f"start must have {n} probabilities, one for each state; got the shape {first.shape}.")
         emission: Any = emissions if hasattr(emissions, "log_likelihood") else Categorical(probabilities=emissions)
         rules = rules_of(n, start="stationary" if is_stationary else "free")
+        dynamics = Dynamics(first, matrix, rules)
+        if durations is not None:
+            if is_stationary:
+                raise DataError("start must be probabilities with durations; got 'stationary'.", parameter="start")
+            dynamics = semi_markov.given_durations(first, matrix, durations, rules)
+            parameters |= {"durations": "free", "max_duration": dynamics.durations.shape[1]}
         self = cls(n, emission, start="stationary" if is_stationary else "free", **parameters)
         self.variables_ = _variables_of(emission, symbols, columns)
         self.state_names_ = tuple(range(n)) if states is None else tuple(states)
         if len(set(self.state_names_)) != n:
             raise DataError(f"states must be {n} different names; got {listed(self.state_names_)}.", parameter="states")
-        self.model_ = Model(Dynamics(first, matrix, rules), emission, np.arange(n))
+        self.model_ = Model(dynamics, emission, np.arange(n))
         self.time_unit_, self.converged_, self.trace_ = None, True, ()
         self._check_emission()
         return self
 
-    def _check_emission(self) -> None:
+    def _check_emission(self, model: Model | None = None) -> None:
         """Raise unless the emission has the number of states."""
-        width = len(self.variables_) * (1 + int(getattr(self.model_.emission, "lags", 0)))
+        model = model or self.model_
+        width = len(self.variables_) * (1 + int(getattr(model.emission, "lags", 0)))
         try:
-            found = self.model_.emission.log_likelihood(np.full((1, width), np.nan)).shape[1]
+            found = model.emission.log_likelihood(np.full((1, width), np.nan)).shape[1]
         except DataError:
             raise
-        if found != int(self.model_.ties.max()) + 1:
+        if found != int(model.ties.max()) + 1:
             raise DataError(f"emissions must have {len(self.state_names_)} states, as transitions have; got {found}.")
 
     @property
@@ -549,8 +613,21 @@ class HiddenMarkovModel(Estimator):
 
     @property
     def stationary_(self) -> np.ndarray:
-        """The stationary distribution of the states."""
-        return stationary(self._fitted.dynamics.matrix)
+        """The stationary distribution of the states; with durations the share of time in each."""
+        dynamics = self._fitted.dynamics
+        if isinstance(dynamics, semi_markov.Durations):
+            return dynamics.stationary
+        return stationary(dynamics.matrix)
+
+    @property
+    def durations_(self) -> np.ndarray:
+        """P(duration | state) of 1, 2, …, one row for each state."""
+        dynamics = self._fitted.dynamics
+        if not isinstance(dynamics, semi_markov.Durations):
+            raise AttributeError(
+                "durations_ needs a model with durations; without, state i lasts 1 / (1 - A_ii) steps."
+            )
+        return dynamics.durations
 
     @property
     def n_parameters_(self) -> int:
@@ -570,7 +647,7 @@ class HiddenMarkovModel(Estimator):
     @property
     def _log_likelihood(self) -> float:
         if not hasattr(self, "log_likelihood_"):
-            raise DataError("bic_ and aic_ must have a model that was fitted; this one has given parameters.")
+            raise AttributeError("bic_ and aic_ must have a model that was fitted; this one has given parameters.")
         return float(self.log_likelihood_)
 
     @property
@@ -656,15 +733,31 @@ class HiddenMarkovModel(Estimator):
         return Paths(np.stack([self._named(path) for path in paths]), logs, float(total))
 
     @at_once
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any, interval: float | None = None) -> Any:
         """Return P(z_t | x_1..T), the probability of each state at each step given the whole sequence (smoothing).
+
+        Parameters
+        ----------
+        X : as for :meth:`fit`
+            The sequences.
+        interval : float, optional
+            The probability of credible intervals, of models with a posterior: then returns a record of ``mean``,
+            ``low`` and ``high`` over draws of the parameters.
 
         Returns
         -------
         ndarray of shape (n_steps, n_states); a list of them for a list of sequences
         """
-        panel, chain, frames = self._framed(X)
-        return panel.returned(self._by_state(chains.smoothed(chain, frames, self.n_jobs)[1]))
+        panel = self._read(X)
+        if interval is None:
+            return panel.returned(self._smoothed(panel))
+        if not hasattr(self, "posterior_"):
+            raise DataError("interval must have a model learned with bayesian=…; this one has no posterior.")
+        return bayesian.credible(self.posterior_, panel, interval)
+
+    def _smoothed(self, panel: Panel) -> np.ndarray:
+        _, chain, frames = self._framed(panel)
+        return self._by_state(chains.smoothed(chain, frames, self.n_jobs)[1])
 
     @at_once
     def filter(self, X: Any) -> Any:
@@ -693,6 +786,10 @@ class HiddenMarkovModel(Estimator):
         steps : int
             How many steps ahead.
 
+        Notes
+        -----
+        With a posterior, forecasts are averaged over draws of the parameters.
+
         Returns
         -------
         Forecast; a list of them for several sequences
@@ -706,13 +803,18 @@ class HiddenMarkovModel(Estimator):
         [[0.6533, 0.3467], [0.5613, 0.4387]]
         """
         check_integer("steps", steps, low=1)
+        if hasattr(self, "posterior_"):
+            return bayesian.mixed(self.posterior_, self._read(X), steps)
+        return self._forecast(X, steps)
+
+    def _forecast(self, X: Any, steps: int, **draws: int) -> Any:
         panel, chain, frames = self._framed(X)
         _, alpha = chains.filtered(chain, frames, self.n_jobs)
         found = []
         for s in range(panel.n_sequences):
             first, stop = panel.offsets[s : s + 2].tolist()
             last = alpha[stop - 1] if stop > first else None
-            found.append(forecast_of(self, panel, last, (first, stop), steps))
+            found.append(forecast_of(self, panel, last, (first, stop), steps, **draws))
         return found if panel.form == "list" or panel.n_sequences != 1 else found[0]
 
     @at_once
@@ -797,6 +899,57 @@ class HiddenMarkovModel(Estimator):
             Its ``model`` is the best one.
         """
         return choose_states(self, X, candidates, criterion, n_folds)
+
+    # What was learned, in words
+
+    @at_once
+    def describe(self, *, most: int | None = 30) -> str:
+        r"""Return what was learned, as text: the states, what they emit, and how they follow each other.
+
+        Of each state: its share of the time in the long run, how many steps it lasts on average, and the most probable
+        symbols or the mean and the standard deviation of each number.
+
+        Parameters
+        ----------
+        most : int or None
+            The number of states to list; None for all.
+
+        Examples
+        --------
+        >>> import tunbridge as tb
+        >>> weather = tb.HiddenMarkovModel.from_parameters(
+        ...     [0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]],
+        ...     symbols=["umbrella", "none"], states=["rain", "dry"])
+        >>> print(weather.describe())
+        HiddenMarkovModel, 2 states, categorical emissions, of given parameters
+        observed   'x'
+        first      rain 0.5, dry 0.5
+        <BLANKLINE>
+        state   share  duration  observations
+        rain   50.0 %      3.33  umbrella 0.9, none 0.1
+        dry    50.0 %      3.33  none 0.8, umbrella 0.2
+        <BLANKLINE>
+        from \ to   rain    dry
+        rain       0.700  0.300
+        dry        0.300  0.700
+        """
+        check_fitted(self)
+        return summary_text(self, most)
+
+    def __str__(self) -> str:
+        return self.describe() if self.__sklearn_is_fitted__() else repr(self)
+
+    @property
+    def _repr_html_(self) -> Any:
+        """The page that a notebook shows: scikit-learn's, and once fitted the summary below it."""
+        theirs = super()._repr_html_
+        return (lambda: theirs() + summary_html(self)) if self.__sklearn_is_fitted__() else theirs
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        found: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if self.__sklearn_is_fitted__() and "text/html" in found:
+            found["text/html"] += summary_html(self)
+        return found
 
     # Files
 

@@ -100,7 +100,7 @@ class Panel:
             lengths = [len(part) for part in parts]
             if lengths != self.lengths.tolist():
                 raise DataError(
-                    f"{what} must be as long as the sequences, {listed(self.lengths)}; got {listed(lengths)}."
+                    f"{what} must be as long as the sequences, {listed(self.lengths.tolist())}; got {listed(lengths)}."
                 )
             return np.concatenate(parts) if parts else np.empty(0, object)
         if isinstance(values, str) or len(values) != self.table.n_rows:
@@ -354,7 +354,7 @@ def _sorted(group: np.ndarray, times: np.ndarray | None, layout: Layout, keys: t
         raise DataError(
             f"times{which} must be distinct; {layout.time!r} is {times[row]:g} in several rows, one of them row "
             f"{row + 1}. "
-            + ("Name the column that tells sequences apart with sequence=." if layout.sequence is None else "")
+            + ("Name the column that tells sequences apart with sequence='…'." if layout.sequence is None else "")
         )
     return order
 

@@ -39,6 +39,7 @@ TRIAL = 15  # iterations of each start before the best is chosen
 _ROUNDING = 1e-9  # a relative fall of the objective that counts as rounding
 _FUZZY = 0.2  # of the weight of a row that is shared among all states at the start
 _ROWS = 2**15  # distinct observations whose likelihoods are computed at a time
+_HINT = 0.01  # the weight of a step without a label at the start, where all states have labels
 _REFINED = 10  # iterations of k-means
 _SAMPLED = 10_000  # rows that k-means looks at
 INTERRUPTED = "interrupted: the best parameters so far"
@@ -312,9 +313,10 @@ def first_model(
         known = data.labels >= 0
         seen = np.zeros((len(data.x), n))
         np.add.at(seen, (data.rows[known], ties[data.labels[known]]), data.by_step[known])
-        labelled = seen.sum(axis=1, keepdims=True)
-        shares = np.where(labelled > 0.0, seen / np.where(labelled > 0.0, labelled, 1.0), _FUZZY * shares)
-        dynamics = _from_labels(dynamics, data)
+        rest = weights[:, None] - seen.sum(axis=1, keepdims=True)
+        is_named = bool((seen.sum(axis=0) > 0.0).all())
+        free = _HINT * rest / n if is_named else _FUZZY * rest * shares
+        return Model(_from_labels(dynamics, data), emission.fit(data.x, seen + free), ties)
     return Model(dynamics, emission.fit(data.x, shares * weights[:, None]), ties)
 
 

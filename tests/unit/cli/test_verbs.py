@@ -203,7 +203,7 @@ def test_parameters_of_the_library_are_found_in_its_source():
         ("network plot", "Pictures: network draw, --plot of evaluate, explain"),
         ("show", "Did you mean 'describe'?"),
         ("plot", "Use tunbridge describe for text."),
-        ("xyz", "bayes, test, warmup, network, text, sequence."),
+        ("xyz", "bayes, test, warmup, network, text, sequence, hmm."),
     ],
 )
 def test_unknown_commands_get_a_hint(run, words, hint):

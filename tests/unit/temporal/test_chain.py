@@ -175,3 +175,18 @@ def test_simulated_paths_follow_the_chain():
     after_zero = path[2:][path[1:-1] == 0]
     assert abs(after_zero.mean() - 0.1) < 0.01
     assert set(chains.simulated_paths(chain, np.array([0, 3]), np.random.default_rng(0), before=1).tolist()) <= {0, 1}
+
+
+def test_expected_pairs_have_the_shape_of_the_matrices():
+    """A band of many states is listed inside, and comes back as a matrix."""
+    n = 30
+    band = np.abs(np.subtract.outer(np.arange(n), np.arange(n))) <= 1
+    matrix = band / band.sum(axis=1, keepdims=True)
+    chain = Chain(np.full(n, 1.0 / n), matrix[None])
+    frames = Frames(np.zeros((1, n)), np.zeros(40, np.int64), np.array([0, 40]))
+    dense, sparse = chains.expectations(chain, frames).pairs, chains.expectations(listed(chain), frames).pairs
+    assert dense.shape == chain.matrices.shape
+    assert dense.sum() == pytest.approx(39.0)
+    np.testing.assert_allclose(dense[:, band], sparse, **CLOSE)
+    weights = np.random.default_rng(0).random(n)
+    np.testing.assert_allclose(chains.stepped(listed(chain), weights), weights @ matrix, **CLOSE)

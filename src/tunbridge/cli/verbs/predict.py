@@ -21,7 +21,7 @@ import pyarrow as pa
 from tunbridge._core.check import did_you_mean, listed
 from tunbridge._core.registry import verb
 from tunbridge.cli.documents import check_files, is_loose
-from tunbridge.cli.files import is_a, is_typed, load_any, null_if_blank, table_output, write_batches
+from tunbridge.cli.files import check_reads_rows, is_a, is_typed, load_any, null_if_blank, table_output, write_batches
 from tunbridge.cli.networks import ImpossibleRows, NetworkTarget
 from tunbridge.cli.options import ModelFile, Reading, TableOutput, check_column
 from tunbridge.cli.output import counted, say, shortlist, tracked
@@ -222,6 +222,7 @@ def _predictor(path: Path, rows: Path, target: str | None) -> BayesClassifier | 
     model = load_any(path, swapped_with=rows)
     if is_a("BayesianNetwork", model):
         return NetworkTarget.of(model, target, path)
+    check_reads_rows(path, model)
     rule = f"--target must be left out with a classifier; {path.name} predicts {model.target_name_!r}."
     refuse((target not in (None, model.target_name_), rule))
     return model

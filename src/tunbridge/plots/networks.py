@@ -220,6 +220,10 @@ def draw(
     lags: Mapping[str, int] = getattr(graph, "lags", {}) if hasattr(graph, "transition") else {}
     net = shown if isinstance(shown, BayesianNetwork) else None
     plain = _without_tables(shown)
+    other = None if against is None else _without_tables(_graph_of("against", against))
+    if hasattr(graph, "transition") and hasattr(against, "transition"):
+        lags = {**lags, **against.lags}  # type: ignore[union-attr]
+        plain, other = (DAG([*lags, *graph.nodes], each.arcs) for each in (plain, other))  # type: ignore[union-attr]
     names = plain.nodes
     if target is not None and target not in names:
         hint = did_you_mean(target, names)
@@ -242,8 +246,8 @@ def draw(
     joined = {*plain.arcs, *getattr(plain, "edges", ())}
     values = _strengths(net, joined, strengths)
     lines = lines_of(plain, values)
-    if against is not None:
-        lines = _compared(lines, plain, _without_tables(_graph_of("against", against)))
+    if other is not None:
+        lines = _compared(lines, plain, other)
     kind = "slice of a dynamic network" if hasattr(graph, "transition") else "graph" if net is None else "network"
     given = f", given {', '.join(f'{n} = {_text(v)}' for n, v in known.items())}" if known else ""
     title = f"{kind} with {len(names)} nodes and {len(plain.arcs) + len(getattr(plain, 'edges', ()))} arcs{given}"

@@ -14,7 +14,7 @@ import numpy as np
 from tunbridge._core.check import did_you_mean, listed, shortened
 from tunbridge.errors import DataError
 from tunbridge.graph.drawing import short_name
-from tunbridge.plots.axes import COLOURS, NEUTRAL, SHAPES, hide_spines, new_axes, plain_labels
+from tunbridge.plots.axes import COLOURS, NEUTRAL, SHAPES, hide_spines, matplotlib, new_axes, plain_labels
 from tunbridge.temporal.dynamic.answers import SlicePosteriors
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def slices(
         axes.set_ylim(0.0, 1.0)
     begin, end = min(f.start for f in named.values()), max(f.start + len(f) for f in named.values())
     axes.set_xlim(begin - 0.5, end - 0.5)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
     axes.set_xlabel("slice")
     hide_spines(axes)
     return axes

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import tunbridge as tb
 from tunbridge._core.registry import verb
-from tunbridge.cli.files import check_output, load_network
+from tunbridge.cli.files import check_output, is_a, load_either, load_network
 from tunbridge.cli.networks import Findings, check_targets
 from tunbridge.cli.options import NetworkFile, NetworkFormat
 from tunbridge.cli.output import note
+from tunbridge.cli.usage import given_for, refuse
+from tunbridge.errors import DataError
 from tunbridge.plots.networks import SUFFIXES
 
 
@@ -44,7 +47,7 @@ def draw(network: NetworkFile, *, look: Look, findings: Findings, format: Networ
     """Draw a network, with marginals and evidence.
 
     Parents are above their children, and arcs cross as little as can be. A picture of more than a hundred nodes is an
-    overview without labels.
+    overview without labels. Of a dynamic network a slice is drawn, below the nodes of earlier slices.
 
     Examples
     --------
@@ -55,7 +58,11 @@ def draw(network: NetworkFile, *, look: Look, findings: Findings, format: Networ
     """
     path = look.output or Path(network.name.removesuffix(".gz")).with_suffix(".svg")
     check_output(path, [network], SUFFIXES)
-    whole = load_network(network, format)
+    whole = load_either(network, format)
+    if is_a("DynamicBayesianNetwork", whole):
+        _draw_dynamic(network, whole, look, findings).save(path)
+        note(f"The picture is in {path}.")
+        return
     if look.target is not None:
         check_targets(whole, [look.target], network)
     net, evidence = findings.applied(whole)
@@ -69,3 +76,16 @@ def draw(network: NetworkFile, *, look: Look, findings: Findings, format: Networ
     )
     picture.save(path)
     note(f"The picture is in {path}.")
+
+
+def _draw_dynamic(path: Path, net: Any, look: Look, findings: Findings) -> tb.plots.Drawing:
+    """Return the picture of a dynamic network; raise for options that need one table for each node."""
+    given = given_for("evidence", "do", "monitors", "strengths")
+    rule = f"{' and '.join(given)} must come with a static network; {path.name} is a dynamic one"
+    refuse((bool(given), f"{rule}. tunbridge network convert --slices N makes a static one."))
+    if look.target is not None:
+        check_targets(net, [look.target], path)
+    against = None if look.against is None else load_either(look.against)
+    if against is not None and not is_a("DynamicBayesianNetwork", against):
+        raise DataError(f"--against must name a dynamic network, too; {look.against.name} is a static one.")  # type: ignore[union-attr]
+    return tb.draw(net, target=look.target, against=against)

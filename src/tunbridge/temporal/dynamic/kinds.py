@@ -194,7 +194,9 @@ def from_hmm(model: HiddenMarkovModel, *, hidden: str = "state") -> DynamicBayes
     return DynamicBayesianNetwork.from_tables(first, [move, *tables])
 
 
-def _emitted(emission: Any, columns: Sequence[Variable], state: Variable, ties: np.ndarray) -> Iterator[ConditionalTable]:
+def _emitted(
+    emission: Any, columns: Sequence[Variable], state: Variable, ties: np.ndarray
+) -> Iterator[ConditionalTable]:
     """Yield the tables of columns given the state."""
     if isinstance(emission, Independent):
         for places, part in emission.parts:

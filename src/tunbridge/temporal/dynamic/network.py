@@ -460,14 +460,18 @@ class DynamicBayesianNetwork:
         ndarray of shape (n_rows, n_states)
             In the order of the rows; of a continuous variable mean and standard deviation.
         """
-        return self._rows_answered(frame, target, Asked(sequence, time, None, target if ignore_target else None), smooth=False)
+        return self._rows_answered(
+            frame, target, Asked(sequence, time, None, target if ignore_target else None), smooth=False
+        )
 
     def smooth_proba(
         self, frame: Any, target: str, *, sequence: str | None = None, time: str | None = None,
         ignore_target: bool = True,
     ) -> np.ndarray:  # fmt: skip
         """Return the exact posterior of a variable for every row, given all rows of its sequence (see above)."""
-        return self._rows_answered(frame, target, Asked(sequence, time, None, target if ignore_target else None), smooth=True)
+        return self._rows_answered(
+            frame, target, Asked(sequence, time, None, target if ignore_target else None), smooth=True
+        )
 
     def log_likelihood(
         self, data: Any, *, do: Any = None, sequence: str | None = None, time: str | None = None, method: str = "auto",

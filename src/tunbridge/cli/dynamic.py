@@ -11,7 +11,7 @@ from tunbridge.cli.files import load_either
 from tunbridge.cli.options import Reading, check_column
 from tunbridge.cli.output import counted, note
 from tunbridge.cli.training import column_names, read_chosen
-from tunbridge.cli.usage import given_for, refuse
+from tunbridge.cli.usage import given_for, near_hint, refuse
 from tunbridge.data import Table
 from tunbridge.errors import DataError
 
@@ -92,7 +92,8 @@ def read_rows(net: DynamicBayesianNetwork, path: Path, sequences: Sequences, rea
         known = [name for name in names if name in net.nodes]
         if not known:
             rule = f"{path.name} must have a column of the network, which has {listed(net.nodes)}"
-            raise DataError(f"{rule}; it has {listed(names)}.")
+            hints = (near_hint(name, net.nodes) for name in names)
+            raise DataError(f"{rule}; it has {listed(names)}.{next(filter(None, hints), '')}")
         texts = [v.name for v in net.variables if v.name in known and v.is_categorical and v.cuts is None]
         return [*known, *sequences.named], [*texts, *filter(None, [sequences.sequence])]
 

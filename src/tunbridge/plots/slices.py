@@ -94,7 +94,8 @@ def _named(found: Any) -> dict[str, SlicePosteriors]:
         raise DataError(f"found must be one to {len(COLOURS)} answers; got {len(named)}.", parameter="found")
     if len({answer.variables for answer in named.values()}) > 1:
         others = listed([v.name for answer in named.values() for v in answer.variables])
-        raise DataError(f"answers that are compared must be about the same variables; got {others}.")
+        hint = f"Draw one: found[{next(iter(named))!r}]."
+        raise DataError(f"answers that are compared must be about the same variables; got {others}. {hint}")
     return named
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tunbridge as tb
 from tunbridge._core.registry import verb
-from tunbridge.cli.files import check_output, is_a, load_either, load_network
+from tunbridge.cli.files import check_output, is_a, load_either
 from tunbridge.cli.networks import Findings, check_targets
 from tunbridge.cli.options import NetworkFile, NetworkFormat
 from tunbridge.cli.output import note
 from tunbridge.cli.usage import given_for, refuse
 from tunbridge.errors import DataError
 from tunbridge.plots.networks import SUFFIXES
+
+if TYPE_CHECKING:
+    from tunbridge.network import BayesianNetwork
 
 
 @dataclass(frozen=True)
@@ -71,11 +74,19 @@ def draw(network: NetworkFile, *, look: Look, findings: Findings, format: Networ
         evidence=evidence,
         monitors=True if look.monitors or findings.do else None,
         strengths="information" if look.strengths else None,
-        against=None if look.against is None else load_network(look.against, None),
+        against=None if look.against is None else _static(look.against),
         target=look.target,
     )
     picture.save(path)
     note(f"The picture is in {path}.")
+
+
+def _static(path: Path) -> BayesianNetwork:
+    """Return the network to compare with; raise for a dynamic one."""
+    found: BayesianNetwork = load_either(path)
+    if is_a("DynamicBayesianNetwork", found):
+        raise DataError(f"--against must name a static network, too; {path.name} is a dynamic one.")
+    return found
 
 
 def _draw_dynamic(path: Path, net: Any, look: Look, findings: Findings) -> tb.plots.Drawing:

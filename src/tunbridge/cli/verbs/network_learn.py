@@ -320,7 +320,11 @@ def _learn_dynamic(
     names_of(data, slices, reading)
     whole = read_columns(data, replace(columns, ignore=[*columns.ignore, *slices.named]), reading)
     cuts = structure.cuts or ("frequency" if task.numeric is not None or structure.bins is not None else None)
-    material = Material.of(whole, None, columns, cuts, structure.bins or _BINS)
+    try:
+        material = Material.of(whole, None, columns, cuts, structure.bins or _BINS)
+    except DataError as error:
+        hint = " --time names the column of the times." if slices.time is None and "numbers" in str(error) else ""
+        raise DataError(f"{error}{hint}") from None
     if material.table.missing:
         name, n = next(iter(material.table.missing.items()))
         hint = "tunbridge impute fills them; network fit takes them where the arcs are known."

@@ -182,7 +182,9 @@ def from_hmm(model: HiddenMarkovModel, *, hidden: str = "state") -> DynamicBayes
     >>> from_hmm(model)
     DynamicBayesianNetwork: 2 variables, 1 arc in a slice, 1 arc between slices
     """
-    if not hasattr(model, "emissions_"):
+    from tunbridge.temporal.hmm import HiddenMarkovModel
+
+    if not isinstance(model, HiddenMarkovModel):
         raise DataError(f"model must be a fitted HiddenMarkovModel; got {type(model).__name__}.", parameter="model")
     if hidden in (seen := {v.name for v in model.variables_}):
         raise DataError(f"hidden must not be the name of a column; got {hidden!r}.", parameter="hidden")

@@ -727,11 +727,11 @@ class DynamicBayesianNetwork:
         if lag is not None:
             raise DataError("fixed_lag must be exact or by method='boyen-koller'; particles filter and smooth.")
         made = list(self._particles(found, list(questions.values()), how, smooth))
-        effective = np.concatenate([each.effective for each in made])
+        effective, weights = (np.concatenate([getattr(each, a) for each in made]) for a in ("effective", "weights"))
         arrays = {}
         for n, (key, own) in enumerate(questions.items()):
             whole = np.concatenate([each.answers[n] for each in made])
-            middle, errors = approximate.combined(whole, self._names.variables[own[0]].is_continuous)
+            middle, errors = approximate.combined(whole, weights, self._names.variables[own[0]].is_continuous)
             arrays[key] = (middle, errors, effective)
         return arrays, np.array([each.log_likelihood for each in made]), "particle"
 

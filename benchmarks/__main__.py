@@ -39,6 +39,7 @@ TITLES = {
     "sequences": "Sequences: Markov chains, 10⁸ letters",
     "temporal": "Hidden Markov models: learning, paths, streams",
     "dynamic": "Dynamic networks: long sequences, many sequences, large slices",
+    "accuracy.tagging": "Accuracy: tags and structures by hidden Markov models",
     "accuracy.sequences": "Accuracy: promoters, splice junctions, protein structure",
     "text": "Text: from raw strings to models and predictions",
     "accuracy.newsgroups": "Accuracy: the 20 newsgroups",

@@ -75,7 +75,10 @@ def _pictures() -> dict[str, bytes]:
     donors, others = (_listed("sequences.md", name) for name in ("donors", "others"))
     sites = tb.SequenceClassifier("position", order=0, alphabet="ACGT")
     sites.fit(donors + others, ["donor"] * len(donors) + ["other"] * len(others))
+    quakes = tb.datasets.earthquakes()["count"]
+    hmm = tb.HiddenMarkovModel(3, "poisson", random_state=0).fit(quakes)
     return {
+        "hmm-states": _svg(tb.plots.states(hmm, quakes)),
         "log-odds-name": _svg(tb.plots.log_odds(chain.explain("Marini"))),
         "log-odds-site": _svg(tb.plots.log_odds(sites.explain("CAGGTACGT"))),
         "newsgroups-learning-curve": _svg(_learning_curve(json.loads(_NEWSGROUPS.read_text("utf-8")))),

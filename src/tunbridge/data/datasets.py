@@ -83,6 +83,7 @@ _BUNDLED = {
         DataSet("flu_malaria_fever", "Two causes of a fever: explaining away", "fever", 100, 3, "bundled"),
         DataSet("allergy", "A screening test for an allergy, as four weighted counts", "allergy", 4, 2, "bundled"),
         DataSet("enjoy_sport", "Is it a day to enjoy one's sport? Concept learning", "enjoy", 4, 7, "bundled"),
+        DataSet("earthquakes", "Major earthquakes in each year, 1900 to 2006: a series", None, 107, 2, "bundled"),
     )
 }
 
@@ -291,6 +292,23 @@ def enjoy_sport() -> Table:
       enjoy     categorical  no, yes
     """
     return _bundled("enjoy_sport")
+
+
+def earthquakes() -> Table:
+    """Return the number of earthquakes of magnitude 7 and above in each year from 1900 to 2006.
+
+    References
+    ----------
+    U.S. Geological Survey; in W. Zucchini, I. L. MacDonald, R. Langrock (2016), Hidden Markov Models for Time Series,
+    table 1.1.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> tb.datasets.earthquakes()["count"][:5].tolist()
+    [13, 14, 8, 10, 16]
+    """
+    return _bundled("earthquakes")
 
 
 def _bundled(name: str) -> Table:

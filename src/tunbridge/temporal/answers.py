@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tunbridge._core.check import check_choice, check_integer, check_number, did_you_mean, listed
-from tunbridge._core.grid import data_frame, grid_lines, html_grid, number_text, probability_text, text_grid
+from tunbridge._core.grid import data_frame, grid_lines, html_grid, plain_number, probability_text, text_grid
 from tunbridge._core.seeds import entropy_of
 from tunbridge.classifiers._estimator import unfitted_copy
 from tunbridge.data import State, Table, Variable
@@ -152,8 +152,8 @@ class Forecast:
                 columns.append([probability_text(float(p)) for p in found.max(axis=1)])
             elif v.is_continuous:
                 header += [v.name, "5 %", "95 %"]
-                columns.append([number_text(float(m)) for m in self.means[v.name]])
-                columns += [[number_text(float(m)) for m in ends] for ends in self.interval(0.9, v.name).T]
+                columns.append([plain_number(float(m)) for m in self.means[v.name]])
+                columns += [[plain_number(float(m)) for m in ends] for ends in self.interval(0.9, v.name).T]
         return header, [list(row) for row in zip(*columns, strict=True)]
 
     def __repr__(self) -> str:
@@ -316,7 +316,7 @@ def observed_text(column: Column, t: int) -> str:
     value = column.values[t]
     if column.variable.is_categorical:
         return "missing" if value < 0 else str((column.variable.states or ())[int(value)])
-    return "missing" if np.isnan(value) else number_text(float(value))
+    return "missing" if np.isnan(value) else plain_number(float(value))
 
 
 def _state(what: str, state: Any, names: list[State]) -> int:

@@ -505,7 +505,7 @@ def gibbs(
     rng : numpy Generator
         The source of randomness.
     report : callable, optional
-        Is told of each iteration.
+        Called after each iteration.
     numbers : ndarray of bool
         Which columns of x are numbers; states are ordered by their mean of the first.
     free : bool

@@ -194,13 +194,13 @@ def _as_kernels(array: np.ndarray, kind: Any = np.float64) -> np.ndarray:
     return np.require(array, kind, ["C", "W"])
 
 
-def _prepared(chain: Chain, frames: Frames, n_jobs: int | None = None) -> _Ready:
+def _prepared(chain: Chain, frames: Frames, n_jobs: int | None = None, repeats: int = 1) -> _Ready:
     chain = with_few_arcs(chain)
     chain = chain._replace(start=_as_kernels(chain.start), matrices=_as_kernels(chain.matrices))
     steps = _NO_STEPS if frames.steps is None else _as_kernels(frames.steps, np.int64)
     rows, offsets = _as_kernels(frames.rows, np.int64), _as_kernels(frames.offsets, np.int64)
     frames = Frames(_as_kernels(frames.logs), rows, offsets, frames.steps)
-    work = len(frames.rows) * (chain.matrices[0].size + len(chain.start)) if len(chain.matrices) else 0
+    work = repeats * len(frames.rows) * (chain.matrices[0].size + len(chain.start)) if len(chain.matrices) else 0
     shares, largest = np.empty_like(frames.logs), np.empty(len(frames.logs))
 
     def divide(rows: tuple[int, int]) -> None:
@@ -498,9 +498,11 @@ def _numbers(what: str, p: _Ready) -> np.ndarray:
 
 
 def expectations(
-    chain: Chain, frames: Frames, weights: np.ndarray | None = None, n_jobs: int | None = None
+    chain: Chain, frames: Frames, weights: np.ndarray | None = None, n_jobs: int | None = None, repeats: int = 1
 ) -> Expectations:
     """Return the expected counts of first states, transitions and states, given the observations (the E step).
+
+    ``repeats`` says how often it will be asked, which decides whether compiling kernels is worth its time.
 
     Examples
     --------
@@ -509,7 +511,7 @@ def expectations(
     >>> expectations(chain, umbrella).by_row.round(4).tolist()
     [[1.7667, 0.2333], [0.0, 0.0]]
     """
-    p = _prepared(chain, frames, n_jobs)
+    p = _prepared(chain, frames, n_jobs, repeats)
     sums = _Sums(p, np.ones(frames.n_sequences) if weights is None else np.asarray(weights, np.float64))
     totals = np.zeros(frames.n_sequences)
 

@@ -361,7 +361,8 @@ class HiddenMarkovModel(Estimator):
                 DataWarning,
             )
         free = run.model.dynamics.n_parameters + int(getattr(run.model.emission, "n_parameters", 0))
-        if run.data.weight < free and self.bayesian is None:
+        is_counted = len(run.trace) == 1 and run.data.labels is not None  # nothing was hidden
+        if run.data.weight < free and self.bayesian is None and not is_counted:
             warn_user(f"The model has {free} parameters and only {run.data.weight:g} steps to learn from.", DataWarning)
         semi_markov.warn_of_longest(run.model.dynamics)
         self.model_ = self._ordered(run, [v.is_continuous for v in panel.table.variables])

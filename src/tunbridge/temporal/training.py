@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -40,6 +41,7 @@ _ROUNDING = 1e-9  # a relative fall of the objective that counts as rounding
 _FUZZY = 0.2  # of the weight of a row that is shared among all states at the start
 _ROWS = 2**15  # distinct observations whose likelihoods are computed at a time
 _HINT = 0.01  # the weight of a step without a label at the start, where all states have labels
+_ITERATIONS = 15  # that are expected of a run
 _REFINED = 10  # iterations of k-means
 _SAMPLED = 10_000  # rows that k-means looks at
 INTERRUPTED = "interrupted: the best parameters so far"
@@ -190,7 +192,7 @@ class Run:
         dynamics = self.model.dynamics
         frames, self._rows = frames_of(self.data, self.model.logs(self.data.x, self.n_jobs), dynamics.states)
         chain = dynamics.chain(self.data.gaps)
-        find = path_counts if self.is_hard else expectations
+        find = path_counts if self.is_hard else partial(expectations, repeats=_ITERATIONS)
         self._found = find(chain, frames, self.data.weights, self.n_jobs)
         log_likelihood = float((self._found.log_likelihood * self.data.weights).sum())
         objective = log_likelihood + self.model.log_prior()

@@ -20,7 +20,7 @@ import pytest
 from tunbridge.data import Table, datasets
 from tunbridge.errors import DataError
 
-CLASSICS = ("play_tennis", "drug", "dating", "flu_malaria_fever", "allergy", "enjoy_sport")
+CLASSICS = ("play_tennis", "drug", "dating", "flu_malaria_fever", "allergy", "enjoy_sport", "earthquakes")
 CSV = b"odour,spots,class\nnone,1.5,e\nfoul,2.5,p\nnone,4.0,e\n"
 ARFF = b"% a comment\n@relation small\n@attribute a {x,y}\n@attribute b numeric\n@data\nx,1.5\ny,2.5\n?,3.5\n"
 
@@ -224,7 +224,7 @@ def test_downloadable_sets_are_listed_on_request() -> None:
         8124,
         23,
     )
-    assert datasets.names(download=True)[:6] == CLASSICS
+    assert datasets.names(download=True)[:7] == CLASSICS
 
 
 # Local files

@@ -386,6 +386,8 @@ def forecast(
     found = found if isinstance(found, list) else [found]
     parts = [each.columns(interval) for each in found]
     whole: dict[str, Any] = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    if output is None:  # people read it
+        whole = {name: [float(f"{v:.6g}") for v in vs] if vs.dtype.kind == "f" else vs for name, vs in whole.items()}
     if hmm.sequence is not None:
         keys = [key for key in panel.keys for _ in range(steps)]
         whole = {hmm.sequence: pa.array(keys), **{k: v for k, v in whole.items() if k != hmm.sequence}}

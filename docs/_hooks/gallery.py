@@ -71,6 +71,11 @@ def _pictures() -> dict[str, bytes]:
     seen = tb.draw(net, evidence={"xray": "yes"}, strengths="information", target="lung")
     learned = tb.learn_structure(net.sample(500, random_state=0), random_state=0)
     found = {"network-evidence": seen.svg.encode(), "network-against": tb.draw(learned, against=net).svg.encode()}
+    umbrella, days = _umbrella(), [{"Umbrella": state} for state in ["yes", "yes", "no", "yes", "yes"]]
+    found["dynamic-slice"] = tb.draw(umbrella).svg.encode()
+    ahead = umbrella.predict(days, "Rain", steps=3)
+    answers = {"filter": umbrella.filter(days, "Rain"), "smooth": umbrella.smooth(days, "Rain"), "predict": ahead}
+    found["dynamic-answers"] = _svg(tb.plots.slices(answers, state="yes"))
     return found | {f"gallery-{name}": _svg(draw()) for name, draw in _drawings().items()}
 
 
@@ -149,6 +154,15 @@ def _drawings() -> dict[str, Callable[[], Any]]:
         ),
         "description_lengths": _degrees,
     }
+
+
+def _umbrella() -> Any:
+    import tunbridge as tb
+
+    return tb.DynamicBayesianNetwork.hidden_markov(
+        [0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.8, 0.2], [0.1, 0.9]],
+        states=["no", "yes"], symbols=["no", "yes"], hidden="Rain", observed="Umbrella",
+    )  # fmt: skip
 
 
 def _weather() -> Any:

@@ -120,7 +120,7 @@ def sequences_text(table: Table, sequences: Sequences) -> str:
     lengths = read_panel(table, Layout(sequences.sequence, sequences.time)).lengths.tolist()
     least, most = min(lengths, default=0), max(lengths, default=0)
     size = f"{least} to {most}" if least < most else f"{most}"
-    return f"{counted(len(lengths), 'sequence')} of {size} slices"
+    return f"{counted(len(lengths), 'sequence')} of {size} rows"
 
 
 def names_of(path: Path, sequences: Sequences, reading: Reading) -> list[str]:

@@ -241,8 +241,12 @@ class Structure:
 class Slices(Sequences):
     """Dynamic networks.
 
-    Parameters
-    ----------
+    Other Parameters
+    ----------------
+    sequence : COL
+        The column that names the sequence of each row, which is a slice (default: all rows are one sequence).
+    time : COL
+        The column of the times, numbers or dates: rows are sorted by it (default: rows follow each other).
     lags : N >= 1
         Learn a dynamic network, whose rows are slices of sequences: how many slices back parents may be (default with
         --sequence or --time: 1).
@@ -262,7 +266,7 @@ def learn_network(
 
     The arcs are found by a search for the graph with the best score, then the tables are counted. Columns must have
     states: numbers are discretized, or stay Gaussian variables (--cuts). Ctrl-C ends a search; the best network so far
-    is written. With --lags, --sequence or --time the rows are slices of time, and a dynamic network is learned.
+    is written. With --lags N, --sequence COL or --time COL rows are slices, and a dynamic network is learned.
 
     Examples
     --------

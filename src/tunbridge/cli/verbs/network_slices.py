@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _BATCH_ROWS = 65536
 
 
-@verb("network filter", rank=34)
+@verb("network filter", rank=39)
 def filter_rows(
     network: NetworkFile,
     rows: DataFile,
@@ -36,15 +36,15 @@ def filter_rows(
     sequences: Sequences,
     reading: Reading,
 ) -> None:
-    """Ask a dynamic network about each slice, given the rows up to it.
+    """Ask a dynamic network about each row, given the rows before it.
 
-    The rows come out with the probabilities of the target: what could be known at the time. All columns of the network
-    are evidence, that of the target too; missing values are not.
+    The rows come out with the probabilities of the target given them and the rows before: what could be known at the
+    time. All columns of the network are evidence, that of the target too; missing values are not.
 
     Parameters
     ----------
     target, -t : NAME
-        The variable to ask about (repeatable).
+        The variable to ask about.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def filter_rows(
     _answer(network, rows, target, output, sequences, reading, is_past=True)
 
 
-@verb("network smooth", rank=34)
+@verb("network smooth", rank=40)
 def smooth_rows(
     network: NetworkFile,
     rows: DataFile,
@@ -64,15 +64,15 @@ def smooth_rows(
     sequences: Sequences,
     reading: Reading,
 ) -> None:
-    """Ask a dynamic network about each slice, given all rows of its sequence.
+    """Ask a dynamic network about each row, given all rows.
 
-    The rows come out with the probabilities of the target: what is known afterwards, with later rows, too. All columns
-    of the network are evidence, that of the target too; missing values are not.
+    The rows come out with the probabilities of the target given all rows of their sequence: what is known afterwards.
+    All columns of the network are evidence, that of the target too; missing values are not.
 
     Parameters
     ----------
     target, -t : NAME
-        The variable to ask about (repeatable).
+        The variable to ask about.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def smooth_rows(
     _answer(network, rows, target, output, sequences, reading, is_past=False)
 
 
-@verb("network forecast", rank=34)
+@verb("network forecast", rank=41)
 def forecast(
     network: NetworkFile,
     rows: DataFile,
@@ -93,14 +93,14 @@ def forecast(
     sequences: Sequences,
     reading: Reading,
 ) -> None:
-    """Ask a dynamic network about the slices that follow sequences of rows.
+    """Ask a dynamic network about the slices after the rows.
 
     For every sequence and step there are the probabilities of the states of the target, or its mean and deviation.
 
     Parameters
     ----------
     target, -t : NAME
-        The variable to ask about (repeatable).
+        The variable to ask about.
     steps, --steps, -n : N >= 1
         How many slices ahead.
 

@@ -9,11 +9,11 @@ where that approximation would take minutes.
     q(x | parents, e) ∝ P(x | parents) λ(x),        and the particle's weight is multiplied by Σ_x P(x | parents) λ(x),
 
 with λ the likelihoods of the finding about x; observed numbers multiply it by their density. Where the effective number
-of particles, (Σw)² / Σw², has fallen below half, they are drawn anew by systematic resampling. The particles
-form independent groups, whose spread gives the standard errors. Normalised weights bias the estimates of a small group,
-so groups count by how probable the evidence is to them, W_g(t) ∝ Π_s L_g(s)^(0.9^|t−s|): that of all slices alone would be
-unbiased, but one group would have all the weight after long sequences, and what is long ago hardly matters. Smoothing
-draws whole histories backwards (Godsill, Doucet, West 2004):  P(choose particle i at t) ∝ w_t(i) P(x_{t+1} | i).
+of particles, (Σw)² / Σw², has fallen below half, they are drawn anew by systematic resampling. The particles form
+independent groups, whose spread gives the standard errors. Normalised weights bias the estimates of a small group, so
+groups count by how probable to them the evidence of each slice is, L_g(s): W_g(t) ∝ Π_s L_g(s)^(0.9^|t−s|). Without the
+exponent one group would have all the weight after many slices, and what is long ago hardly matters. Smoothing draws
+whole histories backwards (Godsill, Doucet, West 2004):  P(choose particle i at t) ∝ w_t(i) P(x_{t+1} | i).
 
 References
 ----------

@@ -186,11 +186,12 @@ def from_hmm(model: HiddenMarkovModel, *, hidden: str = "state") -> DynamicBayes
 
     if not isinstance(model, HiddenMarkovModel):
         raise DataError(f"model must be a fitted HiddenMarkovModel; got {type(model).__name__}.", parameter="model")
+    emission = model.emissions_
     if hidden in (seen := {v.name for v in model.variables_}):
         raise DataError(f"hidden must not be the name of a column; got {hidden!r}.", parameter="hidden")
     state = Variable(hidden, list(model.state_names_))
     move = CPT(state, [state.renamed(f"{hidden}[t-1]")], model.transitions_)
-    tables = list(_emitted(model.emissions_, model.variables_, state, model.model_.ties))
+    tables = list(_emitted(emission, model.variables_, state, model.model_.ties))
     assert {cpt.variable.name for cpt in tables} == seen
     first = BayesianNetwork.from_tables([CPT(state, (), model.start_), *tables])
     return DynamicBayesianNetwork.from_tables(first, [move, *tables])

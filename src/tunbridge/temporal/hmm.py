@@ -58,15 +58,15 @@ from tunbridge.temporal.answers import (
     sampled,
 )
 from tunbridge.temporal.chain import Chain, Frames
+from tunbridge.temporal.choosing import Emissions, emission_for, kind_of, variables_of
 from tunbridge.temporal.dynamics import Dynamics, Rules, first_dynamics, normalised, rules_of, stationary
-from tunbridge.temporal.emissions import FAMILIES, Categorical, Emission, Gaussian, Independent
+from tunbridge.temporal.emissions import FAMILIES, Categorical, Emission
 from tunbridge.temporal.files import content_of, read_into
 from tunbridge.temporal.panel import Layout, Panel, frame_column, read_panel
 from tunbridge.temporal.streams import StateStream
 from tunbridge.temporal.summary import summary_html, summary_text
 from tunbridge.temporal.training import Model, Observed, Run
 
-Emissions = str | Emission | Mapping[str, Any]
 _DEFAULT_STATES, _DEFAULT_RESTARTS = 2, 4
 _STARTS_TO_A_FINAL = 4  # of every so many further starts one more is iterated to its end
 _FIXED = ("start", "transitions", "emissions")
@@ -476,12 +476,12 @@ class HiddenMarkovModel(Estimator):
     def _kinds(self) -> Any:
         """Return the kinds of the columns that the emissions ask for."""
         if isinstance(self.emissions, Mapping):
-            return {name: _kind_of(one) for name, one in self.emissions.items() if _kind_of(one) is not None}
-        return _kind_of(self.emissions)
+            return {name: kind_of(one) for name, one in self.emissions.items() if kind_of(one) is not None}
+        return kind_of(self.emissions)
 
     def _emission(self, panel: Panel) -> Emission:
         """Return the emission to be fitted to the columns of a panel."""
-        return _resolved(self.emissions, panel.table.variables)
+        return emission_for(self.emissions, panel.table.variables)
 
     def _lags(self, panel: Panel) -> int:
         return int(getattr(self._emission(panel), "lags", 0))
@@ -577,7 +577,7 @@ class HiddenMarkovModel(Estimator):
             dynamics = semi_markov.given_durations(first, matrix, durations, rules)
             parameters |= {"durations": "free", "max_duration": dynamics.durations.shape[1]}
         self = cls(n, emission, start="stationary" if is_stationary else "free", **parameters)
-        self.variables_ = _variables_of(emission, symbols, columns)
+        self.variables_ = variables_of(emission, symbols, columns)
         self.state_names_ = tuple(range(n)) if states is None else tuple(states)
         if len(set(self.state_names_)) != n:
             raise DataError(f"states must be {n} different names; got {listed(self.state_names_)}.", parameter="states")
@@ -978,53 +978,6 @@ class HiddenMarkovModel(Estimator):
         return read_into(cls, content)
 
 
-def _kind_of(emissions: Any) -> Any:
-    """Return the kind of columns that an emission must have; None where any will do."""
-    if isinstance(emissions, str):
-        if emissions == "auto":
-            return None
-        check_choice("emissions", emissions, ("auto", *(name for name in FAMILIES if name != "independent")))
-        return "categorical" if emissions == "categorical" else "continuous"
-    if isinstance(emissions, Independent):
-        return None
-    if isinstance(emissions, Categorical):
-        return "categorical"
-    if not all(hasattr(emissions, name) for name in ("log_likelihood", "fit", "sample")):
-        raise DataError(
-            f"emissions must be a name, or an object with the methods log_likelihood, fit and sample; "
-            f"got {shortened(repr(emissions))}.",
-            parameter="emissions",
-        )
-    return "continuous"
-
-
-def _resolved(emissions: Emissions, variables: Sequence[Variable]) -> Emission:
-    """Return an emission for all columns."""
-    if isinstance(emissions, Mapping):
-        absent = [name for name in emissions if name not in {v.name for v in variables}]
-        if absent:
-            raise DataError(f"emissions must name columns of the data; got {listed(absent)}.", parameter="emissions")
-        each = [_resolved(emissions.get(v.name, "auto"), [v]) for v in variables]
-        return each[0] if len(each) == 1 else Independent(tuple(((i,), one) for i, one in enumerate(each)))
-    categorical = [i for i, v in enumerate(variables) if v.is_categorical]
-    numbers = [i for i, v in enumerate(variables) if v.is_continuous]
-    if emissions == "categorical" or (emissions == "auto" and categorical):
-        symbols = [((i,), Categorical(n_symbols=max(1, variables[i].n_states))) for i in categorical]
-        rest = [(tuple(numbers), Gaussian(covariance="diagonal"))] if numbers else []
-        return symbols[0][1] if len(variables) == 1 else Independent((*symbols, *rest))
-    if isinstance(emissions, str):
-        return FAMILIES["gaussian" if emissions == "auto" else emissions]()
-    if isinstance(emissions, Independent):
-        own = [(columns, _resolved(part, [variables[c] for c in columns])) for columns, part in emissions.parts]
-        return replace(emissions, parts=tuple(own))
-    if isinstance(emissions, Categorical) and emissions.n_symbols is None:
-        if len(variables) > 1:
-            alike = [replace(emissions, n_symbols=max(1, v.n_states)) for v in variables]
-            return Independent(tuple(((i,), one) for i, one in enumerate(alike)))
-        return replace(emissions, n_symbols=max(1, variables[0].n_states))
-    return emissions
-
-
 def _ties(ties: Sequence[int] | None, n: int) -> np.ndarray:
     if ties is None:
         return np.arange(n)
@@ -1066,35 +1019,3 @@ def _probabilities(what: str, values: ArrayLike) -> np.ndarray:
         which = f"row {row} of {what}" if found.ndim > 1 else what
         raise DataError(f"{which} must sum to one; got {sums[row]:g}.", parameter=what)
     return normalised(found, found)
-
-
-def _variables_of(
-    emission: Any, symbols: Sequence[State] | None, columns: Sequence[str] | None
-) -> tuple[Variable, ...]:
-    """Return the observed variables of an emission with parameters."""
-    if isinstance(emission, Independent):
-        kinds: list[Any] = [None] * sum(len(own) for own, _ in emission.parts)
-        for own, part in emission.parts:
-            for column in own:
-                kinds[column] = part.n_symbols if isinstance(part, Categorical) else None
-    elif isinstance(emission, Categorical):
-        kinds = [emission.n_symbols]
-    else:
-        kinds = [None] * _width(emission)
-    names = [f"x{i}" for i in range(len(kinds))] if len(kinds) > 1 else ["x"]
-    if columns is not None:
-        if len(columns) != len(kinds):
-            raise DataError(f"columns must have {len(kinds)} names; got {listed(columns)}.", parameter="columns")
-        names = list(columns)
-    states = [None if n is None else tuple(range(n)) for n in kinds]
-    if symbols is not None:
-        if len(states) != 1 or states[0] is None or len(symbols) != len(states[0]):
-            raise DataError(f"symbols must be as many as the emission has; got {len(symbols)}.", parameter="symbols")
-        return (Variable(names[0], symbols),)
-    return tuple(Variable(name, own) for name, own in zip(names, states, strict=True))
-
-
-def _width(emission: Any) -> int:
-    """Return the number of columns that an emission draws."""
-    drawn = np.asarray(emission.sample(np.zeros(1, np.int64), np.random.default_rng(0)))
-    return int(drawn.shape[1])

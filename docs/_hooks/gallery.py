@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from mkdocs.structure.files import File, Files
 
+_DAYS = ["no", "no", "yes", "yes", "no", None, "yes", "yes", "yes", "no", "no", "no", None, None, "no", "yes"]
 _CALLS = {
     "network": "tb.plots.network(net, evidence={'xray': 'yes'})",
     "cpt": "tb.plots.cpt(net, 'dysp')",
@@ -37,6 +38,7 @@ _CALLS = {
     "forecast": "tb.plots.forecast(hmm.forecast(counts, steps=20), history=counts[-40:])",
     "state_choice": "tb.plots.state_choice(hmm.choose_states(counts))",
     "iterations": "tb.plots.iterations(tb.EM().fit(dag, rows))",
+    "slices": "tb.plots.slices(weather.smooth(days, 'Rain'))",
     "decision_regions": "tb.plots.decision_regions(problem)",
     "boundaries": "tb.plots.boundaries(problem)",
     "predictive_values": "tb.plots.predictive_values(test)",
@@ -69,6 +71,11 @@ def _pictures() -> dict[str, bytes]:
     seen = tb.draw(net, evidence={"xray": "yes"}, strengths="information", target="lung")
     learned = tb.learn_structure(net.sample(500, random_state=0), random_state=0)
     found = {"network-evidence": seen.svg.encode(), "network-against": tb.draw(learned, against=net).svg.encode()}
+    umbrella, days = _umbrella(), [{"Umbrella": state} for state in ["yes", "yes", "no", "yes", "yes"]]
+    found["dynamic-slice"] = tb.draw(umbrella).svg.encode()
+    ahead = umbrella.predict(days, "Rain", steps=3)
+    answers = {"filter": umbrella.filter(days, "Rain"), "smooth": umbrella.smooth(days, "Rain"), "predict": ahead}
+    found["dynamic-answers"] = _svg(tb.plots.slices(answers, state="yes"))
     return found | {f"gallery-{name}": _svg(draw()) for name, draw in _drawings().items()}
 
 
@@ -133,6 +140,7 @@ def _drawings() -> dict[str, Callable[[], Any]]:
         "iterations": lambda: plots.iterations(
             tb.EM().fit(tb.DAG(arcs=[("rain", "wet")]), {"rain": ["no", "yes", None], "wet": ["no", "yes", "yes"]})
         ),
+        "slices": lambda: plots.slices(_weather().smooth([{"Umbrella": x} for x in _DAYS], "Rain")),
         "decision_regions": lambda: plots.decision_regions(_fish()),
         "boundaries": lambda: plots.boundaries(_fish()),
         "predictive_values": lambda: plots.predictive_values(tb.DiagnosticTest(0.008, 0.98, 0.97)),
@@ -146,6 +154,23 @@ def _drawings() -> dict[str, Callable[[], Any]]:
         ),
         "description_lengths": _degrees,
     }
+
+
+def _umbrella() -> Any:
+    import tunbridge as tb
+
+    return tb.DynamicBayesianNetwork.hidden_markov(
+        [0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.8, 0.2], [0.1, 0.9]],
+        states=["no", "yes"], symbols=["no", "yes"], hidden="Rain", observed="Umbrella",
+    )  # fmt: skip
+
+
+def _weather() -> Any:
+    import tunbridge as tb
+
+    stay, carried = [[0.8, 0.15, 0.05], [0.2, 0.6, 0.2], [0.1, 0.3, 0.6]], [[0.95, 0.05], [0.6, 0.4], [0.1, 0.9]]
+    names = {"states": ["none", "drizzle", "heavy"], "symbols": ["no", "yes"], "hidden": "Rain", "observed": "Umbrella"}
+    return tb.DynamicBayesianNetwork.hidden_markov([0.5, 0.3, 0.2], stay, carried, **names)
 
 
 def _fish() -> Any:

@@ -152,12 +152,35 @@ def is_model(path: Path) -> bool:
 
 
 def load_network(path: Path, format: str | None = None) -> BayesianNetwork:
-    """Return the network in a file."""
+    """Return the network in a file; raise with a hint for a dynamic one."""
+    found: BayesianNetwork = load_either(path, format)
+    _check_static(path, found, "a static network")
+    return found
+
+
+def _check_static(path: Path, model: object, wanted: str) -> None:
+    """Raise with what to do for a dynamic network."""
+    if is_a("DynamicBayesianNetwork", model):
+        hint = "Use tunbridge network filter, smooth or forecast; network convert --slices N makes a static one."
+        raise DataError(f"the model must be {wanted}; {str(path)!r} is a dynamic network. {hint}")
+
+
+def load_either(path: Path, format: str | None = None) -> Any:
+    """Return the network in a file, a static or a dynamic one."""
     check_exists("the network", path)
     if format is None and suffix_of(path) in table_suffixes():
         hint = "For tables there are tunbridge learn, evaluate, predict and describe."
         raise DataError(f"the network must be a network file; {path.name!r} looks like a table. {hint}")
-    return tb.read_network(path, format)
+    try:
+        return tb.read_network(path, format)
+    except FormatError:
+        model = tb.load(path) if format in (None, "tb") and is_model(path) else None
+        if is_a("HiddenMarkovModel", model):
+            hint = "Use tunbridge hmm filter, decode or forecast."
+            raise DataError(f"the model must be a network; {str(path)!r} is a hidden Markov model. {hint}") from None
+        if not is_a("DynamicBayesianNetwork", model):
+            raise
+        return model
 
 
 def load_model(path: Path, *, swapped_with: Path | None = None) -> BayesClassifier:
@@ -172,6 +195,7 @@ def load_model(path: Path, *, swapped_with: Path | None = None) -> BayesClassifi
 
 def check_reads_rows(path: Path, model: object) -> None:
     """Raise with a hint for a model whose rows are steps of sequences."""
+    _check_static(path, model, "a classifier or a static network")
     if is_a("HiddenMarkovModel", model):
         hint = "Use tunbridge hmm decode, filter or forecast."
         raise DataError(f"the model must be a classifier; {str(path)!r} is a hidden Markov model. {hint}")

@@ -37,6 +37,7 @@ from tunbridge.errors import DataError, ZeroProbabilityWarning
 if TYPE_CHECKING:
     from tunbridge.inference import Forecast
     from tunbridge.network import BayesianNetwork
+    from tunbridge.temporal import DynamicBayesianNetwork
 
 _OR, _AND, _OF = "|", ",", ":"
 _SHOWN = 6
@@ -71,7 +72,7 @@ class Findings:
         return changed, read_findings(changed, self.evidence)
 
 
-def check_targets(net: BayesianNetwork, names: Iterable[str], path: Path) -> None:
+def check_targets(net: BayesianNetwork | DynamicBayesianNetwork, names: Iterable[str], path: Path) -> None:
     """Raise unless ``--target`` names variables of a network, each once."""
     seen = set()
     for name in names:

@@ -15,10 +15,11 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import pairwise
 from math import hypot
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from tunbridge.graph.layout import Layout, Point, layered_layout
@@ -52,6 +53,7 @@ STYLE = """
 .tb-graph .bar{fill:#0072b2}.tb-graph .rail{fill:#e9e9e9}
 .tb-graph .evidence .box{fill:#fdf0d5;stroke:#b35900;stroke-width:2}.tb-graph .evidence .bar{fill:#b35900}
 .tb-graph .target .box{stroke:#0072b2;stroke-width:2.5}
+.tb-graph .past .box{fill:#ececec;stroke-dasharray:4 3}
 .tb-graph .added .line{stroke:#0072b2}.tb-graph .added .tip{fill:#0072b2}
 .tb-graph .missing .line{stroke:#b35900}.tb-graph .missing .tip{fill:#b35900}
 .tb-graph .reversed .line{stroke:#a3307d}.tb-graph .reversed .tip{fill:#a3307d}
@@ -63,6 +65,7 @@ STYLE = """
 .tb-graph .bar{fill:#56b4e9}.tb-graph .rail{fill:#3b4046}
 .tb-graph .evidence .box{fill:#40321a;stroke:#f0a54a}.tb-graph .evidence .bar{fill:#f0a54a}
 .tb-graph .target .box{stroke:#56b4e9}
+.tb-graph .past .box{fill:#33383e}
 .tb-graph .added .line{stroke:#56b4e9}.tb-graph .added .tip{fill:#56b4e9}
 .tb-graph .missing .line{stroke:#f0a54a}.tb-graph .missing .tip{fill:#f0a54a}
 .tb-graph .reversed .line{stroke:#e58bc5}.tb-graph .reversed .tip{fill:#e58bc5}
@@ -84,7 +87,7 @@ class Node:
     note : str
         A line below the name, such as the mean of a number.
     mark : str
-        ``"evidence"`` or ``"target"``; empty for any other node.
+        ``"evidence"``, ``"target"``, or ``"past"`` in an earlier slice; empty for any other node.
     """
 
     name: str
@@ -147,7 +150,12 @@ class Picture:
 
 
 def drawn(
-    nodes: Iterable[Node], lines: Iterable[Line], *, labels: bool | None = None, before: Layout | None = None
+    nodes: Iterable[Node],
+    lines: Iterable[Line],
+    *,
+    labels: bool | None = None,
+    before: Layout | None = None,
+    lags: Mapping[str, int] = MappingProxyType({}),
 ) -> Picture:
     """Return a picture: every node as large as what it holds, and laid out.
 
@@ -159,8 +167,11 @@ def drawn(
         Whether nodes show their names; default: up to a hundred nodes.
     before : Layout, optional
         The layout of a similar graph.
+    lags : mapping of str to int
+        Of a dynamic network: how many slices back the nodes of earlier slices are. They are above all later ones.
     """
-    all_nodes, all_lines = tuple(nodes), tuple(lines)
+    all_nodes = tuple(replace(n, mark=n.mark or "past") if n.name in lags else n for n in nodes)
+    all_lines = tuple(lines)
     shown = len(all_nodes) <= LEGIBLE if labels is None else labels
     sizes = {node.name: _size(node) if shown else (14.0, 10.0) for node in all_nodes}
     pairs = [(line.start, line.end) for line in all_lines]
@@ -169,7 +180,9 @@ def drawn(
         for (name, _), n in ends.items():
             sizes[name] = (max(sizes[name][0], 7.0 + 7.0 * min(n, _ENDS)), sizes[name][1])
     gap = (18.0, 46.0) if shown else (8.0, 26.0)
-    layout = layered_layout([node.name for node in all_nodes], pairs, sizes, gap=gap, before=before)
+    names = [node.name for node in all_nodes]
+    above = [(a, b) for a in lags for b in names if lags[a] > lags.get(b, 0)]
+    layout = layered_layout(names, pairs, sizes, gap=gap, before=before, above=above)
     return Picture(all_nodes, all_lines, layout, shown)
 
 

@@ -92,6 +92,7 @@ def layered_layout(
     *,
     gap: Point = (18.0, 46.0),
     before: Layout | None = None,
+    above: Sequence[Arc] = (),
 ) -> Layout:
     """Return a layout of a directed graph, the first nodes of its arcs above the second ones.
 
@@ -109,6 +110,8 @@ def layered_layout(
         The least distance of neighbouring nodes, and of layers.
     before : Layout, optional
         The layout of a similar graph, whose order of nodes is kept where it does no harm.
+    above : sequence of pairs of str
+        Pairs without an arc whose first node must be above the second one, where they are connected at all.
 
     Examples
     --------
@@ -125,10 +128,14 @@ def layered_layout(
     place = {name: i for i, name in enumerate(nodes)}
     lines = sorted((place[a], place[b]) for a, b in arcs)
     parts = []
+    higher = [(place[a], place[b]) for a, b in above]
     for members in _components(len(nodes), lines):
         inside = set(members)
         own = [(a, b) for a, b in lines if a in inside]
-        parts.append(_laid_out([nodes[i] for i in members], [(nodes[a], nodes[b]) for a, b in own], boxes, gap, before))
+        number = {v: i for i, v in enumerate(members)}
+        limits = [(number[a], number[b]) for a, b in higher if a in inside and b in inside]
+        named = [nodes[i] for i in members], [(nodes[a], nodes[b]) for a, b in own]
+        parts.append(_laid_out(*named, boxes, gap, before, limits))
     return _side_by_side(parts, boxes, gap)
 
 
@@ -176,12 +183,17 @@ def _side_by_side(parts: Sequence[Layout], boxes: Mapping[str, Point], gap: Poin
 
 
 def _laid_out(
-    nodes: Sequence[str], arcs: Sequence[Arc], boxes: Mapping[str, Point], gap: Point, before: Layout | None
+    nodes: Sequence[str],
+    arcs: Sequence[Arc],
+    boxes: Mapping[str, Point],
+    gap: Point,
+    before: Layout | None,
+    limits: Sequence[tuple[int, int]],
 ) -> Layout:
     place = {name: i for i, name in enumerate(nodes)}
     downwards = _acyclic(len(nodes), [(place[a], place[b]) for a, b in arcs])
     lower = _fans(downwards)
-    layer = [at + lower.get(v, 0) for v, at in enumerate(_layers(len(nodes), downwards))]
+    layer = [at + lower.get(v, 0) for v, at in enumerate(_layers(len(nodes), downwards, limits))]
     chains, layer = _chains(downwards, layer, lower)
     steps = sorted({(a, b) for chain in chains for a, b in pairwise(chain) if layer[b] == layer[a] + 1})
     known = {} if before is None else before.centres
@@ -290,16 +302,17 @@ def _acyclic(n: int, lines: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return [(b, a) if (a, b) in back else (a, b) for a, b in lines]
 
 
-def _layers(n: int, lines: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the layer of each node for which the arcs are shortest in all."""
+def _layers(n: int, lines: Sequence[tuple[int, int]], limits: Sequence[tuple[int, int]]) -> list[int]:
+    """Return the layer of each node for which the arcs are shortest in all; limits are pairs without an arc."""
     if not lines:
         return [0] * n
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
 
     a, b = np.array(sorted(set(lines))).T
-    rows = np.arange(len(a))
     cost = np.bincount(b, minlength=n).astype(float) - np.bincount(a, minlength=n)
+    a, b = np.array(sorted({*lines, *limits})).T
+    rows = np.arange(len(a))
     steps = csr_array(
         (np.concatenate([np.ones(len(a)), -np.ones(len(a))]), (np.tile(rows, 2), np.concatenate([a, b]))),
         shape=(len(a), n),

@@ -7,6 +7,7 @@ from tunbridge.plots.curves import (
     precision_recall as precision_recall,
     roc as roc,
 )
+from tunbridge.plots.dynamic import slices as slices
 from tunbridge.plots.evaluation import learning_curve as learning_curve, reliability as reliability, versus as versus
 from tunbridge.plots.evidence import explanation as explanation, importance as importance, log_odds as log_odds
 from tunbridge.plots.hidden import (

@@ -188,8 +188,9 @@ def draw(
 
     Parameters
     ----------
-    graph : DAG, CPDAG or BayesianNetwork
-        What to draw, or a result or fitted classifier that has one. Edges without a direction are dashed.
+    graph : DAG, CPDAG, BayesianNetwork or DynamicBayesianNetwork
+        What to draw, or a result or fitted classifier that has one. Edges without a direction are dashed. Of a dynamic
+        network, a slice below the nodes of earlier slices that it depends on.
     evidence : mapping, optional
         For a network: what is known. Its nodes are highlighted, and all show their posterior.
     monitors : bool, optional
@@ -217,10 +218,18 @@ def draw(
     True
     """
     shown = _graph_of("graph", graph)
+    lags: Mapping[str, int] = getattr(graph, "lags", {}) if hasattr(graph, "transition") else {}
     net = shown if isinstance(shown, BayesianNetwork) else None
     plain = _without_tables(shown)
+    other = None if against is None else _without_tables(_graph_of("against", against))
+    if hasattr(graph, "transition") and hasattr(against, "transition"):
+        lags = {**lags, **against.lags}  # type: ignore[union-attr]
+        plain, other = (DAG([*lags, *graph.nodes], each.arcs) for each in (plain, other))  # type: ignore[union-attr]
     names = plain.nodes
     if net is None and (evidence or monitors or isinstance(strengths, str)):
+        if hasattr(graph, "transition"):
+            hint = "net.unrolled(n_slices) makes some slices one."
+            raise DataError(f"evidence, monitors and strengths='information' must come with a static network. {hint}")
         raise DataError("evidence, monitors and strengths='information' must come with a network; got a graph.")
     _check_settings(names, target, before, evidence)
     known = {name: value for name, value in dict(evidence or {}).items() if not is_missing(value)}
@@ -232,13 +241,14 @@ def draw(
     joined = {*plain.arcs, *getattr(plain, "edges", ())}
     values = _strengths(net, joined, strengths)
     lines = lines_of(plain, values)
-    if against is not None:
-        lines = _compared(lines, plain, _without_tables(_graph_of("against", against)))
-    title = f"{'graph' if net is None else 'network'} with {len(names)} nodes and {len(joined)} arcs"
+    if other is not None:
+        lines = _compared(lines, plain, other)
+    kind = "slice of a dynamic network" if hasattr(graph, "transition") else "graph" if net is None else "network"
+    title = f"{kind} with {len(names)} nodes and {len(joined)} arcs"
     title += f", given {', '.join(f'{n} = {_text(v)}' for n, v in known.items())}" if known else ""
     title += f"; {_differences(lines)}" if against is not None else ""
     layout = None if before is None else before.picture.layout
-    return Drawing(drawn(nodes, lines, labels=labels, before=layout), title)
+    return Drawing(drawn(nodes, lines, labels=labels, before=layout, lags=lags), title)
 
 
 def _check_settings(names: Sequence[str], target: str | None, before: object, evidence: object) -> None:
@@ -296,10 +306,10 @@ def _graph_of(what: str, graph: object) -> DAG | CPDAG | BayesianNetwork:
     """Return a graph or a network, or that of a result or a classifier that has one."""
     if isinstance(graph, BayesianNetwork | DAG | CPDAG):
         return graph
-    for name in ("network", "network_", "dag"):
+    for name in ("network", "network_", "dag", "transition"):
         found = getattr(graph, name, None)
         if isinstance(found, BayesianNetwork | DAG):
-            return found
+            return found.dag if name == "transition" and isinstance(found, BayesianNetwork) else found
     structure = _structure_of(graph)
     if structure is not None:
         return structure
@@ -484,9 +494,11 @@ def _draw_node(axes: Axes, node: Node, picture: Picture, unit: float) -> None:
     patches = matplotlib("matplotlib.patches")
     (x, y), (width, height) = picture.layout.centres[node.name], picture.layout.sizes[node.name]
     edge = {"evidence": "#b35900", "target": FOR}.get(node.mark, NEUTRAL)
-    face = "#fdf0d5" if node.mark == "evidence" else "white"
+    face = {"evidence": "#fdf0d5", "past": "#ececec"}.get(node.mark, "white")
+    dashes = {"linestyle": (0, (4.0, 3.0))} if node.mark == "past" else {}
     box = (x - 0.5 * width, y - 0.5 * height, width, height)
-    _draw_box(axes, box, unit, facecolor=face, edgecolor=edge, linewidth=(2.0 if node.mark else 1.0) * unit)
+    width_of_box = 2.0 if node.mark in ("evidence", "target") else 1.0
+    _draw_box(axes, box, unit, facecolor=face, edgecolor=edge, linewidth=width_of_box * unit, **dashes)
     if not picture.has_labels:
         return
     for part in parts_of(node, picture.layout):

@@ -389,7 +389,8 @@ def _times(columns: Mapping[str, Any], name: str) -> np.ndarray:
     try:
         times = as_table({name: columns[name]}, kinds="continuous").floats(name)
     except DataError as error:
-        raise DataError(f"the time column {name!r} must hold numbers or dates. {error}") from None
+        got = str(error).partition("; ")[2].partition(". ")[0]
+        raise DataError(f"the time column {name!r} must hold numbers or dates{got and '; '}{got}.") from None
     if np.isnan(times).any():
         row = int(np.flatnonzero(np.isnan(times))[0]) + 1
         raise DataError(f"every row must have a time; {name!r} is missing in row {row}.")

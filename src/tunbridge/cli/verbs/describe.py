@@ -26,6 +26,7 @@ from tunbridge.probability import ConditionalTable
 
 if TYPE_CHECKING:
     from tunbridge.network import BayesianNetwork
+    from tunbridge.temporal import DynamicBayesianNetwork
 
 _SHOWN_STATES = 6
 _SHOWN_LINES, _WIDTH = 20, 80
@@ -121,6 +122,9 @@ def _describe_network(path: Path, reading: Reading) -> None:
         if getattr(reading, name):
             raise DataError(f"--{name.replace('_', '-')} must come with a table; {path.name!r} is a network.")
     net: Any = load_network(path, reading.format) if reading.format else load_any(path, swapped_with=None)
+    if is_a("DynamicBayesianNetwork", net):
+        _describe_dynamic(path, net)
+        return
     if not is_a("BayesianNetwork", net):
         say(net.describe(most=None))
         say()
@@ -133,6 +137,25 @@ def _describe_network(path: Path, reading: Reading) -> None:
     say_fields(_fields(net))
     say()
     lines = [[cpt.variable.name, _states(cpt), ", ".join(p.name for p in cpt.parents)] for cpt in net.cpts.values()]
+    say_table(["variable", "states", "parents"], lines, left=range(3))
+
+
+def _describe_dynamic(path: Path, net: DynamicBayesianNetwork) -> None:
+    """Print the variables of a slice, and what they depend on."""
+    between = sum(parent in net.lags for parent, _ in net.arcs)
+    sizes = [(len(net.nodes), "variable"), (net.n_parameters, "parameter")]
+    say(f"{path}: dynamic network, {', '.join(counted(n, noun) for n, noun in sizes)}")
+    own = [cpt.variable.name for cpt in net.first.cpts.values() if cpt != net.cpts[cpt.variable.name]]
+    say_fields([
+        ("name", net.name),
+        ("arcs", f"{len(net.arcs) - between} in a slice, {between} from earlier slices"),
+        ("order", counted(net.order, "slice") + " back"),
+        ("interface", shortlist(list(net.interface))),
+        ("slice 0", f"tables of its own for {shortlist(own)}" if own else ""),
+        *_file_fields(path),
+    ])  # fmt: skip
+    say()
+    lines = [[name, _states(cpt), ", ".join(p.name for p in cpt.parents)] for name, cpt in net.cpts.items()]
     say_table(["variable", "states", "parents"], lines, left=range(3))
 
 

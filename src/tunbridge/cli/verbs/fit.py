@@ -6,17 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
+import tunbridge as tb
 from tunbridge._core.registry import verb
+from tunbridge.cli.dynamic import Sequences, read_rows, sequences_text
 from tunbridge.cli.files import (
     check_network_output,
     check_picture,
+    is_a,
     is_network_name,
-    load_network,
+    load_either,
     model_name,
+    suffix_of,
     write_picture,
 )
 from tunbridge.cli.options import DataFile, From, NetworkFile, Reading, check_column
@@ -30,6 +34,9 @@ from tunbridge.learning.missing.fitting import graph_and_table, warn_of_absent
 from tunbridge.learning.parameters.priors import DEFAULT_PRIOR, NAMES, Prior, as_prior
 from tunbridge.network import BayesianNetwork
 from tunbridge.probability import Laplace, MEstimate
+
+if TYPE_CHECKING:
+    from tunbridge.temporal import DynamicBayesianNetwork
 
 _COUNTED = ("available", "complete")
 _PRIORS = "mle, a number, m:M, bdeu, bdeu:ESS, bds, bds:ESS, k2, laplace, laplace:X, jeffreys, backoff or backoff:S"
@@ -105,18 +112,21 @@ def fit(
     fitting: Fitting,
     iterating: Iterating,
     starting: Starting,
+    sequences: Sequences,
     reading: MarkedReading,
 ) -> None:
     """Fit the tables of a network's graph to data.
 
     The file gives the graph and the states; its tables are ignored, or are the start with --warm. Variables of the
-    network without a column in the data are hidden. Ctrl-C keeps the best tables so far.
+    network without a column in the data are hidden. Ctrl-C keeps the best tables so far. The rows of a dynamic network
+    are slices of sequences; where values are missing, EM starts at its tables.
 
     Examples
     --------
     tunbridge network fit alarm.bif visits.csv -o fitted.bif
     tunbridge network fit alarm.bif visits.csv --missing available --prior bdeu:10
     tunbridge network fit kinds.bif answers.csv --hidden kind=3 --restarts 20 --seed 1
+    tunbridge network fit ward.tb visits.csv --sequence patient --time day -o fitted.tb
     """
     file = fitting.output or model_name(data)
     method, hidden = fitting.how.get("missing", "em"), fitting.how.get("hidden", {})
@@ -128,7 +138,11 @@ def fit(
     refuse(*((method in _COUNTED, f"{o} must come with --missing em or gradient; got {method}.") for o in iterates))
     is_same = fitting.output is None and file.resolve() == network.resolve()
     refuse((is_same, f"-o must name the network to write; without it {file} itself would be replaced."))
-    prior, net = read_prior(fitting.prior), load_network(network)
+    prior, net = read_prior(fitting.prior), load_either(network)
+    if is_a("DynamicBayesianNetwork", net):
+        _fit_dynamic(net, network, data, file, prior, sequences, reading, iterating, starting.random_state or 0)
+        return
+    sequences.refuse(network)
     table = _read(data, net, fitting, reading)
     graph = net.dag if fitting.states_from_data else net
     found: Fit | None = None
@@ -151,6 +165,36 @@ def fit(
         write_picture(starting.trace, lambda plots: plots.iterations(found))
     if found is not None and found.note:
         raise KeyboardInterrupt(f"the best tables so far are in {file}.")
+
+
+def _fit_dynamic(
+    net: DynamicBayesianNetwork, network: Path, data: Path, file: Path, prior: Prior, sequences: Sequences,
+    reading: Reading, iterating: dict[str, Any], seed: int,
+) -> None:  # fmt: skip
+    """Fit the tables of a dynamic network, and write it."""
+    given = given_for("how", "weights", "states_from_data", "warm", "trace")
+    refuse(
+        (bool(given), f"{' and '.join(given)} must come with a static network; {network.name} is a dynamic one."),
+        (suffix_of(file) != ".tb", f"the name of a dynamic network must end in '.tb'; got {file.name!r}."),
+    )
+    table = read_rows(net, data, sequences, reading)
+    with reporting("fitting", keeps=False):
+        fitted = tb.fit_dynamic(net, table, prior, random_state=seed, **iterating, **sequences.how)
+    fitted.write(file)
+    hidden = [name for name in net.nodes if name not in table.names]
+    log = float(fitted.log_likelihood(table, **sequences.how).sum()) / max(table.n_rows, 1)
+    say_fields([
+        ("Read", f"{size_text(data, table)}, {sequences_text(table, sequences)}"),
+        ("Missing", lines(missing_lines(table))),
+        ("Hidden", shortlist(hidden)),
+        ("Tables", "EM" if hidden or table.missing else "counted"),
+        ("Likelihood", f"{log:.6g} per row (natural logarithm)"),
+        ("Network", repr(fitted).partition(": ")[2]),
+    ])  # fmt: skip
+    asked = quote(hidden[0] if hidden else fitted.nodes[-1])
+    again = " ".join(map(quote, sequences.again))
+    smooth = f"network smooth {quote(str(file))} {quote(str(data))} --target {asked} {again}".rstrip()
+    say_next("network", file, [f"describe {quote(str(file))}", smooth])
 
 
 def read_prior(text: str | None) -> Prior:

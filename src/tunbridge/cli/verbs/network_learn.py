@@ -19,6 +19,7 @@ import numpy as np
 import tunbridge as tb
 from tunbridge._core.check import listed
 from tunbridge._core.registry import entries, verb
+from tunbridge.cli.dynamic import Sequences, names_of, sequences_text, with_places
 from tunbridge.cli.files import (
     check_exists,
     check_model_output,
@@ -34,7 +35,7 @@ from tunbridge.cli.files import (
 from tunbridge.cli.options import DataFile, From, Reading
 from tunbridge.cli.output import counted, lines, note, reporting, say, say_fields, say_next, say_table, shortlist
 from tunbridge.cli.training import Columns, Material, missing_lines, read_columns, size_text
-from tunbridge.cli.usage import UsageError, as_usage, near_hint, refuse, refuse_options
+from tunbridge.cli.usage import UsageError, as_usage, given_for, near_hint, refuse, refuse_options
 from tunbridge.data import Table
 from tunbridge.data.variable import number_of
 from tunbridge.errors import DataError
@@ -44,6 +45,7 @@ from tunbridge.learning.structure import SEARCH_ALIASES
 
 _SEARCH, _BINS = "hill-climbing", 5
 _SCORE, _SCORE_OF_MISSING = "bic", "nal"
+_DYNAMIC = ("lags", "sequence", "time", "intra_slice")
 _AVERAGES = ("nal", "pnal")
 _STEPLESS = ("exact", "k-dependence")
 _INTERRUPTED = "interrupted"  # how the note of an interrupted search begins
@@ -235,13 +237,36 @@ class Structure:
         return Constraints(**{**arcs, "tiers": tiers})
 
 
+@dataclass(frozen=True)
+class Slices(Sequences):
+    """Dynamic networks.
+
+    Other Parameters
+    ----------------
+    sequence : COL
+        The column that names the sequence of each row, which is a slice (default: all rows are one sequence).
+    time : COL
+        The column of the times, numbers or dates: rows are sorted by it (default: rows follow each other).
+    lags : N >= 1
+        Learn a dynamic network, whose rows are slices of sequences: how many slices back parents may be (default with
+        --sequence or --time: 1).
+    intra_slice : bool
+        Whether a dynamic network may have arcs inside a slice.
+    """
+
+    lags: int | None = None
+    intra_slice: bool | None = None
+
+
 @verb("network learn", rank=30)
-def learn_network(data: DataFile, *, task: Task, structure: Structure, columns: Columns, reading: Reading) -> None:
+def learn_network(
+    data: DataFile, *, task: Task, structure: Structure, slices: Slices, columns: Columns, reading: Reading
+) -> None:
     """Learn a Bayesian network from a table.
 
     The arcs are found by a search for the graph with the best score, then the tables are counted. Columns must have
     states: numbers are discretized, or stay Gaussian variables (--cuts). Ctrl-C ends a search; the best network so far
-    is written.
+    is written. With --lags N, --sequence COL or --time COL rows are slices, and a dynamic network is learned.
 
     Examples
     --------
@@ -249,6 +274,7 @@ def learn_network(data: DataFile, *, task: Task, structure: Structure, columns: 
     tunbridge network learn visits.csv --score bdeu:10 --max-parents 4 --forbid 'diseased->age' --cuts frequency
     tunbridge network learn visits.csv --search tan --target diseased
     tunbridge network learn visits.csv --bootstrap 200 -o consensus.bif
+    tunbridge network learn visits.csv --sequence patient --time day --lags 2 -o ward.tb
     """
     file = task.output or model_name(data)
     structure.check(task.target)
@@ -257,6 +283,9 @@ def learn_network(data: DataFile, *, task: Task, structure: Structure, columns: 
     search, score, seed = structure.make_search(task.target), structure.make_score(), structure.random_state or 0
     limits = {**structure.max_parents, "constraints": structure.make_constraints(), "random_state": seed}
     columns = columns.split(data, reading)
+    if given_for(*_DYNAMIC):
+        _learn_dynamic(data, file, task, slices, columns, reading, structure, score, {"search": search, **limits})
+        return
     whole = read_columns(data, columns, reading, task.target)
     wanted = task.numeric is not None or structure.bins is not None
     cuts = structure.cuts or ("frequency" if wanted else None)
@@ -278,6 +307,52 @@ def learn_network(data: DataFile, *, task: Task, structure: Structure, columns: 
         _draw_trace(found.dag, structure.trace)
     if found.interrupted:
         raise KeyboardInterrupt(f"{found.interrupted} is in {file}.")
+
+
+def _learn_dynamic(
+    data: Path, file: Path, task: Task, slices: Slices, columns: Columns, reading: Reading, structure: Structure,
+    score: Score | None, how: dict[str, Any],
+) -> None:  # fmt: skip
+    """Learn a dynamic network, and write it."""
+    hint = "tunbridge network convert --slices N writes other formats."
+    rule = f"come without {given_for(*_DYNAMIC)[0]}, which makes a dynamic network."
+    refuse_options(("target", "bootstrap", "threshold", "trace", "structural_em", "tier_file", "weights"), rule)
+    refuse(
+        ("tiers" in structure.arcs, f"--tier must {rule}"),
+        (file.suffix.lower() != ".tb", f"the name of a dynamic network must end in '.tb'; got {file.name!r}. {hint}"),
+    )
+    names_of(data, slices, reading)
+    whole = read_columns(data, replace(columns, ignore=[*columns.ignore, *slices.named]), reading)
+    cuts = structure.cuts or ("frequency" if task.numeric is not None or structure.bins is not None else None)
+    try:
+        material = Material.of(whole, None, columns, cuts, structure.bins or _BINS)
+    except DataError as error:
+        hint = " --time names the column of the times." if slices.time is None and "numbers" in str(error) else ""
+        raise DataError(f"{error}{hint}") from None
+    if material.table.missing:
+        name, n = next(iter(material.table.missing.items()))
+        hint = "tunbridge impute fills them; network fit takes them where the arcs are known."
+        raise DataError(f"slices must be complete to learn arcs; {name!r} has {counted(n, 'missing value')}. {hint}")
+    table = with_places(material.table, data, slices, reading)
+    intra: dict[str, Any] = {} if slices.intra_slice is None else {"intra_slice": slices.intra_slice}
+    began = time.perf_counter()
+    with reporting("learning", keeps=False):
+        net = tb.learn_dynamic(
+            table, lags=slices.lags or 1, score=score or _SCORE, **slices.how, **intra, **task.prior, **how
+        )
+    net.write(file)
+    between = [arc for arc in net.arcs if arc[0] in net.lags]
+    say_fields([
+        ("Read", f"{size_text(data, whole, columns.ignore)}, {sequences_text(table, slices)}"),
+        ("Left out", lines(material.left_out_lines)),
+        ("Bins", lines(material.bins)),
+        ("Search", f"{how['search'].name}, {time.perf_counter() - began:.2f} s"),
+        ("Found", f"{counted(len(between), 'arc')} between slices, {len(net.arcs) - len(between)} in a slice"),
+        ("Arcs", shortlist([" → ".join(arc) for arc in net.arcs], most=_SHOWN_ARCS, separator="\n")),
+    ])  # fmt: skip
+    name, again = quote(str(file)), " ".join(map(quote, slices.again))
+    ahead = f"network forecast {name} {quote(str(data))} --target {quote(net.nodes[0])} {again}".rstrip()
+    say_next("network", file, [f"describe {name}", f"network draw {name}", ahead])
 
 
 def _check_files(file: Path, structure: Structure, data: Path) -> None:

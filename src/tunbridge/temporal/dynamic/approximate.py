@@ -9,9 +9,11 @@ where that approximation would take minutes.
     q(x | parents, e) ∝ P(x | parents) λ(x),        and the particle's weight is multiplied by Σ_x P(x | parents) λ(x),
 
 with λ the likelihoods of the finding about x; observed numbers multiply it by their density. Where the effective number
-of particles, (Σw)² / Σw², has fallen below half, they are drawn anew by systematic resampling. The particles
-form independent groups, whose spread gives the standard errors. Smoothing draws whole histories backwards
-(Godsill, Doucet, West 2004):  P(choose particle i at t) ∝ w_t(i) P(x_{t+1} | i).
+of particles, (Σw)² / Σw², has fallen below half, they are drawn anew by systematic resampling. The particles form
+independent groups, whose spread gives the standard errors. Normalised weights bias the estimates of a small group, so
+groups count by how probable to them the evidence of each slice is, L_g(s): W_g(t) ∝ Π_s L_g(s)^(0.9^|t−s|). Without the
+exponent one group would have all the weight after many slices, and what is long ago hardly matters. Smoothing draws
+whole histories backwards (Godsill, Doucet, West 2004):  P(choose particle i at t) ∝ w_t(i) P(x_{t+1} | i).
 
 References
 ----------
@@ -42,6 +44,7 @@ from tunbridge.temporal.dynamic.slices import Cluster, SliceModel
 METHODS = ("auto", "exact", "boyen-koller", "particle")
 _GROUPS = 20
 _MOST_WORK = 2.0**32  # about twenty seconds
+_MEMORY = 0.9  # of a group's weight, from slice to slice
 _HISTORIES = 64  # that a group draws backwards
 _LOG_TWO_PI = math.log(2.0 * math.pi)
 _HINT = "Use more particles, or leave out some evidence."
@@ -216,9 +219,13 @@ def regression(table: LinearGaussian, given: Sequence[np.ndarray]) -> tuple[np.n
 
 
 class Estimates(NamedTuple):
-    """Estimates from particles: for each question an array by group and slice, the effective sizes, ln P(evidence)."""
+    """Estimates from particles: for each question an array by slice and group, the groups' weights, and so on.
+
+    Further the effective sizes, and ln P(evidence).
+    """
 
     answers: list[np.ndarray]
+    weights: np.ndarray
     effective: np.ndarray
     log_likelihood: float
 
@@ -237,14 +244,13 @@ def particles(
         raise DataError("smoothing with particles must be of a network of order 1; filter knows any order.")
     rng = np.random.default_rng(entropy_of(random_state))
     answers = [np.empty((found.n_slices, _GROUPS, *_answer_shape(names, each))) for each in asked]
-    effective, log_z = np.empty(found.n_slices), np.zeros(_GROUPS)
+    effective, gains = np.empty(found.n_slices), np.zeros((found.n_slices, _GROUPS))
     history: History = []
     past: list[tuple[np.ndarray, np.ndarray]] = []
     weights = np.full(shape, 1.0 / shape[1])
     for t in range(found.n_slices):
         now, logs = draw_slice(drawing, history, rng, shape, found, t)
-        weights, gained = _weighted(weights, logs, found, t)
-        log_z += gained
+        weights, gains[t] = _weighted(weights, logs, found, t)
         effective[t] = float((1.0 / (weights**2).sum(axis=1)).sum())
         if smooth:
             past.append((now, weights))
@@ -256,8 +262,25 @@ def particles(
             weights = np.full(shape, 1.0 / shape[1])
     if smooth and past:
         _smooth(drawing, names, past, asked, answers, rng)
+    log_z = gains.sum(axis=0)
     top = float(log_z.max())
-    return Estimates(answers, effective, top + math.log(float(np.exp(log_z - top).mean())))
+    log_likelihood = top + math.log(float(np.exp(log_z - top).mean()))
+    return Estimates(answers, _group_weights(gains, smooth=smooth), effective, log_likelihood)
+
+
+def _group_weights(gains: np.ndarray, *, smooth: bool) -> np.ndarray:
+    """Return the weight of each group in each slice, by ln P(evidence of a slice | that before) in each."""
+    logs = gains.copy()
+    for t in range(1, len(gains)):
+        logs[t] += _MEMORY * logs[t - 1]
+    if smooth:
+        ahead = np.zeros(gains.shape[1])
+        for t in range(len(gains) - 2, -1, -1):
+            ahead = _MEMORY * (ahead + gains[t + 1])
+            logs[t] += ahead
+    shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+    found: np.ndarray = shares / shares.sum(axis=1, keepdims=True)
+    return found
 
 
 def _weighted(weights: np.ndarray, logs: np.ndarray, found: Findings, t: int) -> tuple[np.ndarray, np.ndarray]:
@@ -342,10 +365,12 @@ def _log_density(draw: _Draw, after: np.ndarray, before: np.ndarray) -> np.ndarr
     return logs
 
 
-def combined(estimates: np.ndarray, is_number: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return the means over the groups, and their standard errors."""
-    middle = estimates.mean(axis=1)
-    errors = estimates.std(axis=1, ddof=1) / math.sqrt(_GROUPS)
+def combined(estimates: np.ndarray, weights: np.ndarray, is_number: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means over the groups by their weights, and their standard errors, those of a ratio of two means."""
+    share = weights.reshape(*weights.shape, *(1,) * (estimates.ndim - 2))
+    middle = (share * estimates).sum(axis=1)
+    spread = (share * (estimates - middle[:, None])) ** 2
+    errors = np.sqrt(spread.sum(axis=1) * _GROUPS / (_GROUPS - 1))
     if is_number:
         middle[:, 1] -= middle[:, 0] ** 2
         return middle, errors[:, 0]

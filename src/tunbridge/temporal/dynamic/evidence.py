@@ -96,8 +96,9 @@ class Findings(NamedTuple):
     def place(self, i: int) -> str:
         """Return the place of a slice, as text for a message."""
         s = int(np.searchsorted(self.offsets, i, side="right")) - 1
-        slice_text = f"slice {i - int(self.offsets[s])}"
-        return slice_text if len(self.offsets) == 2 else f"{slice_text} of sequence {s}"
+        row = -1 if self.places is None else int(self.places[i])
+        text = f"slice {i - int(self.offsets[s])}" + (f" of sequence {s}" if len(self.offsets) > 2 else "")
+        return f"{text} (row {row + 1})" if row >= 0 else text
 
 
 class Asked(NamedTuple):

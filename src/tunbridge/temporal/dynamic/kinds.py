@@ -6,7 +6,9 @@
     input–output           U → S ← S[t-1], and S → X (and U → X where the table has it)
 
 Their tables are arrays with an axis for each parent and a last one for the variable, as those of hidden Markov models:
-``transitions[i, j]`` is the probability of going from state i to state j.
+``transitions[i, j]`` is the probability of going from state i to state j. A HiddenMarkovModel whose emissions are
+categorical or Gaussian is a network, too: a Gaussian with full covariance is a chain of regressions of each column on
+those before it.
 
 References
 ----------
@@ -17,15 +19,21 @@ Y. Bengio, P. Frasconi (1995). An input output HMM architecture. NIPS 7, 427–4
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tunbridge.data import State, Variable
 from tunbridge.errors import DataError
+from tunbridge.network import BayesianNetwork
+from tunbridge.probability import CPT, ConditionalTable, LinearGaussian
 from tunbridge.probability.reading import as_floats
 from tunbridge.temporal.dynamic.network import DynamicBayesianNetwork
+from tunbridge.temporal.emissions import Categorical, Gaussian, Independent
+
+if TYPE_CHECKING:
+    from tunbridge.temporal.hmm import HiddenMarkovModel
 
 States = Sequence[State] | None
 
@@ -155,3 +163,84 @@ def coupled(
     arcs = [*((f"{p}[t-1]", n) for n in names for p in names), *((n, f"{n} seen") for n in names)]
     cpts = {**{n: transitions[n] for n in names}, **{f"{n} seen": seen[n] for n in names}}
     return DynamicBayesianNetwork(variables, first=dict(starts), arcs=arcs, cpts=cpts)
+
+
+def from_hmm(model: HiddenMarkovModel, *, hidden: str = "state") -> DynamicBayesianNetwork:
+    """Return a fitted hidden Markov model as a network, with the same probabilities.
+
+    Parameters
+    ----------
+    model : HiddenMarkovModel
+        Its emissions must be categorical or Gaussian, or several of these that are independent given the state.
+    hidden : str
+        The name of the variable of the states; the others are called like the columns.
+
+    Examples
+    --------
+    >>> import tunbridge as tb
+    >>> model = tb.HiddenMarkovModel.from_parameters([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]])
+    >>> from_hmm(model)
+    DynamicBayesianNetwork: 2 variables, 1 arc in a slice, 1 arc between slices
+    """
+    from tunbridge.temporal.hmm import HiddenMarkovModel
+
+    if not isinstance(model, HiddenMarkovModel):
+        raise DataError(f"model must be a fitted HiddenMarkovModel; got {type(model).__name__}.", parameter="model")
+    emission = model.emissions_
+    if hidden in (seen := {v.name for v in model.variables_}):
+        raise DataError(f"hidden must not be the name of a column; got {hidden!r}.", parameter="hidden")
+    state = Variable(hidden, list(model.state_names_))
+    move = CPT(state, [state.renamed(f"{hidden}[t-1]")], model.transitions_)
+    tables = list(_emitted(emission, model.variables_, state, model.model_.ties))
+    assert {cpt.variable.name for cpt in tables} == seen
+    first = BayesianNetwork.from_tables([CPT(state, (), model.start_), *tables])
+    return DynamicBayesianNetwork.from_tables(first, [move, *tables])
+
+
+def _emitted(
+    emission: Any, columns: Sequence[Variable], state: Variable, ties: np.ndarray
+) -> Iterator[ConditionalTable]:
+    """Yield the tables of columns given the state."""
+    if isinstance(emission, Independent):
+        for places, part in emission.parts:
+            yield from _emitted(part, [columns[i] for i in places], state, ties)
+    elif isinstance(emission, Categorical):
+        for column in columns:
+            yield CPT(column, [state], np.asarray(emission.probabilities)[ties])
+    elif isinstance(emission, Gaussian):
+        means = np.asarray(emission.means)[ties]
+        matrices = _covariances(emission)[ties]
+        for i, column in enumerate(columns):
+            yield _regression(column, [state, *columns[:i]], means, matrices, is_full=emission.covariance in _FULL)
+    else:
+        what = type(emission).__name__
+        raise DataError(f"the emissions of a model must be categorical or Gaussian to be a network; got {what}.")
+
+
+_FULL = ("full", "tied")
+
+
+def _covariances(emission: Gaussian) -> np.ndarray:
+    """Return the covariance matrix of each state."""
+    k, d = np.shape(emission.means)
+    given = np.asarray(emission.covariances)
+    if emission.covariance in _FULL:
+        return np.broadcast_to(given, (k, d, d))
+    variances = np.broadcast_to(given if emission.covariance == "diagonal" else given[:, None], (k, d))
+    return variances[:, :, None] * np.eye(d)
+
+
+def _regression(
+    column: Variable, parents: list[Variable], means: np.ndarray, matrices: np.ndarray, *, is_full: bool
+) -> LinearGaussian:
+    """Return the regression of a column of Gaussians on the columns before it, in each state."""
+    i = len(parents) - 1 if is_full else 0
+    own = len(parents) - 1
+    if not i:
+        return LinearGaussian(column, parents[:1], means[:, own], None, matrices[:, own, own])
+    cross = matrices[:, own, :i]
+    slopes = np.linalg.solve(matrices[:, :i, :i], cross[:, :, None])[:, :, 0]
+    intercepts = means[:, own] - np.einsum("ki,ki->k", slopes, means[:, :i])
+    return LinearGaussian(
+        column, parents, intercepts, slopes, matrices[:, own, own] - np.einsum("ki,ki->k", slopes, cross)
+    )

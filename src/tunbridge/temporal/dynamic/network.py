@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from tunbridge._core.check import check_choice, check_integer, counted, listed, shortened
+from tunbridge._core.grid import html_grid
 from tunbridge._core.memory import check_memory
 from tunbridge._core.registry import model
 from tunbridge._core.seeds import RandomState, entropy_of
@@ -31,6 +32,7 @@ from tunbridge.errors import DataError, FormatError
 from tunbridge.formats import NetworkParts
 from tunbridge.formats.native import read_model, rebuilding, write_model
 from tunbridge.formats.native_network import network_content, network_parts
+from tunbridge.graph.drawing import Node, drawn, lines_of, svg_of
 from tunbridge.inference.evidence import find_variable
 from tunbridge.network import BayesianNetwork
 from tunbridge.network.building import GivenTables, GivenVariables, as_variables
@@ -38,7 +40,7 @@ from tunbridge.probability import ConditionalTable
 from tunbridge.temporal.dynamic import approximate, slices
 from tunbridge.temporal.dynamic.answers import MostProbableSlices, SlicePosteriors
 from tunbridge.temporal.dynamic.building import (
-    Node,
+    Node as Lagged,
     first_of,
     node_of,
     transition_of,
@@ -50,6 +52,7 @@ from tunbridge.temporal.dynamic.kalman import LinearModel, compile_linear, kalma
 from tunbridge.temporal.dynamic.numbers import absorbed, number_moments, number_tables
 
 KIND = "dynamic-network"
+_SHOWN = 100
 
 Targets = str | Sequence[str] | None
 
@@ -138,6 +141,51 @@ class DynamicBayesianNetwork:
         arcs = [(p.name, cpt.variable.name) for cpt in tables for p in cpt.parents]
         return cls([cpt.variable for cpt in tables], first=first, arcs=arcs, cpts=tables, name=name)
 
+    @classmethod
+    def hidden_markov(cls, start: Any, transitions: Any, emissions: Any, **names: Any) -> DynamicBayesianNetwork:
+        """Return a hidden Markov model as a network; see :func:`tunbridge.temporal.dynamic.kinds.hmm`.
+
+        Examples
+        --------
+        >>> net = DynamicBayesianNetwork.hidden_markov(
+        ...     [0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.9, 0.1], [0.2, 0.8]], states=["rain", "dry"])
+        >>> net.filter([{"symbol": 0}], "state")[0].mode
+        'rain'
+        """
+        from tunbridge.temporal.dynamic import kinds
+
+        return kinds.hmm(start, transitions, emissions, **names)
+
+    @classmethod
+    def factorial(cls, starts: Any, transitions: Any, emissions: Any, **names: Any) -> DynamicBayesianNetwork:
+        """Return a factorial hidden Markov model; see :func:`tunbridge.temporal.dynamic.kinds.factorial`."""
+        from tunbridge.temporal.dynamic import kinds
+
+        return kinds.factorial(starts, transitions, emissions, **names)
+
+    @classmethod
+    def coupled(cls, starts: Any, transitions: Any, emissions: Any) -> DynamicBayesianNetwork:
+        """Return a coupled hidden Markov model; see :func:`tunbridge.temporal.dynamic.kinds.coupled`."""
+        from tunbridge.temporal.dynamic import kinds
+
+        return kinds.coupled(starts, transitions, emissions)
+
+    @classmethod
+    def input_output(
+        cls, start: Any, transitions: Any, emissions: Any, inputs: Any, **names: Any
+    ) -> DynamicBayesianNetwork:
+        """Return an input–output model; see :func:`tunbridge.temporal.dynamic.kinds.input_output`."""
+        from tunbridge.temporal.dynamic import kinds
+
+        return kinds.input_output(start, transitions, emissions, inputs, **names)
+
+    @classmethod
+    def from_hmm(cls, model: Any, *, hidden: str = "state") -> DynamicBayesianNetwork:
+        """Return a fitted HiddenMarkovModel as a network; see :func:`tunbridge.temporal.dynamic.kinds.from_hmm`."""
+        from tunbridge.temporal.dynamic import kinds
+
+        return kinds.from_hmm(model, hidden=hidden)
+
     def _set(
         self, first: BayesianNetwork, tables: tuple[ConditionalTable, ...], transition: BayesianNetwork, name: str
     ) -> None:
@@ -172,7 +220,7 @@ class DynamicBayesianNetwork:
         return tuple((p.name, cpt.variable.name) for cpt in self._tables for p in cpt.parents)
 
     @cached_property
-    def _lagged(self) -> list[Node]:
+    def _lagged(self) -> list[Lagged]:
         """The parents in earlier slices, each once, in the order of the variables."""
         nodes = {node_of(p.name, self.nodes) for cpt in self._tables for p in cpt.parents}
         return sorted((n for n in nodes if n.lag), key=lambda n: (self.nodes.index(n.name), n.lag))
@@ -186,6 +234,11 @@ class DynamicBayesianNetwork:
     def interface(self) -> tuple[str, ...]:
         """The variables with children in later slices: given these, the future does not depend on the past."""
         return tuple(dict.fromkeys(node.name for node in self._lagged))
+
+    @property
+    def lags(self) -> dict[str, int]:
+        """The nodes of earlier slices in the transition, such as ``Rain[t-1]``, and how many slices back they are."""
+        return {str(node): node.lag for node in self._lagged}
 
     @property
     def first(self) -> BayesianNetwork:
@@ -213,6 +266,18 @@ class DynamicBayesianNetwork:
             f"{counted(len(self.nodes), 'variable')}, {counted(inside, 'arc')} in a slice, {counted(between, 'arc')}"
         )
         return f"DynamicBayesianNetwork{name}: {sizes} between slices{order}"
+
+    def _repr_svg_(self) -> str:
+        nodes = [Node(name) for name in self._transition.nodes]
+        return svg_of(drawn(nodes, lines_of(self._transition.dag), lags=self.lags), title=repr(self))
+
+    def _repr_html_(self) -> str:
+        rows: list[list[object]] = [
+            [name, listed(cpt.variable.states or (), most=6) or "continuous", ", ".join(p.name for p in cpt.parents)]
+            for name, cpt in self.cpts.items()
+        ]
+        table = html_grid(["variable", "states", "parents"], rows[:_SHOWN], caption=repr(self))
+        return f"{self._repr_svg_()}<details><summary>variables</summary>{table}</details>"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DynamicBayesianNetwork):
@@ -374,31 +439,39 @@ class DynamicBayesianNetwork:
         return [last(each) for each in found] if isinstance(found, list) else last(found)
 
     def filter_proba(
-        self, frame: Any, target: str, *, sequence: str | None = None, time: str | None = None
-    ) -> np.ndarray:
+        self, frame: Any, target: str, *, sequence: str | None = None, time: str | None = None,
+        ignore_target: bool = True,
+    ) -> np.ndarray:  # fmt: skip
         """Return the exact posterior of a variable for every row of a frame, given the rows up to it.
 
         Parameters
         ----------
         frame : any frame
-            A row for each slice; columns are matched by name. The column of the target is ignored.
+            A row for each slice; columns are matched by name.
         target : str
             The variable.
         sequence, time : str, optional
             The columns with the sequence of each row and its time.
+        ignore_target : bool
+            Whether the column of the target, if the frame has it, is no evidence.
 
         Returns
         -------
         ndarray of shape (n_rows, n_states)
             In the order of the rows; of a continuous variable mean and standard deviation.
         """
-        return self._rows_answered(frame, target, sequence, time, smooth=False)
+        return self._rows_answered(
+            frame, target, Asked(sequence, time, None, target if ignore_target else None), smooth=False
+        )
 
     def smooth_proba(
-        self, frame: Any, target: str, *, sequence: str | None = None, time: str | None = None
-    ) -> np.ndarray:
+        self, frame: Any, target: str, *, sequence: str | None = None, time: str | None = None,
+        ignore_target: bool = True,
+    ) -> np.ndarray:  # fmt: skip
         """Return the exact posterior of a variable for every row, given all rows of its sequence (see above)."""
-        return self._rows_answered(frame, target, sequence, time, smooth=True)
+        return self._rows_answered(
+            frame, target, Asked(sequence, time, None, target if ignore_target else None), smooth=True
+        )
 
     def log_likelihood(
         self, data: Any, *, do: Any = None, sequence: str | None = None, time: str | None = None, method: str = "auto",
@@ -654,21 +727,19 @@ class DynamicBayesianNetwork:
         if lag is not None:
             raise DataError("fixed_lag must be exact or by method='boyen-koller'; particles filter and smooth.")
         made = list(self._particles(found, list(questions.values()), how, smooth))
-        effective = np.concatenate([each.effective for each in made])
+        effective, weights = (np.concatenate([getattr(each, a) for each in made]) for a in ("effective", "weights"))
         arrays = {}
         for n, (key, own) in enumerate(questions.items()):
             whole = np.concatenate([each.answers[n] for each in made])
-            middle, errors = approximate.combined(whole, self._names.variables[own[0]].is_continuous)
+            middle, errors = approximate.combined(whole, weights, self._names.variables[own[0]].is_continuous)
             arrays[key] = (middle, errors, effective)
         return arrays, np.array([each.log_likelihood for each in made]), "particle"
 
-    def _rows_answered(
-        self, frame: Any, target: str, sequence: str | None, time: str | None, *, smooth: bool
-    ) -> np.ndarray:
+    def _rows_answered(self, frame: Any, target: str, asked: Asked, *, smooth: bool) -> np.ndarray:
         if isinstance(frame, list | tuple):
             raise DataError(f"the data must be a frame; got {shortened(repr(frame))}. filter and smooth take lists.")
         v = find_variable(self._names.index, target, "target")
-        found = read_findings(self._names, frame, Asked(sequence, time, None, target))
+        found = read_findings(self._names, frame, asked)
         arrays, _, _ = self._arrays(found, {None: (v,)}, Method("exact"), smooth, None)
         assert found.places is not None
         known = found.places >= 0

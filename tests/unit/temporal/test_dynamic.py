@@ -174,11 +174,9 @@ class TestQuestions:
             "id": [f"n{rows[i][0]}" for i in order], "t": [rows[i][1] for i in order],
             "Umbrella": [rows[i][2] for i in order], "Rain": [None] * len(rows),
         }  # fmt: skip
-        with pytest.warns(DataWarning, match="sorted"):
-            found = net.smooth_proba(frame, "Rain", sequence="id", time="t")
+        found = net.smooth_proba(frame, "Rain", sequence="id", time="t")
         np.testing.assert_allclose(found, np.concatenate(each)[order], rtol=1e-12)
-        with pytest.warns(DataWarning, match="sorted"):
-            alone = net.filter_proba(frame, "Rain", sequence="id", time="t")
+        alone = net.filter_proba(frame, "Rain", sequence="id", time="t")
         wanted = np.concatenate([net.filter(carried(text), "Rain").array for text in texts])[order]
         np.testing.assert_allclose(alone, wanted, rtol=1e-12)
         with pytest.warns(DataWarning, match="sorted"):

@@ -613,7 +613,7 @@ def test_labels_of_other_types_come_back():
 
 def test_warm_start_keeps_the_meaning_of_labels_and_sizes():
     hmm = tb.HiddenMarkovModel(alpha=1.5).fit(["ab", "ba"], [["u", "v"], ["v", "u"]]).set_params(warm_start=True)
-    again = hmm.fit(["bbba"], [["v", "v", "v", "u"]])
+    again = hmm.fit(["bbba", "bba"], [["v", "v", "v", "u"], ["v", "v", "u"]])
     assert again.emissions_.probabilities.tolist() == [[1.0, 0.0], [0.0, 1.0]]
     with pytest.raises(tb.DataError, match="y must hold the labels"):
         hmm.fit(["bb"], [["w", "v"]])

@@ -8,7 +8,7 @@ Slices with the same findings about categorical variables share one line of like
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from types import MappingProxyType
@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tunbridge._core.check import check_number, listed, shortened
+from tunbridge._core.check import check_number, listed, shortened, warn_user
 from tunbridge._core.memory import check_memory
 from tunbridge.data import Variable
 from tunbridge.data.frames import frame_columns
 from tunbridge.data.variable import is_missing
-from tunbridge.errors import DataError
+from tunbridge.errors import DataError, DataWarning
 from tunbridge.inference.evidence import NO_EVIDENCE, Evidence, find_variable, read_evidence, warn_near_names
 from tunbridge.temporal.panel import Layout, Panel, read_panel
 
@@ -116,6 +116,9 @@ def read_findings(names: Names, data: Any, asked: Asked) -> Findings:
     """Return the findings of a list of dicts, a list of such lists, or a frame."""
     if data is None:
         data = []
+    if isinstance(data, list | tuple) and data and all(isinstance(each, str) for each in data):
+        example = {names.names[-1]: data[0]}
+        raise DataError(f"each slice must be a dict, such as {example!r}; got {data[0]!r}.")
     if _is_listed(data):
         is_one = not any(_is_listed(each) for each in data)
         sequences = [data] if is_one else list(data)
@@ -270,6 +273,7 @@ def read_rows(names: Names, frame: Any, asked: Asked) -> tuple[Panel, np.ndarray
         rule = f"the data must have a column of the network ({listed(names.names)})"
         raise DataError(f"{rule}; got {listed(columns) or 'none'}. Columns are matched to variables by name.")
     warn_near_names(columns, names.index)
+    warn_of_others(columns, names.names, asked.sequence, asked.time)
     panel = read_panel(frame, Layout(asked.sequence, asked.time), variables=read)
     n, n_numbers = panel.table.n_rows, len(names.variables) - names.n_categorical
     codes, values = np.full((names.n_categorical, n), -1, np.int64), np.full((n, n_numbers), np.nan)
@@ -280,6 +284,17 @@ def read_rows(names: Names, frame: Any, asked: Asked) -> tuple[Panel, np.ndarray
         else:
             codes[v] = panel.table.codes(variable.name)
     return panel, codes, values
+
+
+def warn_of_others(columns: Collection[str], known: Collection[str], sequence: str | None, time: str | None) -> None:
+    """Warn of columns that are not used where all rows are one sequence: they may tell sequences or times."""
+    others = [name for name in columns if name not in known and name not in (sequence, time)]
+    if others and sequence is None:
+        warn_user(
+            f"{listed(others)} {'is' if len(others) == 1 else 'are'} not in the network and not used, and all rows are "
+            "one sequence. Name the columns that tell sequences and times with sequence= and time=.",
+            DataWarning,
+        )
 
 
 def _distinct(codes: np.ndarray, names: Names) -> tuple[np.ndarray, np.ndarray]:

@@ -53,7 +53,7 @@ from tunbridge.network.building import as_variables
 from tunbridge.probability import CPT, ConditionalTable
 from tunbridge.temporal.dynamic import slices
 from tunbridge.temporal.dynamic.building import Node, as_arcs, node_of, placeholder
-from tunbridge.temporal.dynamic.evidence import Asked, Findings, read_findings
+from tunbridge.temporal.dynamic.evidence import Asked, Findings, read_findings, warn_of_others
 from tunbridge.temporal.dynamic.network import DynamicBayesianNetwork
 from tunbridge.temporal.panel import Layout, Panel, read_panel
 
@@ -71,7 +71,9 @@ def read_slices(
     panel = read_panel(frame, Layout(sequence, time), variables=names)
     if panel.gaps is not None:
         raise DataError(
-            f"the times must be regular to learn from complete slices; {time!r} leaves some out.", parameter="time"
+            f"the times must be regular to learn the structure; {time!r} leaves some out. Add rows for these times and "
+            "impute their values, or leave out time= if the rows are in order.",
+            parameter="time",
         )
     return panel
 
@@ -169,6 +171,7 @@ def fit_dynamic(
         hint = did_you_mean(net.nodes[0], columns)
         raise DataError(f"the data must have a column of the network; {listed(net.nodes)} are none. {hint}")
     if len(observed) == len(net.nodes):
+        warn_of_others(columns, net.nodes, sequence, time)
         panel = read_panel(frame, Layout(sequence, time), variables=net.variables)
         if panel.gaps is None and not panel.table.missing:
             return _counted(net, panel, prior)
@@ -393,9 +396,13 @@ def _learned_arcs(
     past = [name for name in table.names if name not in present]
     if not table.n_rows:
         raise DataError(f"the data must have a sequence of more than {lags} slices; got none.", parameter="frame")
-    return list(
-        learn_structure(table, score, search, _in_time(past, present, intra_slice, constraints), **options).arcs
-    )
+    if table.missing and isinstance(score, str) and score != "nal":
+        raise DataError(
+            f"the data must have no missing values to learn the structure; got some in {listed(table.missing)}. Use "
+            "score='nal', which averages over complete rows, or impute them; fit_dynamic then uses EM for the tables."
+        )
+    rules = _in_time(past, present, intra_slice, constraints)
+    return list(learn_structure(table, score, search, rules, **options).arcs)
 
 
 def _in_time(past: list[str], present: list[str], intra_slice: bool, given: Constraints | None) -> Constraints:

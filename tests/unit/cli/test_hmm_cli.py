@@ -62,7 +62,7 @@ def test_decode_adds_the_path_and_probabilities(run, visits, model):
     run("hmm", "decode", model, visits, "-o", "out.csv")
     hmm, table = python_model(visits)
     given, out = visits.read_text().splitlines(), Path("out.csv").read_text().splitlines()
-    assert out[0] == "id,day,mood,pulse,note,state,P(0),P(1)"
+    assert out[0] == "id,day,mood,pulse,note,state,P(state=0),P(state=1)"
     assert [line.rsplit(",", 3)[0] for line in out[1:]] == given[1:]  # 007 and empty values as they were
     found = csv.read_csv("out.csv")
     assert found["state"].to_pylist() == hmm.predict(table).tolist()

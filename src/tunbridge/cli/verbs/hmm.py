@@ -334,7 +334,7 @@ def _answer(model: Path, path: Path, output: Path | None, columns: Layout, readi
     states = names[proba.argmax(axis=1)] if is_past else hmm.predict(panel)
     words = pa.concat_tables(list(iter_verbatim([path], reading, _BATCH_ROWS)))
     added = {_STATE if _STATE not in words.column_names else _ALSO: pa.array(states.tolist())}
-    added |= {f"P({name})": pa.array(proba[:, k]) for k, name in enumerate(hmm.state_names_)}
+    added |= {f"P(state={name})": pa.array(proba[:, k]) for k, name in enumerate(hmm.state_names_)}
     twice = [name for name in added if name in words.column_names]
     if twice:
         rule = f"{path.name} must not have the columns that are added; it has {listed(twice)}."

@@ -498,8 +498,8 @@ class HMMClassifier(BayesClassifier[HMMStatistics]):
         <BLANKLINE>
         step  observed  weight
               prior      +0.00
-        0     0.4000     -1.65
-        1     5.0000    +19.81
+        0     0.4        -1.65
+        1     5         +19.81
               sum       +18.16
         """
         return super().explain(X, label, against)

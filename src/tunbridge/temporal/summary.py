@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _STATES, _SYMBOLS, _COLUMNS, _MATRIX = 30, 3, 4, 12  # shown at most
 _WIDTH = 60
-_FOREVER = 1e6  # steps that no sequence has
+_LONG = 1e3  # a state that lasts ten times this, and ten times the steps there are, is never left
 _HEADER = ("state", "share", "duration", "observations")
 
 
@@ -91,15 +91,20 @@ def _largest(names: Sequence[Any], shares: np.ndarray) -> list[tuple[Any, float]
 def state_rows(hmm: HiddenMarkovModel) -> list[list[str]]:
     """Return for each state its name, its share of the steps (or of the long run), its mean duration, what it emits."""
     words, ties, shares = emission_words(hmm), hmm.model_.ties, getattr(hmm, "occupation_", hmm.stationary_)
-    durations = mean_durations(hmm)
+    durations, never = mean_durations(hmm), max(_LONG, 10.0 * (getattr(hmm, "n_steps_", None) or _LONG))
     return [
-        [str(name), f"{100.0 * shares[k]:.1f} %", _number_text(durations[k]), shortened(words[ties[k]], _WIDTH)]
+        [
+            str(name),
+            f"{100.0 * shares[k]:.1f} %",
+            "∞" if durations[k] > never else f"{durations[k]:.3g}",
+            shortened(words[ties[k]], _WIDTH),
+        ]
         for k, name in enumerate(hmm.state_names_)
     ]
 
 
 def _number_text(value: float) -> str:
-    return "∞" if value > _FOREVER else f"{value:.3g}"
+    return "∞" if np.isinf(value) else f"{value:.3g}"
 
 
 def mean_durations(hmm: HiddenMarkovModel) -> np.ndarray:

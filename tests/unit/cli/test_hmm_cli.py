@@ -66,14 +66,14 @@ def test_decode_adds_the_path_and_probabilities(run, visits, model):
     assert [line.rsplit(",", 3)[0] for line in out[1:]] == given[1:]  # 007 and empty values as they were
     found = csv.read_csv("out.csv")
     assert found["state"].to_pylist() == hmm.predict(table).tolist()
-    np.testing.assert_allclose(found["P(1)"].to_numpy(), hmm.predict_proba(table)[:, 1], atol=1e-12)
+    np.testing.assert_allclose(found["P(state=1)"].to_numpy(), hmm.predict_proba(table)[:, 1], atol=1e-12)
 
 
 def test_filter_does_not_look_ahead(run, visits, model):
     run("hmm", "filter", model, visits, "-o", "out.parquet")
     hmm, table = python_model(visits)
     found = parquet.read_table("out.parquet")
-    np.testing.assert_allclose(found["P(1)"].to_numpy(), hmm.filter(table)[:, 1], atol=1e-12)
+    np.testing.assert_allclose(found["P(state=1)"].to_numpy(), hmm.filter(table)[:, 1], atol=1e-12)
     assert found["state"].to_pylist() == hmm.filter(table).argmax(axis=1).tolist()
 
 
@@ -82,6 +82,8 @@ def test_rows_in_another_order_keep_it(run, visits, model):
     Path("mixed.csv").write_text("\n".join([lines[0], *lines[:0:-1]]) + "\n")
     run("hmm", "decode", model, visits, "-o", "a.csv")
     told = run("hmm", "decode", model, "mixed.csv", "-o", "b.csv").stderr
+    assert "warning" not in told
+    told = run("hmm", "learn", "mixed.csv", "--sequence", "id", "--time", "day", "-o", "again.tb").stderr
     assert "order of 'day'" in told
     assert Path("b.csv").read_text().splitlines()[:0:-1] == Path("a.csv").read_text().splitlines()[1:]
 

@@ -463,7 +463,7 @@ MISTAKES = {
     "seed": ([*LEARN, "--seed", "1"], 2, "--seed must come with a model that uses random numbers"),
     "folds": ([*LEARN, "--folds", "3"], 2, "--folds must come with --model auto"),
     "numeric": ([*LEARN, "--numeric", "kernel"], 2, "no option --numeric; it belongs"),
-    "both": ([*LEARN, "--sequence"], 2, "no such option: --sequence"),
+    "both": ([*LEARN, "--sequence"], 2, "text learn has no option --sequence"),
     "order": ([*LEARN, "--order", "2"], 2, "no option --order; it belongs"),
     "no text": (["learn", "sms.csv", "-t", "label", "--ngrams", "2"], 2, "no option --ngrams; it belongs"),
     "no idf": (["learn", "sms.csv", "-t", "label", "--no-idf"], 2, "no option --no-idf; it belongs"),

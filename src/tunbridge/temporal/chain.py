@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -164,6 +165,26 @@ def stepped(chain: Chain, weights: np.ndarray, matrix: int = 0) -> np.ndarray:
     return np.bincount(ends, moved, len(begins) - 1)
 
 
+class Pool:
+    """Large arrays that are used again and again: fresh memory takes longer than a pass of a kernel."""
+
+    def __init__(self) -> None:
+        self._lock, self._free, self._used = Lock(), list[np.ndarray](), dict[int, np.ndarray]()
+
+    def take(self, *shape: int) -> np.ndarray:
+        """Return an array with any content."""
+        with self._lock:
+            place = next((i for i, array in enumerate(self._free) if array.shape == shape), None)
+            array = np.empty(shape) if place is None else self._free.pop(place)
+            self._used[id(array)] = array
+            return array
+
+    def give(self, *arrays: np.ndarray) -> None:
+        """Take back arrays that nobody uses any more; others than those of the pool are left alone."""
+        with self._lock:
+            self._free += [self._used.pop(id(array)) for array in arrays if id(array) in self._used]
+
+
 class _Ready(NamedTuple):
     """A chain and frames as the kernels take them."""
 
@@ -174,6 +195,7 @@ class _Ready(NamedTuple):
     steps: np.ndarray
     work: int  # operations of a pass, which decide whether to compile
     transposed: np.ndarray
+    pool: Pool
 
     @property
     def has_zeros(self) -> bool:
@@ -206,14 +228,17 @@ def _as_kernels(array: np.ndarray, kind: Any = np.float64) -> np.ndarray:
     return np.require(array, kind, ["C", "W"])
 
 
-def _prepared(chain: Chain, frames: Frames, n_jobs: int | None = None, repeats: int = 1) -> _Ready:
+def _prepared(
+    chain: Chain, frames: Frames, n_jobs: int | None = None, repeats: int = 1, pool: Pool | None = None
+) -> _Ready:
     chain = with_few_arcs(chain)
     chain = chain._replace(start=_as_kernels(chain.start), matrices=_as_kernels(chain.matrices))
     steps = _NO_STEPS if frames.steps is None else _as_kernels(frames.steps, np.int64)
     rows, offsets = _as_kernels(frames.rows, np.int64), _as_kernels(frames.offsets, np.int64)
     frames = Frames(_as_kernels(frames.logs), rows, offsets, frames.steps)
     work = repeats * len(frames.rows) * (chain.matrices[0].size + len(chain.start)) if len(chain.matrices) else 0
-    shares, largest = np.empty_like(frames.logs), np.empty(len(frames.logs))
+    pool = pool or Pool()
+    shares, largest = pool.take(*frames.logs.shape), np.empty(len(frames.logs))
 
     def divide(rows: tuple[int, int]) -> None:
         logs, out, most = (array[slice(*rows)] for array in (frames.logs, shares, largest))
@@ -227,7 +252,7 @@ def _prepared(chain: Chain, frames: Frames, n_jobs: int | None = None, repeats: 
 
     map_threads(divide, row_pieces(len(largest), _LONG), n_jobs)
     transposed = np.ascontiguousarray(chain.matrices.transpose(0, 2, 1)) if chain.arcs is None else _NOTHING
-    return _Ready(chain, frames, shares, largest, steps, work, transposed)
+    return _Ready(chain, frames, shares, largest, steps, work, transposed, pool)
 
 
 def _forward(
@@ -357,7 +382,7 @@ class _Passes(NamedTuple):
 
 def _both_passes(p: _Ready, span: _Span, n_jobs: int | None) -> _Passes:
     shape = (span.stop - span.first, len(p.chain.start))
-    alpha, beta = np.empty(shape), np.empty(shape)
+    alpha, beta = p.pool.take(*shape), p.pool.take(*shape)
     tasks: list[Callable[[], Any]] = [
         lambda: _forward(p, span.first, span.offsets, span.before, alpha),
         lambda: _backward(p, span.first, span.offsets, span.after, beta),
@@ -539,11 +564,18 @@ def _numbers(what: str, p: _Ready) -> np.ndarray:
 
 
 def expectations(
-    chain: Chain, frames: Frames, weights: np.ndarray | None = None, n_jobs: int | None = None, repeats: int = 1
+    chain: Chain,
+    frames: Frames,
+    weights: np.ndarray | None = None,
+    n_jobs: int | None = None,
+    *,
+    repeats: int = 1,
+    pool: Pool | None = None,
 ) -> Expectations:
     """Return the expected counts of first states, transitions and states, given the observations (the E step).
 
-    ``repeats`` says how often it will be asked, which decides whether compiling kernels is worth its time.
+    ``repeats`` says how often it will be asked, which decides whether compiling kernels is worth its time; ``pool`` has
+    the arrays of the time before.
 
     Examples
     --------
@@ -552,7 +584,7 @@ def expectations(
     >>> expectations(chain, umbrella).by_row.round(4).tolist()
     [[1.7667, 0.2333], [0.0, 0.0]]
     """
-    p = _prepared(chain, frames, n_jobs, repeats)
+    p = _prepared(chain, frames, n_jobs, repeats, pool)
     sums = _Sums(p, np.ones(frames.n_sequences) if weights is None else np.asarray(weights, np.float64))
     totals = np.zeros(frames.n_sequences)
 
@@ -567,6 +599,7 @@ def expectations(
             passes = _both_passes(p, span, n_jobs)
             parts += sums.of_span(span, first, passes, n_jobs)
             own.append(passes.totals)
+            p.pool.give(passes.alpha, passes.beta)
         totals[first:stop] = _total(total, own) if is_long else own[0]
         for s in (first + np.flatnonzero(np.isnan(totals[first:stop]))).tolist():
             parts = [] if is_long else parts
@@ -575,6 +608,7 @@ def expectations(
 
     _by_group(p, work, n_jobs)
     found = sums.merged(totals)
+    p.pool.give(p.shares)
     return found if chain.arcs is p.chain.arcs else found._replace(pairs=dense_pairs(found.pairs, p.chain.arcs))
 
 
@@ -705,7 +739,7 @@ def best_paths(chain: Chain, frames: Frames, n_jobs: int | None = None) -> tuple
 
     def work(first: int, stop: int, _: int | None) -> None:
         whole = _group_span(p, first, stop)
-        size = _span_size(p)
+        size = 4 * _span_size(p)  # one array in place of two, and the steps of several spans are computed twice
         delta = np.empty((min(size, whole.stop - whole.first), n_states))
         spans = [whole]
         if stop - first == 1 and len(delta) < whole.stop - whole.first:

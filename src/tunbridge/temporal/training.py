@@ -31,7 +31,7 @@ from tunbridge._core.progress import Report
 from tunbridge._core.threads import map_threads, row_pieces
 from tunbridge.errors import ImpossibleEvidenceError
 from tunbridge.learning.missing.fitting import FitStep
-from tunbridge.temporal.chain import Chain, Expectations, Frames, best_paths, expectations, sums_by_row
+from tunbridge.temporal.chain import Chain, Expectations, Frames, Pool, best_paths, expectations, sums_by_row
 from tunbridge.temporal.dynamics import Dynamics
 from tunbridge.temporal.emissions import Emission
 from tunbridge.temporal.panel import Panel, distinct_rows
@@ -111,13 +111,13 @@ class Model(NamedTuple):
         """Return the log-density of the priors."""
         return self.dynamics.log_prior() + float(getattr(self.emission, "log_prior", float)())
 
-    def logs(self, x: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+    def logs(self, x: np.ndarray, n_jobs: int | None = None, pool: Pool | None = None) -> np.ndarray:
         """Return the log-likelihoods of observations in each state of the chain."""
-        logs, owners = log_likelihood_of(self.emission, x, n_jobs), self.ties[self.dynamics.states]
+        logs, owners = log_likelihood_of(self.emission, x, n_jobs, pool), self.ties[self.dynamics.states]
         return logs if len(owners) == logs.shape[1] and (owners == np.arange(len(owners))).all() else logs[:, owners]
 
 
-def log_likelihood_of(emission: Any, x: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+def log_likelihood_of(emission: Any, x: np.ndarray, n_jobs: int | None = None, pool: Pool | None = None) -> np.ndarray:
     """Return the log-likelihoods of observations in each state; NaN, as after overflow, is impossible."""
 
     def part(rows: tuple[int, int]) -> np.ndarray:
@@ -125,7 +125,17 @@ def log_likelihood_of(emission: Any, x: np.ndarray, n_jobs: int | None = None) -
         return np.where(np.isnan(logs), -np.inf, logs) if np.isnan(logs.max(initial=0.0)) else logs
 
     pieces = row_pieces(len(x), _ROWS) or [(0, 0)]
-    return part(pieces[0]) if len(pieces) == 1 else np.concatenate(map_threads(part, pieces, n_jobs))
+    first = part(pieces[0])
+    if len(pieces) == 1:
+        return first
+    found = (pool or Pool()).take(len(x), first.shape[1])
+    found[: len(first)] = first
+
+    def fill(rows: tuple[int, int]) -> None:
+        found[slice(*rows)] = part(rows)
+
+    map_threads(fill, pieces[1:], n_jobs)
+    return found
 
 
 def frames_of(data: Observed, logs: np.ndarray, states: np.ndarray) -> tuple[Frames, np.ndarray]:
@@ -154,6 +164,7 @@ class Run:
     def __post_init__(self) -> None:
         self.began, self.converged, self.note = perf_counter(), False, ""
         self.trace: list[FitStep] = []
+        self._pool = Pool()
         self.told: dict[str, type[Warning]] = {}
         self.best: Model | None = None
         self._expect()
@@ -191,10 +202,12 @@ class Run:
     def _expect(self) -> None:
         """Compute the expected counts, and note the objective."""
         dynamics = self.model.dynamics
-        frames, self._rows = frames_of(self.data, self.model.logs(self.data.x, self.n_jobs), dynamics.states)
+        logs = self.model.logs(self.data.x, self.n_jobs, self._pool)
+        frames, self._rows = frames_of(self.data, logs, dynamics.states)
         chain = dynamics.chain(self.data.gaps)
-        find = path_counts if self.is_hard else partial(expectations, repeats=_ITERATIONS)
+        find = path_counts if self.is_hard else partial(expectations, repeats=_ITERATIONS, pool=self._pool)
         self._found = find(chain, frames, self.data.weights, self.n_jobs)
+        self._pool.give(logs)
         log_likelihood = float((self._found.log_likelihood * self.data.weights).sum())
         objective = log_likelihood + self.model.log_prior()
         self.trace.append(FitStep(log_likelihood, objective, perf_counter() - self.began))

@@ -375,6 +375,7 @@ def add_log_pairs(log_values, begins, ends, logs, rows, steps, weight, log_total
 def fill_best(log_start, log_matrices, logs, rows, steps, offsets, before, delta):
     """Fill max over the states before of ln P(z_1..t, x_1..t) with z_t = j."""
     n_states = log_start.shape[0]
+    whole = n_states - n_states % 4
     last, sums = np.empty(n_states), np.empty(n_states)
     for s in range(offsets.shape[0] - 1):
         first = offsets[s]
@@ -388,7 +389,16 @@ def fill_best(log_start, log_matrices, logs, rows, steps, offsets, before, delta
                 g = steps[t] if steps.shape[0] > 0 else 0
                 for j in range(n_states):
                     sums[j] = -np.inf
-                for i in range(n_states):
+                for i in range(0, whole, 4):
+                    a, b, c, d = last[i], last[i + 1], last[i + 2], last[i + 3]
+                    for j in range(n_states):
+                        one, two = a + log_matrices[g, i, j], b + log_matrices[g, i + 1, j]
+                        three, four = c + log_matrices[g, i + 2, j], d + log_matrices[g, i + 3, j]
+                        one = two if two > one else one
+                        three = four if four > three else three
+                        one = three if three > one else one
+                        sums[j] = one if one > sums[j] else sums[j]
+                for i in range(whole, n_states):
                     a = last[i]
                     for j in range(n_states):
                         value = a + log_matrices[g, i, j]

@@ -190,7 +190,7 @@ def test_file(family, tmp_path):
     assert (np.diagonal(again.transitions_) == np.diagonal(hmm.transitions_)).all()
     content = hmm.to_content()
     content["durations"] = {**content["durations"], "durations": np.ones((2, 20))}
-    with pytest.raises(ValueError, match="durations must be probabilities"):
+    with pytest.raises(ValueError, match="durations: probabilities must"):
         HiddenMarkovModel.from_content(content)
 
 

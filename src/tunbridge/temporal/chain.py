@@ -180,7 +180,7 @@ class Pool:
             return array
 
     def give(self, *arrays: np.ndarray) -> None:
-        """Take back arrays that nobody uses any more; others than those of the pool are left alone."""
+        """Take back arrays that are no longer used; others than those of the pool are left alone."""
         with self._lock:
             self._free += [self._used.pop(id(array)) for array in arrays if id(array) in self._used]
 

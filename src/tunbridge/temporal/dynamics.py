@@ -23,6 +23,7 @@ C. Van Loan (1978). Computing integrals involving the matrix exponential. IEEE T
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -232,6 +233,11 @@ def stationary(matrix: np.ndarray) -> np.ndarray:
     [0.75, 0.25]
     """
     n = len(matrix)
+    with suppress(np.linalg.LinAlgError):
+        found = np.linalg.solve((np.eye(n) - matrix + 1.0).T, np.ones(n))
+        if (found > -1e-12).all() and np.abs(found @ matrix - found).max() < 1e-10:
+            found = np.maximum(found, 0.0)
+            return found / found.sum()
     system = np.vstack([matrix.T - np.eye(n), np.ones((1, n))])
     even = np.full(n, 1.0 / n)
     right = np.append(np.zeros(n), 1.0) - system @ even
@@ -249,32 +255,29 @@ def _with_stationary_start(before: np.ndarray, plain: np.ndarray, starts: np.nda
 
     Where the gradient with respect to the rows vanishes, A_ij ∝ N_ij + A_ij (g_ij + c) with g the gradient of the
     second term, for any c; it is chosen such that all weights are positive. A step that does not raise the objective is
-    halved. Where several distributions are stationary, the plain estimate is kept.
+    halved. The matrix before stays where a step would make a first state impossible.
     """
-    free, ones = plain > 0.0, np.ones_like(plain)
-
-    def first_of(matrix: np.ndarray) -> np.ndarray:
-        return np.maximum(np.linalg.solve((np.eye(len(matrix)) - matrix + ones).T, ones[0]), 1e-300)
+    free = plain > 0.0
 
     def value_of(matrix: np.ndarray) -> float:
-        value = (counts[free] * np.log(matrix[free])).sum() + (starts * np.log(first_of(matrix))).sum()
+        first = stationary(matrix)
+        used = starts > 0.0
+        value = (counts[free] * np.log(matrix[free])).sum() + (starts[used] * np.log(first[used])).sum()
         return float(value) if np.isfinite(value) else -np.inf
 
-    try:
-        with np.errstate(all="ignore"):
-            best, value = plain, value_of(plain)
-            if (before[free] > 0.0).all() and (found := value_of(before)) > value:
-                best, value = before, found
-            for _ in range(_STEPS):
-                first = first_of(best)
-                slope = np.outer(first, np.linalg.solve(np.eye(len(best)) - best + ones * first, starts / first))
-                slope -= slope.min(axis=1, keepdims=True)
-                target, share = normalised(np.nan_to_num(counts + best * slope), best), 1.0
-                while share > _LEAST_STEP and not (found := value_of(best + share * (target - best))) > value:
-                    share /= 2.0
-                if share <= _LEAST_STEP:
-                    break
-                best, value = best + share * (target - best), found
-    except np.linalg.LinAlgError:
-        return plain
+    with np.errstate(all="ignore"):
+        best, value = before, value_of(before)
+        if (found := value_of(plain)) >= value:
+            best, value = plain, found
+        for _ in range(_STEPS):
+            first = np.maximum(stationary(best), 1e-300)
+            inverse = np.linalg.pinv(np.eye(len(best)) - best + first)
+            slope = np.outer(first, inverse @ (starts / first))
+            slope -= slope.min(axis=1, keepdims=True)
+            target, share = normalised(np.nan_to_num(counts + best * slope), best), 1.0
+            while share > _LEAST_STEP and not (found := value_of(best + share * (target - best))) > value:
+                share /= 2.0
+            if share <= _LEAST_STEP:
+                break
+            best, value = best + share * (target - best), found
     return best

@@ -243,7 +243,10 @@ def check_table(path: Path, what: str = "the table") -> None:
         raise DataError(f"{what} must be a file; {str(path)!r} is a folder. {hint}")
     if is_network_name(path) or is_model(path):
         kind = "network" if is_network_name(path) else "model"
-        hint = f"tunbridge describe {quote(str(path))} shows what is in it."
+        hint = f"tunbridge describe {quote(str(path))} shows what is in it"
+        hint += (
+            f", and tunbridge network draw {quote(str(path))} -o net.html its picture." if kind == "network" else "."
+        )
         raise DataError(f"{what} must be a file of rows; {str(path)!r} is a {kind}. {hint}")
 
 

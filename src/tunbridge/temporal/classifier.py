@@ -114,19 +114,29 @@ class SequenceReader:
         """Return sequences to predict; unseen symbols are missing, with one warning."""
         learned = inner_statistics(estimator.statistics_).models[0]
         if not isinstance(X, SequenceRows):
-            return SequenceRows(learned._read(X))
+            return SequenceRows(learned._read(_texts_apart(X)))
         table, unseen = encode(X.panel.table, learned.variables_)
         warn_unseen(unseen)
         return SequenceRows(replace(X.panel, table=table))
 
     def is_one(self, X: object) -> bool:
         """Return whether X is one sequence rather than several."""
-        return is_single(X)
+        return is_single(_texts_apart(X))
 
     def _read(self, X: Any, ignored: Sequence[str] = ()) -> SequenceRows:
         if isinstance(X, SequenceRows):
             return X
+        X = _texts_apart(X)
         return SequenceRows(read_panel(X, self.hmm._layout(), kinds=self.hmm._kinds(), ignored=ignored))
+
+
+def _texts_apart(X: Any) -> Any:
+    """Return an array or Series of texts as a list of them: each is a sequence that has a class."""
+    values = X.to_numpy() if type(X).__name__ == "Series" and hasattr(X, "to_numpy") else X
+    if isinstance(values, np.ndarray) and values.ndim == 1 and len(values) and values.dtype.kind in "OU":
+        texts = values.tolist()
+        return texts if all(isinstance(text, str) for text in texts) else X
+    return X
 
 
 def _by_sequence(what: str, values: Any, panel: Panel) -> Any:

@@ -250,3 +250,12 @@ def test_durations_are_geometric_without_an_explicit_model():
     d = np.arange(1, 11)
     np.testing.assert_allclose(duration_probabilities(hmm, 10)[0], 0.2 * 0.8 ** (d - 1), rtol=1e-12)
     np.testing.assert_allclose(duration_probabilities(hmm, 10)[2], 0.0)
+
+
+def test_arrays_and_series_of_texts_are_many_sequences():
+    pandas = pytest.importorskip("pandas")
+    texts, y = ["abab", "baba", "aabb", "bbaa"], ["x", "x", "z", "z"]
+    clf = tb.HMMClassifier(2, random_state=0).fit(texts, y)
+    for form in (np.array(texts), np.array(texts, object), pandas.Series(texts)):
+        assert clf.predict(form).tolist() == clf.predict(texts).tolist()
+        assert tb.HMMClassifier(2, random_state=0).fit(form, y).predict(texts).tolist() == clf.predict(texts).tolist()

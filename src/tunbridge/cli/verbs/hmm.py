@@ -281,8 +281,11 @@ def _loaded(path: Path, rows: Path | None) -> HiddenMarkovModel:
         raise DataError(f"the model must be a model file; {str(path)!r} is none. {hint}")
     model = load_any(path, swapped_with=rows)
     if not is_a("HiddenMarkovModel", model):
-        what, hint = ("network", "query") if is_a("BayesianNetwork", model) else ("classifier", "predict")
-        use = f"tunbridge {'network ' if what == 'network' else ''}{hint}"
+        what, use = "classifier", "tunbridge predict"
+        if is_a("BayesianNetwork", model):
+            what, use = "network", "tunbridge network query"
+        elif is_a("DynamicBayesianNetwork", model):
+            what, use = "dynamic network", "tunbridge network filter, smooth or forecast"
         raise DataError(f"the model must be a hidden Markov model; {str(path)!r} is a {what}. Use {use}.")
     found: HiddenMarkovModel = model
     return found

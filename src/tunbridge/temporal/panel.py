@@ -517,7 +517,7 @@ def distinct_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     n = len(x)
     codes, size = np.zeros(n, np.int64), 1
-    if n > _SAMPLE and len(np.unique(x[:_SAMPLE], axis=0)) > _SAMPLE // 2:
+    if n > _SAMPLE and any(len(np.unique(column)) > _SAMPLE // 2 for column in x[:_SAMPLE].T):
         return x, np.arange(n)
     for column in x.T:
         own, n_values = _codes(column)

@@ -78,12 +78,11 @@ from tunbridge.decisions import Decisions, decide
 from tunbridge.decisions.evidence import WhatIf
 from tunbridge.decisions.importance import METHODS, Importance
 from tunbridge.decisions.losses import Losses
-from tunbridge.errors import DataError, DataWarning, ZeroProbabilityWarning
-from tunbridge.formats import is_other_file, write_model
+from tunbridge.errors import DataError, ZeroProbabilityWarning
+from tunbridge.formats import save_model
 
 _TERMS_AT_ONCE = 1_000_000
 _CELLS_AT_ONCE = 2**24
-_PICKLES = (".pkl", ".pickle", ".joblib")
 _TERM_BYTES = 400.0  # of a feature in an explanation
 
 S = TypeVar("S", bound=Learned)
@@ -666,16 +665,7 @@ class BayesClassifier(Estimator, Generic[S], metaclass=ABCMeta):
         An existing model file is replaced, any other file is not.
         """
         check_fitted(self)
-        if is_other_file(path):
-            raise DataError(
-                f"a model must not overwrite a file that is not a model; got {str(path)!r}. Choose another name.",
-                parameter="path",
-            )
-        if str(path).lower().endswith(_PICKLES):
-            warn_user(
-                f"{str(path)!r} is no pickle, whatever its name says: tb.load reads it. Call it .tb.", DataWarning
-            )
-        write_model(path, self.kind, self.to_content())
+        save_model(path, self.kind, self.to_content)
 
     write = save
     """The same as :meth:`save`."""

@@ -2,6 +2,7 @@ from tunbridge.formats._assembly import NetworkParts as NetworkParts
 from tunbridge.formats.native import (
     is_other_file as is_other_file,
     read_model as read_model,
+    save_model as save_model,
     write_model as write_model,
 )
 from tunbridge.formats.network_files import (

@@ -45,16 +45,18 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from tunbridge._core.check import warn_user
 from tunbridge._core.memory import memory_limit, size_text
 from tunbridge._core.replacing import replacing
 from tunbridge._version import __version__
 from tunbridge.data import Variable
-from tunbridge.errors import DataError, FileMissingError, FormatError, MemoryForecastError
+from tunbridge.errors import DataError, DataWarning, FileMissingError, FormatError, MemoryForecastError
 
 FORMAT_VERSION = 2
 """The newest version of the format; every older one is read."""
 
 _MODEL = "model.json"
+_PICKLES = (".pkl", ".pickle", ".joblib")
 _DEEPEST = 64
 _MOST_ARRAYS = 100_000
 _PIECE = 2**20
@@ -137,6 +139,18 @@ def write_model(path: str | os.PathLike[str], kind: str, content: Mapping[str, A
             little = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
             with _member(archive, f"arrays/{n}.npy", little.nbytes) as member:
                 np.lib.format.write_array(member, little, version=(1, 0), allow_pickle=False)
+
+
+def save_model(path: str | os.PathLike[str], kind: str, content: Callable[[], Mapping[str, Any]]) -> None:
+    """Write a model where a user says: not over a file that is none, and with a word where the name says pickle."""
+    if is_other_file(path):
+        raise DataError(
+            f"a model must not overwrite a file that is not a model; got {str(path)!r}. Choose another name.",
+            parameter="path",
+        )
+    if str(path).lower().endswith(_PICKLES):
+        warn_user(f"{str(path)!r} is no pickle, whatever its name says: tb.load reads it. Call it .tb.", DataWarning)
+    write_model(path, kind, content())
 
 
 def is_other_file(path: str | os.PathLike[str]) -> bool:

@@ -811,17 +811,10 @@ def sampled_paths(
     return paths
 
 
-def simulated_paths(
-    chain: Chain,
-    offsets: np.ndarray,
-    rng: np.random.Generator,
-    *,
-    steps: np.ndarray | None = None,
-    before: int = -1,
-) -> np.ndarray:
-    """Return states of sequences drawn from the chain; the first goes on from the state ``before``, if it is ≥ 0."""
-    p = _prepared(chain, Frames(np.zeros((1, len(chain.start))), np.zeros(int(offsets[-1]), np.int64), offsets, steps))
+def simulated_paths(chain: Chain, offsets: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the states of sequences drawn from the chain, whose transitions are those of its first matrix."""
+    p = _prepared(chain, Frames(np.zeros((1, len(chain.start))), np.zeros(int(offsets[-1]), np.int64), offsets))
     path, uniforms, arcs = np.empty(len(p.frames.rows), np.int64), rng.random(len(p.frames.rows)), p.arcs
     kernel = ready(kernels.draw_forward, len(path))
-    kernel(chain.start, p.values, arcs.begins, arcs.ends, p.steps, offsets, before, uniforms, path)
+    kernel(chain.start, p.values, arcs.begins, arcs.ends, offsets, uniforms, path)
     return path

@@ -45,7 +45,7 @@ from tunbridge._core.threads import at_once, n_threads, replacing_state
 from tunbridge.classifiers._estimator import Estimator
 from tunbridge.data import State, Variable, as_table
 from tunbridge.errors import ConvergenceWarning, DataError, DataWarning
-from tunbridge.formats import is_other_file, write_model
+from tunbridge.formats import save_model
 from tunbridge.learning.searches.problem import watched
 from tunbridge.temporal import bayesian, chain as chains, durations as semi_markov, training
 from tunbridge.temporal.answers import (
@@ -1002,14 +1002,12 @@ class HiddenMarkovModel(Estimator):
 
     @at_once
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to one file, data only; :func:`tunbridge.load` reads it."""
+        """Write the model to one file, data only; :func:`tunbridge.load` reads it.
+
+        An existing model file is replaced, any other file is not.
+        """
         check_fitted(self)
-        if is_other_file(path):
-            raise DataError(
-                f"a model must not overwrite a file that is not a model; got {str(path)!r}. Choose another name.",
-                parameter="path",
-            )
-        write_model(path, self.kind, self.to_content())
+        save_model(path, self.kind, self.to_content)
 
     write = save
     """The same as :meth:`save`."""

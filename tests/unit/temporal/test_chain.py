@@ -102,7 +102,6 @@ def test_numbers_beyond_floats_are_computed_in_logarithms(seed):
     frames = frames_of(likelihoods, rows, offsets, steps)
     with np.errstate(divide="ignore"):
         scaled = np.log(chain.matrices)
-    shift = scaled[np.isfinite(scaled)].mean() if np.isfinite(scaled).any() else 0.0
     paths = []
     for path, _ in all_paths(chain.start, np.ones_like(chain.matrices), likelihoods[rows], steps):
         with np.errstate(divide="ignore"):
@@ -119,7 +118,6 @@ def test_numbers_beyond_floats_are_computed_in_logarithms(seed):
                 single[t, j] += np.exp(log_w - total)
         np.testing.assert_allclose(chains.smoothed(chain, frames)[1], single, rtol=1e-8, atol=1e-11)
         np.testing.assert_allclose(chains.smoothed(listed(chain), frames)[1], single, rtol=1e-8, atol=1e-11)
-    assert shift <= 0.0
 
 
 def test_long_sequences_give_the_same_in_spans_and_blocks_and_threads(monkeypatch):
@@ -174,7 +172,8 @@ def test_simulated_paths_follow_the_chain():
     path = chains.simulated_paths(chain, np.array([0, 1, 20_001]), np.random.default_rng(0))
     after_zero = path[2:][path[1:-1] == 0]
     assert abs(after_zero.mean() - 0.1) < 0.01
-    assert set(chains.simulated_paths(chain, np.array([0, 3]), np.random.default_rng(0), before=1).tolist()) <= {0, 1}
+    firsts = chains.simulated_paths(listed(chain), np.arange(10_001), np.random.default_rng(0))
+    assert abs(firsts.mean() - 0.75) < 0.02
 
 
 def test_expected_pairs_have_the_shape_of_the_matrices():

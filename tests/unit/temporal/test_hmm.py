@@ -508,6 +508,15 @@ def test_files_give_the_same_model(name, tmp_path):
     assert type(same.emissions_) is type(hmm.emissions_)
 
 
+def test_files_of_others_are_not_overwritten(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(tb.DataError, match="must not overwrite"):
+        umbrella().save(tmp_path / "notes.txt")
+    with pytest.warns(tb.DataWarning, match="is no pickle"):
+        umbrella().save(tmp_path / "model.pkl")
+    assert tb.load(tmp_path / "model.pkl").state_names_ == ("rain", "dry")
+
+
 @pytest.mark.filterwarnings("ignore::tunbridge.errors.DataWarning")
 def test_files_of_mixed_columns_and_labels(tmp_path):
     frame = {"size": [1.0, 5.0, 1.2, 5.5], "kind": ["a", "b", "a", None], "state": ["lo", "hi", "lo", "hi"]}

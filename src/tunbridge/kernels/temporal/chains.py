@@ -544,10 +544,10 @@ def draw_backward(in_values, in_begins, sources, steps, offsets, alpha, uniforms
 
 
 @njit(cache=True, nogil=True)
-def draw_forward(start, values, begins, ends, steps, offsets, before, uniforms, path):
-    """Draw the states of sequences from the chain; the first sequence goes on from state ``before``, if it is ≥ 0."""
+def draw_forward(start, values, begins, ends, offsets, uniforms, path):
+    """Draw the states of sequences from the chain, by its first matrix."""
     for s in range(offsets.shape[0] - 1):
-        last = before if s == 0 else -1
+        last = -1
         for t in range(offsets[s], offsets[s + 1]):
             left = uniforms[t]
             chosen = -1
@@ -559,11 +559,10 @@ def draw_forward(start, values, begins, ends, steps, offsets, before, uniforms, 
                         if left < 0.0:
                             break
             else:
-                g = steps[t] if steps.shape[0] > 0 else 0
                 for e in range(begins[last], begins[last + 1]):
-                    if values[g, e] > 0.0:
+                    if values[0, e] > 0.0:
                         chosen = ends[e]
-                        left -= values[g, e]
+                        left -= values[0, e]
                         if left < 0.0:
                             break
             path[t] = chosen
